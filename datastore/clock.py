@@ -1,0 +1,41 @@
+"""Times and ids as the table keeps them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+import uuid_utils
+
+
+def canonical(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds: `2022-08-10T23:55:20.322Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def uuid7() -> str:
+    """A UUIDv7 in canonical text; text order is the order of creation."""
+    return str(uuid_utils.uuid7())
+
+
+def is_id(text: str) -> bool:
+    """Whether the text is a UUID in canonical form, as every id we make is."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Where times and ids come from; tests bring their own."""
+
+    now: Callable[[], datetime] = wall_clock
+    new_id: Callable[[], str] = uuid7
+
+    def timestamp(self) -> str:
+        return canonical(self.now())

@@ -1,0 +1,178 @@
+"""Every way a call can fail, as one tree.
+
+PenstockError
+├── Failure                 the caller's code branches on these; they change nothing
+│   ├── NotFound            absent, or not visible to the caller: the two are indistinguishable
+│   ├── NotPermitted        visible, but the caller's role does not allow it
+│   ├── Invalid             the input breaks rules; all of them are reported at once
+│   ├── NameTaken           another resource holds the name on the same line of groups
+│   ├── VersionConflict     the resource moved on since the caller read it
+│   ├── LimitExceeded       a documented limit would be passed
+│   └── IllegalState        the resource's state does not allow the change
+├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
+├── Unauthenticated         no caller could be established
+└── Unavailable             the store did not answer in time, whatever was retried
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar
+
+import msgspec
+
+
+class ErrorCode(StrEnum):
+    """The closed list of codes a client can meet; each has a page under docs/errors/."""
+
+    BAD_REQUEST = "BAD_REQUEST"
+    BAD_USER_INPUT = "BAD_USER_INPUT"
+    CONFLICT = "CONFLICT"
+    CSRF_PREVENTED = "CSRF_PREVENTED"
+    FORBIDDEN = "FORBIDDEN"
+    GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
+    GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
+    ILLEGAL_STATE = "ILLEGAL_STATE"
+    INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
+    INTROSPECTION_DISABLED = "INTROSPECTION_DISABLED"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    NAME_TAKEN = "NAME_TAKEN"
+    NOT_ACCEPTABLE = "NOT_ACCEPTABLE"
+    NOT_FOUND = "NOT_FOUND"
+    OPERATION_RESOLUTION_FAILURE = "OPERATION_RESOLUTION_FAILURE"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
+    PERSISTED_QUERY_NOT_SUPPORTED = "PERSISTED_QUERY_NOT_SUPPORTED"
+    QUERY_TOO_COMPLEX = "QUERY_TOO_COMPLEX"
+    QUERY_TOO_DEEP = "QUERY_TOO_DEEP"
+    QUERY_TOO_LARGE = "QUERY_TOO_LARGE"
+    RATE_LIMITED = "RATE_LIMITED"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
+    TIMEOUT = "TIMEOUT"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class PenstockError(Exception):
+    """A failure whose message is meant for the client."""
+
+    code: ClassVar[ErrorCode]
+
+    def __init__(self, message: str, path: Sequence[str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = list(path) if path is not None else None
+
+    @property
+    def extensions(self) -> dict[str, object]:
+        return {"code": self.code.value}
+
+
+class Failure(PenstockError):
+    """An expected failure of a call: nothing was changed."""
+
+
+class NotFound(Failure):
+    """There is no such thing, or the caller may not know of it."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class NotPermitted(Failure):
+    """The caller may see the thing and may not do this to it."""
+
+    code = ErrorCode.FORBIDDEN
+
+
+class FieldProblem(msgspec.Struct, frozen=True):
+    """One broken rule of an input: where, and in which words."""
+
+    path: list[str]
+    message: str
+
+
+class Invalid(Failure):
+    """The input breaks rules; `problems` holds every one that was found."""
+
+    code = ErrorCode.BAD_USER_INPUT
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        super().__init__(
+            "; ".join(f"{'.'.join(p.path)}: {p.message}" for p in problems),
+            problems[0].path if len(problems) == 1 else None,
+        )
+        self.problems = list(problems)
+
+
+class NameTaken(Failure):
+    """Another resource of the kind holds the name on the same line of groups.
+
+    `group` is where it is held and `holder` the id of who holds it there; without a holder it is
+    held somewhere below `group`. `kind` is the letter of both.
+    """
+
+    code = ErrorCode.NAME_TAKEN
+
+    def __init__(self, kind: str, name: str, group: str, holder: str | None) -> None:
+        where = f"in {group}" if holder else f"in a group below {group}"
+        super().__init__(f"The name {name!r} is taken {where}.", ("name",))
+        self.kind = kind
+        self.name = name
+        self.group = group
+        self.holder = holder
+
+
+class VersionConflict(Failure):
+    """The resource is at `current_version`, not at the version the caller named."""
+
+    code = ErrorCode.CONFLICT
+
+    def __init__(self, current_version: int) -> None:
+        super().__init__(f"The current version is {current_version}.", ("expectedVersion",))
+        self.current_version = current_version
+
+
+class LimitExceeded(Failure):
+    """`actual` passes the `maximum` of the named limit."""
+
+    code = ErrorCode.LIMIT_EXCEEDED
+
+    def __init__(
+        self, limit: str, maximum: int, actual: int, path: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(f"{limit}: {actual} is more than the maximum of {maximum}.", path)
+        self.limit = limit
+        self.maximum = maximum
+        self.actual = actual
+
+
+class IllegalState(Failure):
+    """The resource's `state` does not allow the change."""
+
+    code = ErrorCode.ILLEGAL_STATE
+
+    def __init__(self, message: str, state: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class BadInput(PenstockError):
+    """An argument that cannot mean anything."""
+
+    code = ErrorCode.BAD_USER_INPUT
+
+
+class Unauthenticated(PenstockError):
+    """The request carries no proof of who asks, or one that does not hold."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+class Unavailable(PenstockError):
+    """The store did not answer within the deadline; `retry_after` is in seconds."""
+
+    code = ErrorCode.SERVICE_UNAVAILABLE
+
+    def __init__(self, message: str, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

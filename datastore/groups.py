@@ -1,0 +1,195 @@
+"""Groups: creating, reading, listing and deleting the nodes of the hierarchy."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datastore.access import Role
+from datastore.commit import Write, commit
+from datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+)
+from datastore.items import load
+from datastore.keys import unescape
+from datastore.layout import GROUP
+from datastore.paths import ROOT, GroupPath, ancestors, covers, parent
+from datastore.records import Group
+from datastore.resources.groups import counted, key_of_group, unknown
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window, sliced
+from datastore.table import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    Delete,
+    Exists,
+    Item,
+    Missing,
+    Put,
+    Query,
+    Range,
+)
+from datastore.text import text_problem
+
+MAX_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups, in the caller's scope: those on one line with a group of the caller."""
+
+    scope: Scope
+
+    async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
+        """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
+        keys = {path: key_of_group(path) for path in paths if self.scope.caller.sees(path)}
+        rows = (await self.scope.table.get(list(keys.values()))).items if keys else {}
+        return [
+            _group(path, rows.get(keys[path])) if path in keys else unknown(path) for path in paths
+        ]
+
+    async def one(self, path: GroupPath) -> Group:
+        """Get a group; raises NotFound also where the caller may not know of it."""
+        (group,) = await self.many([path])
+        if isinstance(group, NotFound):
+            raise group
+        return group
+
+    async def create(self, path: GroupPath, name: str | None) -> Group:
+        """Create a group below an existing one; the caller is admin at the path itself."""
+        if path == ROOT:
+            raise _exists(path)
+        self.scope.require_at(Role.ADMIN, path)
+        if name is not None and (message := text_problem(name, MAX_NAME)):
+            raise Invalid([FieldProblem(["name"], message)])
+        above = parent(path) or ROOT
+        group = Group(
+            path=path,
+            name=(name or path.rpartition("/")[2]).strip(),
+            created_at=self.scope.clock.timestamp(),
+            created_by=self.scope.caller.user_id,
+        )
+        await commit(
+            self.scope.table,
+            [
+                Write(Put(_item(group), Missing()), lambda _: _exists(path)),
+                counted(above, "children", 1),
+            ],
+        )
+        return group
+
+    async def delete(self, path: GroupPath) -> Group:
+        """Delete a group in which nothing lies; raises IllegalState else."""
+        if path == ROOT:
+            raise IllegalState("The root group cannot be deleted.", "ROOT")
+        self.scope.require_at(Role.ADMIN, path)
+        group = await self.one(path)
+        gone = Delete(key_of_group(path), AllOf((Exists(), _none("children"), _none("grants"))))
+        await commit(
+            self.scope.table,
+            [
+                Write(gone, lambda item: _not_deletable(path, item)),
+                counted(_above(path), "children", -1),
+            ],
+        )
+        return group
+
+    async def children(self, of: Group, window: Window) -> Slice[Group]:
+        """List children: `pk = G:<group>`, in the order of their names.
+
+        A caller with a role at the group or above sees all; others see the children that lead to
+        groups of theirs, found by key.
+        """
+        if not self.scope.caller.has(Role.READER, of.path):
+            return await self._children_towards_caller(of.path, window)
+        template, above = GROUP.sk, {"parent": of.path}
+        query = Query(
+            partition=GROUP.pk.fill(above),
+            range=Range(template.prefix({})),
+            after=None if window.after is None else key_of_group(GroupPath(window.after)),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [load(Group, item, path=_path(item)) for item in page.items]
+        return sliced(found, window, lambda group: group.path, more=page.last is not None)
+
+    async def subtree(self, top: GroupPath) -> tuple[GroupPath, ...]:
+        """The group and every group below it that the caller may know, a level at a time.
+
+        Raises LimitExceeded where there are more than a list may span.
+        """
+        found, level = [top], [top]
+        while level:
+            below = await gather(*(self._all_children(group) for group in level))
+            level = [child for children in below for child in children]
+            found += level
+            if len(found) > self.scope.budget.groups:
+                raise LimitExceeded(
+                    "groups in one list", self.scope.budget.groups, len(found), ["group"]
+                )
+        return tuple(found)
+
+    async def _all_children(self, group: GroupPath) -> list[GroupPath]:
+        window = Window(size=self.scope.budget.groups)
+        children = await self.children(Group(path=group, name=""), window)
+        return [child.path for _, child in children.entries]
+
+    async def _children_towards_caller(self, top: GroupPath, window: Window) -> Slice[Group]:
+        depth = len(ancestors(top))
+        held = (ancestors(group) for group in self.scope.caller.roles if covers(top, group))
+        paths = sorted({line[depth] for line in held if len(line) > depth})
+        groups = [group for group in await self.many(paths) if isinstance(group, Group)]
+        if window.backward:
+            groups.reverse()
+        rest = [group for group in groups if _beyond(group, window)]
+        return sliced(rest[: window.size + 1], window, lambda group: group.path, more=False)
+
+
+def _beyond(group: Group, window: Window) -> bool:
+    if window.after is None:
+        return True
+    return group.path < window.after if window.backward else group.path > window.after
+
+
+def _above(path: GroupPath) -> GroupPath:
+    return parent(path) or ROOT
+
+
+def _path(item: Item) -> GroupPath:
+    return GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
+
+
+def _group(path: GroupPath, item: Item | None) -> Group | NotFound:
+    if item is None:
+        return Group(path=ROOT, name="") if path == ROOT else unknown(path)
+    return load(Group, {"name": "", **item}, path=path)
+
+
+def _item(group: Group) -> Item:
+    return {
+        **GROUP.item(parent=_above(group.path), group=group.path),
+        "name": group.name,
+        "createdAt": group.created_at,
+        "createdBy": group.created_by,
+    }
+
+
+def _none(attribute: str) -> Condition:
+    return AnyOf((Missing(attribute), Compare(attribute, "=", 0)))
+
+
+def _exists(path: GroupPath) -> NameTaken:
+    return NameTaken("G", path, _above(path), path)
+
+
+def _not_deletable(path: GroupPath, item: Item | None) -> Exception:
+    if item is None:
+        return unknown(path)
+    return IllegalState(f"The group {path} is not empty.", "NOT_EMPTY")

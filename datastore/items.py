@@ -1,0 +1,48 @@
+"""Records as items of the table and back."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from datastore.layout import Kind
+from datastore.records import Resource
+from datastore.table import Item, Value
+
+R = TypeVar("R", bound=Resource)
+S = TypeVar("S")
+
+
+def latest_item(kind: Kind[R], record: R) -> Item:
+    """The row of the latest version, which is indexed."""
+    return {**kind.latest.item(id=record.id), **_attributes(record)}
+
+
+def version_item(kind: Kind[R], record: R) -> Item:
+    """The row that keeps this version; never indexed, or versions would flood the list of all."""
+    return {**kind.version.item(id=record.id, version=record.version), **_attributes(record)}
+
+
+def load(record: type[S], item: Mapping[str, Value], **more: object) -> S:
+    """An item as a record; attributes the record does not name are left aside."""
+    return msgspec.convert({**item, **more}, record)
+
+
+def resource_id(item: Mapping[str, Value]) -> str:
+    """The id in the item's `pk`, which ends in it."""
+    return str(item["pk"]).rpartition(":")[2]
+
+
+def _attributes(record: Resource) -> Item:
+    attributes = msgspec.to_builtins(record, builtin_types=(Decimal,))
+    return {name: _plain(value) for name, value in attributes.items() if name != "id"}
+
+
+def _plain(value: Any) -> Value:
+    """The value with lists in place of tuples, which the table does not know."""
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return cast("Value", value)

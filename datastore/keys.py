@@ -1,0 +1,91 @@
+"""Key text: templates of segments joined by `:`, whose variables can never meet a separator."""
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+from urllib.parse import unquote
+
+Part: TypeAlias = "str | int | tuple[str, ...]"
+
+SEPARATOR = ":"
+LEVEL = "#"
+_UNSAFE = re.compile(r"[%:#\x00-\x1f\x7f-\x9f]")
+_VARIABLE = re.compile(r"\{(\w+)(?:\.(\d+))?\}")
+
+
+def escape(text: str) -> str:
+    """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
+    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)
+
+
+def unescape(text: str) -> str:
+    """The text that `escape` was given."""
+    return unquote(text)
+
+
+def join(levels: tuple[str, ...]) -> str:
+    """The levels of a hierarchical value as one segment: each escaped, joined by `#`."""
+    return LEVEL.join(map(escape, levels))
+
+
+def split(segment: str) -> tuple[str, ...]:
+    """The levels that `join` was given."""
+    return tuple(map(unescape, segment.split(LEVEL)))
+
+
+class Template:
+    """A key's shape, like `T:{value}:{kind}:{id}`; `{version.10}` is a number of ten digits.
+
+    Strings are escaped, tuples are joined by `#` after escaping, numbers are padded with zeros.
+    """
+
+    __slots__ = ("_segments", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._segments = tuple(
+            (segment, _VARIABLE.fullmatch(segment)) for segment in text.split(SEPARATOR)
+        )
+
+    @property
+    def leader(self) -> str:
+        """The fixed first segment, which tells this family of keys from the others."""
+        return self._segments[0][0]
+
+    def fill(self, values: Mapping[str, Part]) -> str:
+        """The key text for values of every variable; KeyError if one is missing."""
+        return SEPARATOR.join(
+            segment if variable is None else _written(values[variable[1]], variable[2])
+            for segment, variable in self._segments
+        )
+
+    def prefix(self, values: Mapping[str, Part]) -> str:
+        """The text up to the first variable without a value, cut behind a separator."""
+        parts: list[str] = []
+        for segment, variable in self._segments:
+            if variable is None:
+                parts.append(segment)
+            elif variable[1] in values:
+                parts.append(_written(values[variable[1]], variable[2]))
+            else:
+                return SEPARATOR.join([*parts, ""])
+        raise ValueError(f"{self.text} has no variable left to cut at")
+
+    def read(self, text: str) -> dict[str, str]:
+        """The segments of the variables, still escaped; ValueError for a key of another shape."""
+        parts = text.split(SEPARATOR)
+        found: dict[str, str] = {}
+        for (segment, variable), part in zip(self._segments, parts, strict=True):
+            if variable is not None:
+                found[variable[1]] = part
+            elif segment != part:
+                raise ValueError(f"{text!r} is not of the shape {self.text}")
+        return found
+
+
+def _written(value: Part, width: str | None) -> str:
+    if isinstance(value, tuple):
+        return join(value)
+    if isinstance(value, int):
+        return f"{value:0{width or 1}d}"
+    return escape(value)

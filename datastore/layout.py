@@ -1,0 +1,86 @@
+"""The single table, row for row as `data-model.md` draws it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from datastore.errors import FieldProblem
+from datastore.keys import Part, Template
+from datastore.records import Pipeline, PipelineVersion, Resource
+from datastore.table import INDEX_HASH, Item, Key
+from datastore.transformers import transformer_problems
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: the shapes of `pk`, `sk` and, for indexed items, `siKey1`."""
+
+    pk: Template
+    sk: Template
+    index: Template | None = None
+
+    def key(self, **values: Part) -> Key:
+        return Key(self.pk.fill(values), self.sk.fill(values))
+
+    def index_of(self, **values: Part) -> str:
+        """The index partition in which items of this row are listed."""
+        if self.index is None:
+            raise ValueError(f"{self.pk.text} is not indexed")
+        return self.index.fill(values)
+
+    def item(self, **values: Part) -> Item:
+        """The key attributes of an item of this row."""
+        item: Item = {"pk": self.pk.fill(values), "sk": self.sk.fill(values)}
+        if self.index is not None:
+            item[INDEX_HASH] = self.index_of(**values)
+        return item
+
+
+def row(pk: str, sk: str, index: str | None = None) -> Row:
+    return Row(Template(pk), Template(sk), None if index is None else Template(index))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[R]):
+    """A kind of resource: its letter, its own two rows, what they load as, its rules."""
+
+    letter: str
+    noun: str
+    latest: Row
+    version: Row
+    record: type[R]
+    version_record: type[R]
+    problems: Callable[[R], list[FieldProblem]]
+
+
+PIPELINE = Kind(
+    letter="P",
+    noun="pipeline",
+    latest=row("P:{id}", "PV:latest", "P"),
+    version=row("P:{id}", "PV:{version.10}"),
+    record=Pipeline,
+    version_record=PipelineVersion,
+    problems=lambda pipeline: transformer_problems(pipeline.transformer),
+)
+
+GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
+NAME = row("AID:{kind}:{name}", "G:{group}")
+GROUP = row("G:{parent}", "G:{group}")
+TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
+TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value}")
+TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
+TOMBSTONE = Template("X:{kind}")
+IDEMPOTENCY = row("IK:{user}:{key}", "IK")
+
+ROWS = (
+    PIPELINE.latest,
+    PIPELINE.version,
+    NAME,
+    GROUP,
+    TAG,
+    TAG_VALUE_COUNT,
+    TAG_KEY_COUNT,
+    IDEMPOTENCY,
+)

@@ -1,0 +1,89 @@
+"""Hierarchies: the ancestors of a group and the levels of a tag value."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NewType
+
+from datastore.errors import BadInput
+
+GroupPath = NewType("GroupPath", str)
+"""A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""
+
+ROOT = GroupPath("/")
+
+
+MAX_GROUP_LEVELS = 10
+MAX_GROUP_NAME = 64
+MAX_GROUP_BYTES = 512
+
+_MAX_UNREAD = 4 * MAX_GROUP_BYTES
+_UNTEXTUAL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
+        "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    )
+)
+
+
+def comparison_form(text: str) -> str:
+    """NFKC, case-folded and trimmed: texts that users take for the same have the same form."""
+    previous = None
+    while previous != text:
+        previous = text
+        text = unicodedata.normalize("NFKC", text).casefold().strip()
+    return text
+
+
+def parse_group_path(text: str) -> GroupPath:
+    """Return the path in comparison form, names trimmed; `BadInput` says which rule it breaks."""
+    if len(text) > _MAX_UNREAD:  # normalising is not linear in the length
+        raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
+    if _UNTEXTUAL.search(text):
+        raise BadInput(f"The group path {text!r} holds a control character or a noncharacter.")
+    form = comparison_form(text)
+    if form == ROOT:
+        return ROOT
+    root, *names = (name.strip() for name in form.split("/"))
+    if root or not names:
+        raise BadInput(f"The group path {text!r} does not start with '/'.")
+    _check_names(text, names)
+    return GroupPath("/" + "/".join(names))
+
+
+def _check_names(text: str, names: Sequence[str]) -> None:
+    if not all(names):
+        raise BadInput(f"The group path {text!r} has an empty name or ends with '/'.")
+    if len(names) > MAX_GROUP_LEVELS:
+        raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_LEVELS} levels.")
+    if any(len(name) > MAX_GROUP_NAME for name in names):
+        raise BadInput(f"A name in {text!r} has more than {MAX_GROUP_NAME} characters.")
+    if sum(len(name.encode()) + 1 for name in names) > MAX_GROUP_BYTES:
+        raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_BYTES} bytes.")
+
+
+def ancestors(group: GroupPath) -> tuple[GroupPath, ...]:
+    """The line from the root down to the group itself."""
+    if group == ROOT:
+        return (ROOT,)
+    names = group[1:].split("/")
+    return (ROOT, *(GroupPath("/" + "/".join(names[: n + 1])) for n in range(len(names))))
+
+
+def parent(group: GroupPath) -> GroupPath | None:
+    """The group above; None for the root."""
+    return None if group == ROOT else GroupPath(group.rpartition("/")[0] or "/")
+
+
+def covers(ancestor: GroupPath, group: GroupPath) -> bool:
+    """Whether `ancestor` is the group itself or lies above it, segment by segment."""
+    return ancestor in (ROOT, group) or group.startswith(ancestor + "/")
+
+
+def on_one_line(one: GroupPath, other: GroupPath) -> bool:
+    """Whether one of the two groups is the other or lies above it."""
+    return covers(one, other) or covers(other, one)
+
+
+def levels(value: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Every level of a tag value, from the top: `a/b` gives `a` and `a/b`."""
+    return tuple(tuple(value[: n + 1]) for n in range(len(value)))

@@ -1,0 +1,39 @@
+"""Everything one caller can do with one kind of resource."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from datastore.layout import Kind
+from datastore.records import Resource
+from datastore.resources.deleting import Deleting
+from datastore.resources.listing import Listing
+from datastore.resources.reading import Reading
+from datastore.resources.scope import Scope
+from datastore.resources.tag_lists import TagLists
+from datastore.resources.versions import Versions
+from datastore.resources.writing import Writing
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository(Generic[R]):
+    """The reads, lists, writes and deletes of one kind, bound to a caller."""
+
+    reading: Reading[R]
+    versions: Versions[R]
+    listing: Listing[R]
+    writing: Writing[R]
+    deleting: Deleting[R]
+    tags: TagLists
+
+    @classmethod
+    def of(cls, kind: Kind[R], scope: Scope) -> "Repository[R]":
+        return cls(
+            Reading(kind, scope),
+            Versions(kind, scope),
+            Listing(kind, scope),
+            Writing(kind, scope),
+            Deleting(kind, scope),
+            TagLists(kind.letter, scope),
+        )

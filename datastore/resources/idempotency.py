@@ -1,0 +1,62 @@
+"""A create that is sent twice happens once: the receipt of the first is found by the second."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from datastore.commit import Write
+from datastore.errors import FieldProblem, Invalid
+from datastore.layout import IDEMPOTENCY
+from datastore.paths import GroupPath
+from datastore.resources.scope import Scope
+from datastore.table import TTL, AnyOf, Compare, Item, Missing, Put
+from datastore.text import text_problem
+
+WINDOW = timedelta(hours=24)
+MAX_KEY = 128
+
+
+class Replayed(Exception):
+    """The same call was acknowledged before; `id` is what it made."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.id = id
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one create would make, and from which input."""
+
+    kind: str
+    id: str
+    group: GroupPath
+    content: Mapping[str, Any]
+
+    def write(self, scope: Scope, key: str) -> Write:
+        """Leave the receipt under the caller's key for a day; raises Invalid for an odd key."""
+        if message := text_problem(key, MAX_KEY):
+            raise Invalid([FieldProblem(["idempotencyKey"], message)])
+        now = scope.clock.now()
+        item: Item = {
+            **IDEMPOTENCY.item(user=scope.caller.user_id, key=key),
+            "id": self.id,
+            "digest": self._digest(),
+            TTL: int((now + WINDOW).timestamp()),
+        }
+        free = AnyOf((Missing(), Compare(TTL, "<", int(now.timestamp()))))
+        return Write(Put(item, free), self._refused)
+
+    def _digest(self) -> str:
+        """Equal for equal inputs, whatever the order of their fields."""
+        text = msgspec.json.encode([self.kind, self.group, self.content], order="sorted")
+        return sha256(text).hexdigest()
+
+    def _refused(self, standing: Item | None) -> Exception:
+        if standing is not None and standing["digest"] == self._digest():
+            return Replayed(str(standing["id"]))
+        return Invalid([FieldProblem(["idempotencyKey"], "was used with another input")])

@@ -1,0 +1,65 @@
+"""Reading the latest version of resources; what comes back has been admitted to the caller."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from datastore.clock import is_id
+from datastore.errors import NotFound
+from datastore.items import load, resource_id
+from datastore.layout import NAME, Kind
+from datastore.paths import ROOT, GroupPath, ancestors, comparison_form
+from datastore.records import Resource
+from datastore.resources.groups import key_of_group, unknown
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope, absent
+from datastore.table import Item
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[R]):
+    """The reads of one kind, in the caller's scope."""
+
+    kind: Kind[R]
+    scope: Scope
+
+    async def many(self, ids: Sequence[str], *, consistent: bool = False) -> list[R | NotFound]:
+        """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, aligned.
+
+        The row carries the grants, so the permission is decided on it. A foreign id and an absent
+        one give the same NotFound.
+        """
+        keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
+        found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
+        return [self.admitted(id, found.get(keys[id]) if id in keys else None) for id in ids]
+
+    async def one(self, id: str, *, consistent: bool = False) -> R:
+        """Get latest, one id; raises NotFound."""
+        (resource,) = await self.many([id], consistent=consistent)
+        if isinstance(resource, NotFound):
+            raise resource
+        return resource
+
+    async def by_name(self, name: str, group: GroupPath | None) -> R:
+        """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
+        group = self.scope.seen_group(group)
+        chain = [
+            NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
+            for above in reversed(ancestors(group))
+        ]
+        rows = await read_rows(self.scope.table, [*chain, key_of_group(group)])
+        if group != ROOT and key_of_group(group) not in rows:
+            raise unknown(group)
+        for key in chain:
+            if "id" in rows.get(key, {}):
+                return await self.one(str(rows[key]["id"]))
+        raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
+
+    def admitted(self, id: str, item: Item | None) -> R | NotFound:
+        """The resource in a latest row, if there is one and the caller may see it."""
+        if item is None or "deletedAt" in item:
+            return absent(self.kind.noun, id)
+        resource = load(self.kind.record, item, id=resource_id(item))
+        return resource if self.scope.sees(resource) else absent(self.kind.noun, id)

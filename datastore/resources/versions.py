@@ -1,0 +1,126 @@
+"""Versions of resources, newest first; they are numbered from 1 without gaps."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from datastore.clock import is_id
+from datastore.errors import NotFound
+from datastore.items import load
+from datastore.layout import Kind
+from datastore.records import Resource
+from datastore.resources.reading import Reading
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope, absent
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Query, Range
+
+R = TypeVar("R", bound=Resource)
+
+MAX_VERSION = 9_999_999_999
+SHORT_PAGE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Versions(Generic[R]):
+    """The versions of one kind, in the caller's scope.
+
+    Where a resource is asked for, having it is the proof that the caller was admitted to it.
+    """
+
+    kind: Kind[R]
+    scope: Scope
+
+    async def one(self, id: str, version: int) -> R:
+        """Get version: BatchGet of latest (for the permission as of now) and of the version."""
+        if not is_id(id) or not 1 <= version <= MAX_VERSION:
+            raise absent(self.kind.noun, id)
+        latest = self.kind.latest.key(id=id)
+        wanted = self.kind.version.key(id=id, version=version)
+        rows = await read_rows(self.scope.table, [latest, wanted])
+        resource = Reading(self.kind, self.scope).admitted(id, rows.get(latest))
+        if isinstance(resource, NotFound):
+            raise resource
+        if wanted not in rows:
+            raise _no_version(resource, version)
+        return load(self.kind.version_record, rows[wanted], id=id)
+
+    async def numbered(self, wanted: Sequence[tuple[R, int]]) -> list[R | NotFound]:
+        """Get versions of resources in hand: `pk = P:<id>, sk = PV:<version>`, batched, aligned."""
+        keys = [
+            self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
+            for of, n in wanted
+        ]
+        rows = await read_rows(self.scope.table, (key for key in keys if key is not None))
+        return [
+            load(self.kind.version_record, rows[key], id=of.id)
+            if key is not None and key in rows
+            else _no_version(of, n)
+            for key, (of, n) in zip(keys, wanted, strict=True)
+        ]
+
+    async def page(self, of: R, window: Window) -> Slice[R]:
+        """List versions: `pk = P:<id>`, sk between the first and last `PV:`, newest first."""
+        row = self.kind.version
+        low, high = (row.sk.fill({"version": n}) for n in (1, MAX_VERSION))
+        after = None if window.after is None else row.key(id=of.id, version=int(window.after))
+        query = Query(
+            partition=row.pk.fill({"id": of.id}),
+            range=Range(row.sk.prefix({}), low, high),
+            after=after,
+            descending=not window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [load(self.kind.version_record, item, id=of.id) for item in page.items]
+        return sliced(found, window, _position, more=page.last is not None)
+
+    async def pages(self, wanted: Sequence[tuple[R, Window]]) -> list[Slice[R]]:
+        """List versions of many resources, aligned.
+
+        Short pages are known by their numbers and read together by BatchGet; a longer one costs
+        fewer units as a query of its own.
+        """
+        plans = [_numbers(of, window) for of, window in wanted]
+        short = [len(numbers) <= SHORT_PAGE for numbers in plans]
+        keyed = [
+            (of, n)
+            for (of, _), numbers, is_short in zip(wanted, plans, short, strict=True)
+            if is_short
+            for n in numbers
+        ]
+        queried = [page for page, is_short in zip(wanted, short, strict=True) if not is_short]
+        records, pages = await gather(
+            self.numbered(keyed), gather(*(self.page(of, window) for of, window in queried))
+        )
+        by_number = {(of.id, n): record for (of, n), record in zip(keyed, records, strict=True)}
+        rest = iter(pages)
+        return [
+            _known(of, window, [by_number[of.id, n] for n in numbers]) if is_short else next(rest)
+            for (of, window), numbers, is_short in zip(wanted, plans, short, strict=True)
+        ]
+
+
+def _position(record: Resource) -> str:
+    return str(record.version)
+
+
+def _numbers(of: Resource, window: Window) -> range:
+    """The versions a page shows, in the direction of travel."""
+    if window.backward:
+        start = 1 if window.after is None else int(window.after) + 1
+        return range(start, min(start + window.size, of.version + 1))
+    start = of.version if window.after is None else min(int(window.after) - 1, of.version)
+    return range(start, max(start - window.size, 0), -1)
+
+
+def _known(of: Resource, window: Window, records: Sequence[R | NotFound]) -> Slice[R]:
+    found = [record for record in records if not isinstance(record, NotFound)]
+    numbers = _numbers(of, window)
+    more = bool(numbers) and (numbers[-1] < of.version if window.backward else numbers[-1] > 1)
+    return sliced(found, window, _position, more=more)
+
+
+def _no_version(of: Resource, version: int) -> NotFound:
+    return NotFound(f"{of.id} has no version {version}.", ("version",))

@@ -1,0 +1,191 @@
+"""Creating, updating, granting and revoking: each one transaction, built as a difference."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from datastore.access import Role
+from datastore.commit import Moved, Write, commit
+from datastore.errors import IllegalState, NameTaken, NotFound, Unavailable, VersionConflict
+from datastore.items import latest_item, version_item
+from datastore.keys import unescape
+from datastore.layout import NAME, Kind
+from datastore.paths import ROOT, GroupPath, comparison_form
+from datastore.records import Resource, State
+from datastore.resources import idempotency
+from datastore.resources.footprint import difference, footprint
+from datastore.resources.groups import with_grant, without_grant
+from datastore.resources.reading import Reading
+from datastore.resources.scope import Scope
+from datastore.rules import check
+from datastore.table import Compare, Missing, Put, Query, Range
+
+R = TypeVar("R", bound=Resource)
+
+ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Generic[R]):
+    """The writes of one kind, in the caller's scope."""
+
+    kind: Kind[R]
+    scope: Scope
+
+    async def create(
+        self, group: GroupPath | None, content: Mapping[str, Any], idempotency_key: str | None
+    ) -> R:
+        """Create: latest, version 1, grant, name, tags and counts in one transaction.
+
+        `content` holds the kind's own fields and the common ones a user gives. The same idempotency
+        key with the same input gives the resource that the first call made.
+        """
+        group = self.scope.group_or_default(group)
+        self.scope.require_at(Role.CONTRIBUTOR, group)
+        resource = self._new(group, content)
+        check(self.kind, resource)
+        writes = [
+            Write(Put(latest_item(self.kind, resource), Missing())),
+            Write(Put(version_item(self.kind, resource), Missing())),
+            *difference(None, footprint(self.kind.letter, resource)),
+        ]
+        if idempotency_key is not None:
+            receipt = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+            # Ahead of the name, which the first call holds: a replay is no NameTaken.
+            writes.insert(0, receipt.write(self.scope, idempotency_key))
+        try:
+            await self._commit(writes)
+        except idempotency.Replayed as earlier:
+            return await Reading(self.kind, self.scope).one(earlier.id, consistent=True)
+        return resource
+
+    async def update(self, id: str, expected_version: int, changes: Mapping[str, Any]) -> R:
+        """Update: a new version that replaces the one the caller saw; raises VersionConflict else.
+
+        A frozen or disabled resource takes a change of its state and nothing else.
+        """
+
+        def updated(current: R) -> R:
+            self.scope.require_owner(Role.CONTRIBUTOR, current)
+            if current.version != expected_version:
+                raise VersionConflict(current.version)
+            _require_state_allows(current, changes)
+            changed = self._stamped(current, {**changes, "version": current.version + 1})
+            check(self.kind, changed)
+            return changed
+
+        return (await self._rewrite(id, updated))[1]
+
+    async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
+        """Grant a group access; it and every group below see the resource at once.
+
+        Also says whether that changed anything. Grants stay an antichain: a group that inherits
+        already changes nothing, and an ancestor takes the place of the grants below it.
+        """
+
+        def granted(current: R) -> R:
+            self.scope.require_owner(Role.ADMIN, current)
+            self.scope.require_at(Role.ADMIN, group)
+            return self._regranted(current, with_grant(current.groups, group))
+
+        before, after = await self._rewrite(id, granted)
+        return after, after is not before
+
+    async def revoke(self, id: str, group: GroupPath) -> R:
+        """Revoke a group's explicit grant; it and the groups below lose sight at once.
+
+        The owner always keeps sight: a grant above it narrows to the owner's, its own cannot go.
+        """
+
+        def revoked(current: R) -> R:
+            self.scope.require_owner(Role.ADMIN, current)
+            if group not in current.groups:
+                raise NotFound(f"{group} has no grant of its own on {id}.", ("group",))
+            if group == current.owner:
+                raise IllegalState(f"{group} owns {id}.", current.state.value)
+            return self._regranted(current, without_grant(current.groups, group, current.owner))
+
+        return (await self._rewrite(id, revoked))[1]
+
+    async def _rewrite(self, id: str, change: Callable[[R], R]) -> tuple[R, R]:
+        """Read, change and write, until nobody else wrote in between; return both states."""
+        for _ in range(ATTEMPTS):
+            current = await Reading(self.kind, self.scope).one(id, consistent=True)
+            changed = change(current)
+            if changed is current:
+                return current, current
+            try:
+                await self._commit(self._replacement(current, changed))
+            except Moved:
+                continue
+            return current, changed
+        raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    def _replacement(self, current: R, changed: R) -> list[Write]:
+        unchanged = Compare("revision", "=", current.revision)
+        writes = [Write(Put(latest_item(self.kind, changed), unchanged))]
+        if changed.version != current.version:
+            writes.append(Write(Put(version_item(self.kind, changed), Missing())))
+        letter = self.kind.letter
+        return writes + difference(footprint(letter, current), footprint(letter, changed))
+
+    def _new(self, group: GroupPath, content: Mapping[str, Any]) -> R:
+        now, user = self.scope.clock.timestamp(), self.scope.caller.user_id
+        return self.kind.record(
+            **content,
+            id=self.scope.clock.new_id(),
+            state=State.ENABLED,
+            groups=(group,),
+            owner=group,
+            version=1,
+            revision=1,
+            created_at=now,
+            created_by=user,
+            updated_at=now,
+            updated_by=user,
+        )
+
+    def _stamped(self, current: R, changes: Mapping[str, Any]) -> R:
+        return msgspec.structs.replace(
+            current,
+            **changes,
+            revision=current.revision + 1,
+            updated_at=self.scope.clock.timestamp(),
+            updated_by=self.scope.caller.user_id,
+        )
+
+    def _regranted(self, current: R, groups: tuple[GroupPath, ...]) -> R:
+        """A change of grants is no change of content: neither version nor `updatedAt` moves."""
+        if groups == current.groups:
+            return current
+        return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
+
+    async def _commit(self, writes: list[Write]) -> None:
+        try:
+            await commit(self.scope.table, writes)
+        except NameTaken as taken:
+            raise await self._located(taken) from None
+
+    async def _located(self, taken: NameTaken) -> NameTaken:
+        """Find out where below the marked group the name is held, if it still is."""
+        if taken.holder is not None:
+            return taken
+        below = ROOT if taken.group == ROOT else f"{taken.group}/"
+        top = NAME.key(
+            kind=self.kind.letter, name=comparison_form(taken.name), group=GroupPath(below)
+        )
+        page = await self.scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
+        for item in page.items:
+            if "id" in item:
+                group = unescape(NAME.sk.read(str(item["sk"]))["group"])
+                return NameTaken(taken.kind, taken.name, group, str(item["id"]))
+        return taken
+
+
+def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
+    if current.state is not State.ENABLED and set(changes) != {"state"}:
+        raise IllegalState(
+            f"It is {current.state.value}: nothing but its state can change.", current.state.value
+        )

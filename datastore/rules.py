@@ -1,0 +1,27 @@
+"""The rules of a resource's content, all of them checked at once before anything is written."""
+
+from typing import TypeVar
+
+from datastore.errors import FieldProblem, Invalid
+from datastore.layout import Kind
+from datastore.records import Resource
+from datastore.tags import tag_problems
+from datastore.text import prose_problem, text_problem
+
+R = TypeVar("R", bound=Resource)
+
+MAX_NAME = 128
+MAX_DESCRIPTION = 8192
+
+
+def check(kind: Kind[R], resource: R) -> None:
+    """Raise Invalid with every broken rule of the resource."""
+    found = (
+        ("name", text_problem(resource.name, MAX_NAME)),
+        ("description", prose_problem(resource.description or "", MAX_DESCRIPTION)),
+    )
+    problems = [FieldProblem([field], message) for field, message in found if message]
+    problems += tag_problems(resource.tags)
+    problems += kind.problems(resource)
+    if problems:
+        raise Invalid(problems)

@@ -1,0 +1,74 @@
+"""Tags in comparison form: what a resource's rows carry and what filters are matched against."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from unicodedata import normalize
+
+from datastore.errors import FieldProblem
+from datastore.keys import join
+from datastore.paths import comparison_form
+from datastore.records import Tag
+from datastore.text import text_problem
+
+MAX_LENGTH = 128
+MAX_DEPTH = 10
+MAX_TAGS = 50
+
+
+class Level(NamedTuple):
+    """One level of a resource's tag: what it is called, and whether the value goes on below it."""
+
+    key: str
+    value: tuple[str, ...]
+    label: str
+    last: bool
+
+
+def names_of(text: str) -> list[str]:
+    """The levels of a value as written; only then are other forms of `/` levels of their own."""
+    return [name.strip() for name in normalize("NFKC", text).split("/")]
+
+
+def value_of(text: str) -> tuple[str, ...]:
+    """The levels of a value written with `/`, in comparison form."""
+    return tuple(map(comparison_form, names_of(text)))
+
+
+def cover(tags: Iterable[Tag]) -> dict[str, str]:
+    """A whole tag set as its rows carry it: key -> `a#b#c`."""
+    return {comparison_form(tag.key): join(value_of(tag.value)) for tag in tags}
+
+
+def levels_of(tag: Tag) -> tuple[Level, ...]:
+    """Every level of one tag, from the top."""
+    labels = names_of(tag.value)
+    value = value_of(tag.value)
+    return tuple(
+        Level(comparison_form(tag.key), value[: n + 1], labels[n], n + 1 == len(value))
+        for n in range(len(value))
+    )
+
+
+def tag_problems(tags: Iterable[Tag]) -> list[FieldProblem]:
+    """Every broken rule of a resource's tags, with its path below `tags`."""
+    problems: list[FieldProblem] = []
+    seen: set[str] = set()
+    for n, tag in enumerate(tags):
+        problems += tag_text_problems(["tags", str(n)], tag)
+        key = comparison_form(tag.key)
+        if key in seen:
+            problems.append(FieldProblem(["tags", str(n), "key"], f"{tag.key!r} is given twice"))
+        seen.add(key)
+    if len(seen) > MAX_TAGS:
+        problems.append(FieldProblem(["tags"], f"at most {MAX_TAGS} tags are allowed"))
+    return problems
+
+
+def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
+    """What is wrong with the texts of one tag, which lies at `path` of the input."""
+    names = names_of(tag.value)
+    found = [("key", text_problem(tag.key, MAX_LENGTH))]
+    found += [("value", text_problem(name, MAX_LENGTH)) for name in names]
+    if len(names) > MAX_DEPTH:
+        found.append(("value", f"has more than {MAX_DEPTH} levels"))
+    return [FieldProblem([*path, field], text) for field, text in found if text]
