@@ -1,0 +1,24 @@
+"""What one request may touch: a view bound to its caller, and loaders that batch over it."""
+
+from dataclasses import dataclass
+
+from datastore.access import Caller
+from datastore.metered import Units
+from datastore.store import View
+from resolvers.loaders import Loaders
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Made inside the request, gone with it; nothing in it is shared between callers."""
+
+    view: View
+    loaders: Loaders
+
+    @property
+    def caller(self) -> Caller:
+        return self.view.caller
+
+    @property
+    def units(self) -> Units:
+        return self.view.units

@@ -1,0 +1,40 @@
+"""Objects of any type by their global ids, batched by the loaders of their types."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from datastore.errors import NotFound
+from datastore.paths import parse_group_path
+from datastore.records import Group, Pipeline
+from resolvers import pipelines
+from resolvers.context import Context
+
+Record: TypeAlias = Pipeline | Group
+Named: TypeAlias = tuple[str, str]
+
+
+async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:
+    """One answer for each id, aligned: None for what is not there, not visible, or no id."""
+    return list(await gather(*(_one(context, id) for id in ids)))
+
+
+async def _one(context: Context, id: Named | None) -> Record | None:
+    try:
+        return None if id is None else await _read(context, *id)
+    except NotFound:
+        return None
+
+
+async def _read(context: Context, type: str, key: str) -> Record | None:
+    match type:
+        case "Pipeline":
+            return await context.loaders.pipelines.load(key)
+        case "PipelineVersion":
+            id, _, version = key.partition(":")
+            number = int(version) if version.isascii() and version.isdecimal() else 0
+            return await pipelines.version_by_id(context, id, number)
+        case "Group":
+            return await context.loaders.groups.load(parse_group_path(key))
+        case _:
+            return None

@@ -1,0 +1,36 @@
+"""The GraphQL schema: the systems merged into one."""
+
+import strawberry
+from strawberry.schema.config import StrawberryConfig
+
+from schema.failures import HANDLERS
+from schema.groups import Group, GroupMutation, GroupQuery
+from schema.pipeline_mutations import PipelineMutation
+from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from schema.scalars import SCALARS
+from schema.tags import TagQuery
+from schema.viewer import ViewerQuery
+
+
+@strawberry.type
+class Query(ViewerQuery, GroupQuery, TagQuery, PipelineQuery):
+    pass
+
+
+@strawberry.type
+class Mutation(GroupMutation, PipelineMutation):
+    pass
+
+
+schema = strawberry.Schema(
+    Query,
+    Mutation,
+    types=[Group, Pipeline, PipelineVersion],
+    config=StrawberryConfig(scalar_map=dict(SCALARS)),
+    exception_handlers=HANDLERS,
+)
+
+
+def sdl() -> str:
+    """The schema in the definition language, as `schema.graphql` holds it."""
+    return schema.as_str() + "\n"

@@ -1,0 +1,78 @@
+"""Relay connections over slices: full pages both ways, with sealed cursors."""
+
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import Generic, TypeVar
+
+import strawberry
+
+from datastore.slices import Slice, Window
+from schema.common import After, Before, First, Info, Last, given
+from schema.cursors import PageArguments, page_arguments
+
+T = TypeVar("T")
+
+
+@strawberry.type(description="Where a page lies in its list.")
+class PageInfo:
+    has_next_page: bool = strawberry.field(description="Whether more may follow this page.")
+    has_previous_page: bool = strawberry.field(description="Whether more may precede this page.")
+    start_cursor: str | None = strawberry.field(description="Continue backwards from here.")
+    end_cursor: str | None = strawberry.field(
+        description="Continue forwards from here; also when a search ended early with few edges."
+    )
+
+
+@strawberry.type(description="An entry of a list and its cursor.")
+class Edge(Generic[T]):
+    node: T
+    cursor: str
+
+
+@strawberry.type(description="A page of a list.")
+class Connection(Generic[T]):
+    edges: list[Edge[T]]
+    nodes: list[T] = strawberry.field(description="The nodes of the edges.")
+    page_info: PageInfo
+
+
+def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:
+    """The page that a connection's arguments ask for; raises BadInput for odd ones."""
+    return page_arguments(given(first), given(after), given(last), given(before))
+
+
+async def connect(
+    info: Info,
+    scope: tuple[object, ...],
+    page: PageArguments,
+    read: Callable[[Window], Awaitable[Slice[T]]],
+) -> Connection[T]:
+    """Read a page of the list that `scope` names and dress it as a connection.
+
+    `scope` holds all that decides what the list holds besides the caller, who is added here.
+    """
+    cursors = info.context.cursors
+    bound = sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
+    after = None if page.cursor is None else cursors.open(bound, page.cursor)
+    found = await read(Window(size=page.size, after=after, backward=page.backward))
+    edges = [Edge(node=node, cursor=cursors.seal(bound, at)) for at, node in found.entries]
+    return Connection(
+        edges=edges,
+        nodes=[edge.node for edge in edges],
+        page_info=_page_info(page, found, edges, lambda at: cursors.seal(bound, at)),
+    )
+
+
+def _page_info(
+    page: PageArguments, found: Slice[T], edges: list[Edge[T]], seal: Callable[[str], str]
+) -> PageInfo:
+    start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
+    reached = None if found.reached is None else seal(found.reached)
+    beyond = page.cursor is not None
+    if page.backward:
+        return PageInfo(
+            has_next_page=beyond, has_previous_page=found.more, start_cursor=reached, end_cursor=end
+        )
+    return PageInfo(
+        has_next_page=found.more, has_previous_page=beyond, start_cursor=start, end_cursor=reached
+    )

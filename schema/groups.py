@@ -1,0 +1,118 @@
+"""Groups: type, query field and mutations."""
+
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from datastore import records
+from datastore.paths import GroupPath
+from resolvers import groups
+from schema.common import After, Before, First, Info, Last, given
+from schema.connections import Connection, connect, page_of
+from schema.failures import IllegalState, NameTaken, NotFound, NotPermitted, ValidationProblem
+from schema.nodes import Node
+from schema.scalars import DateTime
+
+
+@strawberry.type(description="A node of the hierarchy in which resources are granted.")
+class Group(Node):
+    path: GroupPath = strawberry.field(description="The path from the root, in comparison form.")
+    name: str = strawberry.field(description="How it is shown.")
+    created_at: DateTime | None = strawberry.field(description="Absent for the root.")
+    created_by: str | None = strawberry.field(description="Absent for the root.")
+
+    @classmethod
+    def is_type_of(cls, value: object, _info: object) -> bool:
+        return type(value) is records.Group
+
+    @strawberry.field(
+        graphql_type="Group | None", description="The group above; absent for the root."
+    )
+    @staticmethod
+    async def parent(group: strawberry.Parent[records.Group], info: Info) -> records.Group | None:
+        return await groups.parent_of(info.context, group)
+
+    @strawberry.field(
+        graphql_type=Connection["Group"],
+        description="The groups just below that the caller may know, in the order of their paths.",
+    )
+    @staticmethod
+    async def children(
+        group: strawberry.Parent[records.Group],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Group]:
+        return await connect(
+            info,
+            ("children", group.path),
+            page_of(first, after, last, before),
+            lambda window: groups.children(info.context, group, window),
+        )
+
+
+@strawberry.type(description="A group was created.")
+class CreateGroupPayload:
+    group: records.Group = strawberry.field(graphql_type=Group)
+
+
+@strawberry.type(description="A group was deleted; `group` is what it was.")
+class DeleteGroupPayload:
+    group: records.Group = strawberry.field(graphql_type=Group)
+
+
+CreateGroupResult = Annotated[
+    CreateGroupPayload | NotFound | NotPermitted | ValidationProblem | NameTaken,
+    strawberry.union("CreateGroupResult"),
+]
+DeleteGroupResult = Annotated[
+    DeleteGroupPayload | NotFound | NotPermitted | IllegalState,
+    strawberry.union("DeleteGroupResult"),
+]
+
+
+@strawberry.input
+class CreateGroupInput:
+    path: GroupPath = strawberry.field(description="`/usa/northwest`; the parent exists.")
+    name: str | None = strawberry.field(
+        default=UNSET, description="How it is shown; the last name of the path if left out."
+    )
+
+
+@strawberry.input
+class DeleteGroupInput:
+    path: GroupPath
+
+
+@strawberry.type
+class GroupQuery:
+    @strawberry.field(
+        graphql_type=Group | None, description="A group on one line with a group of the caller."
+    )
+    @staticmethod
+    async def group(info: Info, path: GroupPath) -> records.Group | None:
+        return await groups.by_path(info.context, path)
+
+
+@strawberry.type
+class GroupMutation:
+    @strawberry.mutation(
+        graphql_type=CreateGroupResult,
+        description="Create a group below an existing one; the caller is admin at the new path.",
+    )
+    @staticmethod
+    async def create_group(info: Info, input: CreateGroupInput) -> CreateGroupPayload:
+        created = await groups.create(info.context, input.path, given(input.name))
+        return CreateGroupPayload(group=created)
+
+    @strawberry.mutation(
+        graphql_type=DeleteGroupResult,
+        description="Delete a group in which nothing lies; the caller is admin there.",
+    )
+    @staticmethod
+    async def delete_group(info: Info, input: DeleteGroupInput) -> DeleteGroupPayload:
+        deleted = await groups.delete(info.context, input.path)
+        return DeleteGroupPayload(group=deleted)

@@ -1,0 +1,63 @@
+"""Relay nodes and their global ids: base64 of `Type:key`."""
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple, TypeAlias
+
+import strawberry
+
+from datastore.errors import NotFound
+from datastore.records import Group, Pipeline, PipelineVersion
+
+MAX_LENGTH = 1024
+
+NodeRecord: TypeAlias = Pipeline | Group
+
+
+class GlobalId(NamedTuple):
+    """The type a global id names, and the key of the object among its like."""
+
+    type: str
+    key: str
+
+    def text(self) -> strawberry.ID:
+        raw = f"{self.type}:{self.key}".encode()
+        return strawberry.ID(urlsafe_b64encode(raw).decode())
+
+
+@strawberry.interface(description="An object with a globally unique id.")
+class Node:
+    @strawberry.field(description="The global id; opaque to clients.")
+    @staticmethod
+    def id(node: strawberry.Parent[NodeRecord]) -> strawberry.ID:
+        return _named(node).text()
+
+
+def _named(node: NodeRecord) -> GlobalId:
+    match node:
+        case PipelineVersion():
+            return GlobalId("PipelineVersion", f"{node.id}:{node.version}")
+        case Pipeline():
+            return GlobalId("Pipeline", node.id)
+        case Group():
+            return GlobalId("Group", node.path)
+
+
+def parsed(text: str) -> GlobalId | None:
+    """The parts of a global id; None for a text that we never gave out."""
+    if len(text) > MAX_LENGTH:
+        return None
+    try:
+        kind, found, key = urlsafe_b64decode(text.encode()).decode().partition(":")
+    except (binascii.Error, UnicodeError):
+        return None
+    id = GlobalId(kind, key)
+    return id if found and id.text() == text else None
+
+
+def key_of(type: str, text: str) -> str:
+    """The key in a global id of the type; raises NotFound for any other text."""
+    id = parsed(text)
+    if id is None or id.type != type:
+        raise NotFound(f"There is no {type} with this id.", ("id",))
+    return id.key

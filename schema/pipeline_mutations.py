@@ -1,0 +1,210 @@
+"""The mutations of pipelines: inputs, results and fields."""
+
+from typing import Annotated, Any
+
+import strawberry
+from strawberry import UNSET
+
+from datastore import records
+from datastore.errors import FieldProblem, Invalid
+from datastore.paths import GroupPath
+from datastore.records import State
+from resolvers import pipelines
+from schema.common import Info, TagInput, given
+from schema.failures import (
+    IllegalState,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+    VersionConflict,
+)
+from schema.nodes import key_of
+from schema.pipelines import Pipeline
+from schema.scalars import JSON
+from schema.transformers import TransformerInput
+
+
+@strawberry.type(description="A pipeline was created, or found by its idempotency key.")
+class CreatePipelinePayload:
+    pipeline: records.Pipeline = strawberry.field(graphql_type=Pipeline)
+
+
+@strawberry.type(description="A new version was made.")
+class UpdatePipelinePayload:
+    pipeline: records.Pipeline = strawberry.field(graphql_type=Pipeline)
+
+
+@strawberry.type(description="A pipeline was deleted; `pipeline` is what it was.")
+class DeletePipelinePayload:
+    pipeline: records.Pipeline = strawberry.field(graphql_type=Pipeline)
+
+
+@strawberry.type(description="The group and those below it see the pipeline.")
+class GrantPipelinePayload:
+    pipeline: records.Pipeline = strawberry.field(graphql_type=Pipeline)
+    changed: bool = strawberry.field(description="False where the group saw it before.")
+
+
+@strawberry.type(description="The group's grant is gone.")
+class RevokePipelinePayload:
+    pipeline: records.Pipeline = strawberry.field(graphql_type=Pipeline)
+
+
+CreatePipelineResult = Annotated[
+    CreatePipelinePayload | NotFound | NotPermitted | ValidationProblem | NameTaken | LimitExceeded,
+    strawberry.union("CreatePipelineResult"),
+]
+UpdatePipelineResult = Annotated[
+    UpdatePipelinePayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | VersionConflict
+    | LimitExceeded
+    | IllegalState,
+    strawberry.union("UpdatePipelineResult"),
+]
+DeletePipelineResult = Annotated[
+    DeletePipelinePayload | NotFound | NotPermitted | VersionConflict,
+    strawberry.union("DeletePipelineResult"),
+]
+GrantPipelineResult = Annotated[
+    GrantPipelinePayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    strawberry.union("GrantPipelineResult"),
+]
+RevokePipelineResult = Annotated[
+    RevokePipelinePayload | NotFound | NotPermitted | IllegalState,
+    strawberry.union("RevokePipelineResult"),
+]
+
+
+@strawberry.input
+class CreatePipelineInput:
+    group: GroupPath | None = strawberry.field(
+        default=UNSET, description="The owner; the caller's default group if left out."
+    )
+    name: str
+    description: str | None = UNSET
+    attributes: JSON | None = UNSET
+    tags: list[TagInput] | None = UNSET
+    transformer: TransformerInput
+    idempotency_key: strawberry.ID | None = strawberry.field(
+        default=UNSET,
+        description="The same key with the same input within a day gives the same pipeline.",
+    )
+
+    def content(self) -> dict[str, Any]:
+        """The fields of a pipeline that a user gives."""
+        return {
+            "name": self.name.strip(),
+            "description": given(self.description),
+            "attributes": given(self.attributes),
+            "tags": tuple(tag.record() for tag in given(self.tags) or ()),
+            "transformer": self.transformer.record(),
+        }
+
+
+@strawberry.input(description="What to change; fields left out stay, null clears.")
+class UpdatePipelineInput:
+    id: strawberry.ID
+    expected_version: int = strawberry.field(description="The version the changes are based on.")
+    name: str | None = UNSET
+    description: str | None = UNSET
+    attributes: JSON | None = UNSET
+    tags: list[TagInput] | None = UNSET
+    transformer: TransformerInput | None = UNSET
+    state: State | None = UNSET
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that were given; raises Invalid for a null where there must be a value."""
+        fields = ("name", "description", "attributes", "tags", "transformer", "state")
+        found = {name: getattr(self, name) for name in fields}
+        found = {name: value for name, value in found.items() if value is not UNSET}
+        nulls = [name for name in ("name", "transformer", "state") if found.get(name, "") is None]
+        if nulls:
+            raise Invalid([FieldProblem([name], "must not be null") for name in nulls])
+        if "name" in found:
+            found["name"] = found["name"].strip()
+        if "tags" in found:
+            found["tags"] = tuple(tag.record() for tag in found["tags"] or ())
+        if "transformer" in found:
+            found["transformer"] = found["transformer"].record()
+        return found
+
+
+@strawberry.input
+class DeletePipelineInput:
+    id: strawberry.ID
+    expected_version: int | None = strawberry.field(
+        default=UNSET, description="If given, the version that must be the current one."
+    )
+
+
+@strawberry.input
+class GrantPipelineInput:
+    id: strawberry.ID
+    group: GroupPath
+
+
+@strawberry.input
+class RevokePipelineInput:
+    id: strawberry.ID
+    group: GroupPath
+
+
+@strawberry.type
+class PipelineMutation:
+    @strawberry.mutation(
+        graphql_type=CreatePipelineResult,
+        description="Create a pipeline; the caller is contributor at the group.",
+    )
+    @staticmethod
+    async def create_pipeline(info: Info, input: CreatePipelineInput) -> CreatePipelinePayload:
+        created = await pipelines.create(
+            info.context, given(input.group), input.content(), given(input.idempotency_key)
+        )
+        return CreatePipelinePayload(pipeline=created)
+
+    @strawberry.mutation(
+        graphql_type=UpdatePipelineResult,
+        description="Make a new version; the caller is contributor at the owner group.",
+    )
+    @staticmethod
+    async def update_pipeline(info: Info, input: UpdatePipelineInput) -> UpdatePipelinePayload:
+        id = key_of("Pipeline", input.id)
+        updated = await pipelines.update(info.context, id, input.expected_version, input.changes())
+        return UpdatePipelinePayload(pipeline=updated)
+
+    @strawberry.mutation(
+        graphql_type=DeletePipelineResult,
+        description="Delete a pipeline and its versions; the caller is admin at the owner group.",
+    )
+    @staticmethod
+    async def delete_pipeline(info: Info, input: DeletePipelineInput) -> DeletePipelinePayload:
+        id = key_of("Pipeline", input.id)
+        deleted = await pipelines.delete(info.context, id, given(input.expected_version))
+        return DeletePipelinePayload(pipeline=deleted)
+
+    @strawberry.mutation(
+        graphql_type=GrantPipelineResult,
+        description="Let a group and those below see and run a pipeline; the caller is admin at "
+        "both groups. A grant to an ancestor takes the place of those below it.",
+    )
+    @staticmethod
+    async def grant_pipeline(info: Info, input: GrantPipelineInput) -> GrantPipelinePayload:
+        id = key_of("Pipeline", input.id)
+        granted, changed = await pipelines.grant(info.context, id, input.group)
+        return GrantPipelinePayload(pipeline=granted, changed=changed)
+
+    @strawberry.mutation(
+        graphql_type=RevokePipelineResult,
+        description="Take a group's own grant away; the caller is admin at the owner group. The "
+        "owner keeps sight: a grant above it narrows to the owner's own.",
+    )
+    @staticmethod
+    async def revoke_pipeline(info: Info, input: RevokePipelineInput) -> RevokePipelinePayload:
+        id = key_of("Pipeline", input.id)
+        return RevokePipelinePayload(pipeline=await pipelines.revoke(info.context, id, input.group))

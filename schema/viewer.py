@@ -1,0 +1,59 @@
+"""Who asks, and objects by their global ids."""
+
+import strawberry
+
+from datastore.access import Role
+from datastore.errors import BadInput
+from datastore.paths import GroupPath
+from resolvers.nodes import Record, by_ids
+from schema.common import Info
+from schema.nodes import Node, parsed
+from schema.prices import costs
+
+MAX_NODES = 100
+
+strawberry.enum(Role, description="What a caller may do; each includes the one before.")
+
+
+@strawberry.type(description="The role of the caller at a group and below it.")
+class GroupRole:
+    group: GroupPath
+    role: Role
+
+
+@strawberry.type(description="The caller.")
+class Viewer:
+    user_id: str
+    default_group: GroupPath | None = strawberry.field(
+        description="Stands in wherever a group is left out."
+    )
+    roles: list[GroupRole]
+
+
+@strawberry.type
+class ViewerQuery:
+    @strawberry.field(description="Who the server takes the caller for.")
+    @staticmethod
+    def viewer(info: Info) -> Viewer:
+        caller = info.context.caller
+        roles = [GroupRole(group=group, role=role) for group, role in sorted(caller.roles.items())]
+        return Viewer(user_id=caller.user_id, default_group=caller.default_group, roles=roles)
+
+    @strawberry.field(
+        graphql_type=Node | None, description="An object by its global id, if the caller sees it."
+    )
+    @staticmethod
+    async def node(info: Info, id: strawberry.ID) -> Record | None:
+        (found,) = await by_ids(info.context, [parsed(id)])
+        return found
+
+    @strawberry.field(
+        graphql_type=list[Node | None],
+        description="Objects by their global ids, at most 100; null where the caller sees none.",
+        metadata=costs(1, sized_by="ids"),
+    )
+    @staticmethod
+    async def nodes(info: Info, ids: list[strawberry.ID]) -> list[Record | None]:
+        if len(ids) > MAX_NODES:
+            raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))
+        return await by_ids(info.context, [parsed(id) for id in ids])
