@@ -1,0 +1,46 @@
+# `make` builds everything; each recipe below needs only python3 (3.11 or later), make and git.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: all
+all: .venv/installed graphiql ## build the environment and the GraphiQL page
+
+.PHONY: serve
+serve: all ## start the server on loopback with the embedded store and sample data
+	@exec $(BIN)/penstock serve
+
+.PHONY: test
+test: all tools ## lint, types, floors and the whole test suite
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+.PHONY: schema
+schema: all ## write schema.graphql
+	$(BIN)/penstock schema > schema.graphql
+
+.PHONY: help
+help: ## list the recipes
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## / \t/' | expand -t 14
+
+.PHONY: clean
+clean: ## remove what the recipes built; data/ stays
+	rm -rf .venv dist server/graphiql/dist tests/*/node_modules
+
+.PHONY: graphiql
+graphiql: .venv/installed
+	@$(BIN)/python server/graphiql/build.py
+
+.PHONY: tools
+tools: .venv/installed
+	@$(BIN)/python tests/dynoxide/install.py
+	@$(BIN)/python tests/browser/install.py
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed.")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	@touch $@
