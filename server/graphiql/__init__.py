@@ -1,0 +1,166 @@
+"""The GraphiQL page and its assets, served from the built bundle under a strict policy."""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+HERE = Path(__file__).parent
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "worker-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "font-src 'self' data:",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+PAGE_HEADERS = {**SECURITY_HEADERS, "cache-control": "no-store"}
+ASSET_HEADERS = {
+    **SECURITY_HEADERS,
+    "cache-control": "public, max-age=31536000, immutable",
+    "vary": "accept-encoding",
+}
+NOT_BUILT = "The GraphiQL page has not been built. Run `make` in Penstock's source folder.\n"
+
+LOOPBACK = ("127.0.0.1", "::1")
+FORWARDING = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+# What the bundle's file names look like; the compressed siblings are not asked for by name.
+ASSET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:js|css|ttf|txt)")
+SIBLINGS = (("br", ".br"), ("gzip", ".gz"))
+MEDIA_TYPES = {".js": "text/javascript", ".ttf": "font/ttf"}
+
+# Letters that could end the data block or begin markup inside it.
+UNSAFE_IN_HTML = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&"})
+
+
+def no_token() -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PageConfig:
+    """Where the page is served, and what it is told.
+
+    `dev_token` is asked at every visit, so that a page never starts with an expired token. Only
+    browsers of this machine are told it.
+    """
+
+    path: str = "/graphiql"
+    endpoint: str = "/graphql"
+    subscription_url: str = "/graphql"
+    dev_token: Callable[[], str | None] = no_token
+    dist: Path = HERE / "dist"
+    examples: Path = HERE / "examples"
+
+
+def routes(config: PageConfig) -> list[BaseRoute]:
+    examples = list(read_examples(config.examples))
+
+    def page(request: Request) -> Response:
+        return serve_page(request, config, examples)
+
+    def asset(request: Request) -> Response:
+        return serve_asset(request, config.dist / "assets")
+
+    return [
+        Route(config.path, page, name="graphiql"),
+        Route(f"{config.path}/assets/{{name}}", asset, name="graphiql-asset"),
+    ]
+
+
+def read_examples(folder: Path) -> Iterator[dict[str, str | None]]:
+    """One tab for each `*.graphql` in order of name, with the `*.json` beside it as variables."""
+    for query in sorted(folder.glob("*.graphql")):
+        variables = query.with_suffix(".json")
+        yield {
+            "query": query.read_text(encoding="utf-8").rstrip(),
+            "variables": variables.read_text(encoding="utf-8").rstrip()
+            if variables.is_file()
+            else None,
+        }
+
+
+def serve_page(
+    request: Request, config: PageConfig, examples: list[dict[str, str | None]]
+) -> Response:
+    try:
+        template = (config.dist / "index.html").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return PlainTextResponse(NOT_BUILT, status_code=503, headers=PAGE_HEADERS)
+    # An application mounted below a prefix has a root of its own beside that of the whole server.
+    own_root: str = request.scope.get("root_path", "")
+    server_root: str = request.scope.get("app_root_path", own_root)
+    settings: dict[str, object] = {
+        "endpoint": below(server_root, config.endpoint),
+        "subscriptionUrl": below(server_root, config.subscription_url),
+        "devToken": config.dev_token() if is_direct(request) else None,
+        "examples": examples,
+    }
+    assets = escape(below(own_root, f"{config.path}/assets"))
+    html = template.replace("{{assets}}", assets).replace("{{settings}}", data_block(settings))
+    return HTMLResponse(html, headers=PAGE_HEADERS)
+
+
+def is_direct(request: Request) -> bool:
+    """Whether a browser of this machine asks, and no proxy on behalf of somebody else."""
+    client = request.client.host if request.client else ""
+    return client in LOOPBACK and not any(name in request.headers for name in FORWARDING)
+
+
+def below(root: str, path: str) -> str:
+    return f"{root}{path}" if path.startswith("/") else path
+
+
+def data_block(settings: dict[str, object]) -> str:
+    return json.dumps(settings).translate(UNSAFE_IN_HTML)
+
+
+def serve_asset(request: Request, folder: Path) -> Response:
+    name: str = request.path_params["name"]
+    file = folder / name
+    if not ASSET_NAME.fullmatch(name) or not file.is_file():
+        raise HTTPException(404)
+    accepted = accepted_encodings(request.headers.get("accept-encoding", ""))
+    for encoding, suffix in SIBLINGS:
+        sibling = folder / f"{name}{suffix}"
+        if encoding in accepted and sibling.is_file():
+            return asset_response(sibling, file, {"content-encoding": encoding})
+    return asset_response(file, file, {})
+
+
+def asset_response(content: Path, asset: Path, extra: dict[str, str]) -> Response:
+    return FileResponse(content, media_type=media_type(asset), headers={**ASSET_HEADERS, **extra})
+
+
+def media_type(asset: Path) -> str:
+    guessed = MEDIA_TYPES.get(asset.suffix) or mimetypes.guess_type(asset.name)[0]
+    return guessed or "application/octet-stream"
+
+
+def accepted_encodings(header: str) -> set[str]:
+    """List the codings a client takes, without those it gives the weight zero."""
+    codings = (part.replace(" ", "").lower().partition(";") for part in header.split(","))
+    return {name for name, _, weight in codings if not re.fullmatch(r"q=0(\.0*)?", weight)}

@@ -1,0 +1,141 @@
+// Bundles the page into the folder named on the command line: index.html and assets/.
+
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { build } from "esbuild";
+
+const WORKERS = {
+  editor: "monaco-editor/esm/vs/editor/editor.worker.js",
+  graphql: "monaco-graphql/esm/graphql.worker.js",
+  json: "monaco-editor/esm/vs/language/json/json.worker.js",
+};
+
+// GraphiQL asks for the old names, which are CommonJS, and then finds no `parsers` in them.
+const PRETTIER = {
+  "prettier/parser-babel": "prettier/plugins/babel",
+  "prettier/parser-graphql": "prettier/plugins/graphql",
+};
+
+const out = process.argv[2] ?? "dist";
+const assets = join(out, "assets");
+
+// GraphiQL's own style sheet holds Monaco's styles already.
+const withoutMonacoStyles = {
+  name: "without-monaco-styles",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]monaco-editor[\\/].*\.css$/ }, () => ({ contents: "", loader: "js" }));
+  },
+};
+
+const common = {
+  outdir: assets,
+  entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+  assetNames: "[name]-[hash]",
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  minify: true,
+  metafile: true,
+  legalComments: "eof",
+  logLevel: "warning",
+};
+
+async function buildWorkers() {
+  const { metafile } = await build({ ...common, entryPoints: Object.values(WORKERS) });
+  const files = Object.entries(WORKERS).map(([label, source]) => {
+    const made = outputOf(metafile, (output) => output.entryPoint?.endsWith(source));
+    return [label, `./${basename(made)}`];
+  });
+  return { metafile, files: Object.fromEntries(files) };
+}
+
+async function buildEntry(workers) {
+  const { metafile } = await build({
+    ...common,
+    entryPoints: ["src/entry.jsx"],
+    splitting: true,
+    jsx: "automatic",
+    plugins: [withoutMonacoStyles],
+    alias: PRETTIER,
+    define: { WORKERS: JSON.stringify(workers), "process.env.USE_IMPORT": '"true"' },
+  });
+  const script = outputOf(metafile, (output) => output.entryPoint === "src/entry.jsx");
+  return { metafile, script, styles: metafile.outputs[script].cssBundle };
+}
+
+function outputOf(metafile, matches) {
+  const found = Object.entries(metafile.outputs).find(([, output]) => matches(output));
+  if (!found) throw new Error("the bundle lacks an expected file");
+  return found[0];
+}
+
+/** The folders under node_modules whose files went into a bundle. */
+function bundledPackages(metafiles) {
+  const folders = metafiles
+    .flatMap((metafile) => Object.keys(metafile.inputs))
+    .map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0])
+    .filter(Boolean);
+  return [...new Set(folders)].sort();
+}
+
+async function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  const files = (await readdir(folder))
+    .filter((file) => /^(licen[cs]e|copying|notice|third-?party-?notices)/i.test(file))
+    .sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+  return [`${name} ${version} (${license})`, ...texts.map((text) => text.trim())].join("\n\n");
+}
+
+async function writeLicences(metafiles) {
+  const parts = await Promise.all(bundledPackages(metafiles).map(licenceOf));
+  const fonts = await readFile("src/fonts.txt", "utf8");
+  const rule = `\n\n${"-".repeat(80)}\n\n`;
+  const text = `${[...new Set(parts), fonts.trim()].join(rule)}\n`;
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 8);
+  const file = join(assets, `licences-${hash}.txt`);
+  await writeFile(file, text);
+  return file;
+}
+
+/** The page with its assets named; the server puts in the settings, and knows the folder. */
+async function writePage(files) {
+  const template = await readFile("src/page.html", "utf8");
+  const page = Object.entries(files).reduce(
+    (text, [name, file]) => text.replace(`{{${name}}}`, `{{assets}}/${relative(assets, file)}`),
+    template,
+  );
+  await writeFile(join(out, "index.html"), page);
+}
+
+async function compress(file) {
+  const content = await readFile(file);
+  const brotliOptions = {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    },
+  };
+  const [zipped, brotli] = await Promise.all([
+    promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION }),
+    promisify(brotliCompress)(content, brotliOptions),
+  ]);
+  await Promise.all([writeFile(`${file}.gz`, zipped), writeFile(`${file}.br`, brotli)]);
+}
+
+async function main() {
+  await rm(out, { recursive: true, force: true });
+  await mkdir(assets, { recursive: true });
+  const workers = await buildWorkers();
+  const entry = await buildEntry(workers.files);
+  const licences = await writeLicences([workers.metafile, entry.metafile]);
+  await writePage({ script: entry.script, styles: entry.styles, licences });
+  const files = await readdir(assets);
+  await Promise.all(files.map((file) => compress(join(assets, file))));
+}
+
+await main();

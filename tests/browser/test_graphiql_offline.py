@@ -1,0 +1,197 @@
+"""GraphiQL as people use it, in a browser that finds no other host than this one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.browser.conftest import LOCAL, Live, Visit
+
+EDITOR = ".graphiql-query-editor"
+ANSWER = ".graphiql-response .view-lines"
+OUTDATED = '{"Authorization": "Bearer outdated.token"}'
+TYPED = '{"authorization": "Bearer typed.token", "X-Typed": "yes"}'
+
+
+async def open_page(visit: Visit) -> Page:
+    await visit.page.goto(f"{visit.base_url}/graphiql")
+    await expect(visit.page.locator(f"{EDITOR} .view-line").first).to_be_visible()
+    return visit.page
+
+
+async def run(page: Page) -> None:
+    await page.get_by_role("button", name="Execute query").click()
+
+
+async def write(page: Page, query: str) -> None:
+    await page.locator(f"{EDITOR} .view-lines").click()
+    await page.keyboard.press("ControlOrMeta+A")
+    await page.keyboard.press("Delete")
+    await page.keyboard.insert_text(query)
+
+
+async def settings_of(page: Page) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(await page.locator("#penstock").inner_text())
+    return settings
+
+
+def tool_editor(page: Page) -> Locator:
+    return page.locator(".graphiql-editor-tool .graphiql-editor:not(.hidden) .view-lines")
+
+
+async def saved_headers(visit: Visit, headers: str) -> None:
+    """Leave behind what an earlier visit would have, had its headers been kept."""
+    tab = {"id": "1", "title": "t", "query": "{ viewer { userId } }", "variables": None}
+    tab |= {"headers": headers, "operationName": None, "response": None}
+    items = {
+        "penstock:devTokens": json.dumps(["outdated.token"]),
+        "graphiql:shouldPersistHeaders": "true",
+        "graphiql:headers": headers,
+        "graphiql:tabState": json.dumps({"activeTabIndex": 0, "tabs": [tab]}),
+    }
+    await visit.context.add_init_script(
+        f"Object.entries({json.dumps(items)}).forEach(([k, v]) => localStorage.setItem(k, v));"
+    )
+
+
+def assert_quiet(visit: Visit) -> None:
+    assert visit.complaints == []
+    assert visit.hosts <= set(LOCAL)
+
+
+async def test_the_first_example_runs_and_shows_its_answer(visit: Visit) -> None:
+    page = await open_page(visit)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"userId"')
+    await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
+    assert_quiet(visit)
+
+
+async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -> None:
+    page = await open_page(visit)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"userId"')
+    token = (await settings_of(page))["devToken"]
+    assert len(visit.queries) >= 2  # the introspection, the example
+    for query in visit.queries:
+        headers = await query.all_headers()
+        assert query.method == "POST"
+        assert headers["content-type"] == "application/json"
+        assert headers["x-penstock-request"] == "graphiql"
+        assert headers["authorization"] == f"Bearer {token}"
+
+
+async def test_the_documentation_the_explorer_and_the_history_open(visit: Visit) -> None:
+    page = await open_page(visit)
+    await page.get_by_role("button", name="Show Documentation Explorer").click()
+    await page.get_by_role("link", name="Query", exact=True).click()
+    await expect(page.locator(".graphiql-doc-explorer")).to_contain_text("viewer")
+    await page.get_by_role("button", name="Show GraphiQL Explorer").click()
+    await expect(page.locator(".graphiql-explorer-root")).to_contain_text("viewer")
+    await page.get_by_role("button", name="Show History").click()
+    await expect(page.locator(".graphiql-history")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_completion_offers_a_field(visit: Visit) -> None:
+    page = await open_page(visit)
+    await page.get_by_role("button", name="Show Documentation Explorer").click()
+    await page.get_by_role("link", name="Query", exact=True).wait_for()  # the schema is there
+    await write(page, "{ vie")
+    await page.keyboard.press("Control+Space")
+    await expect(page.locator(".suggest-widget.visible")).to_contain_text("viewer")
+    assert_quiet(visit)
+
+
+async def test_a_wrong_field_is_marked(visit: Visit) -> None:
+    page = await open_page(visit)
+    await write(page, "query Wrong { nothingLikeThat }")
+    await expect(page.locator(f"{EDITOR} .squiggly-error")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_a_query_is_made_pretty(visit: Visit) -> None:
+    page = await open_page(visit)
+    await write(page, "query   Untidy{viewer{userId}}")
+    await page.get_by_role("button", name="Prettify query").click()
+    await expect(page.locator(f"{EDITOR} .view-line").first).to_have_text(
+        "query\u00a0Untidy\u00a0{"
+    )
+    assert_quiet(visit)
+
+
+async def test_a_subscription_answers_over_a_websocket(visit: Visit, live: Live) -> None:
+    page = await open_page(visit)
+    await write(page, live.query)
+    await expect(page.locator(".graphiql-tab-active")).to_contain_text(live.name)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text(live.answer)
+    token = (await settings_of(page))["devToken"]
+    assert [urlsplit(ws.url).path for ws in visit.sockets] == ["/graphql"]
+    hello = json.loads(visit.sent[0])
+    assert hello == {
+        "type": "connection_init",
+        "payload": {"authorization": f"Bearer {token}"},
+    }
+    assert json.loads(visit.received[0])["type"] == "connection_ack"
+    assert_quiet(visit)
+
+
+async def test_every_example_opens_in_a_tab_with_its_variables(visit: Visit) -> None:
+    page = await open_page(visit)
+    examples = (await settings_of(page))["examples"]
+    tabs = page.locator(".graphiql-tab-button")
+    await expect(tabs).to_have_count(len(examples))
+    for number, example in enumerate(examples):
+        await tabs.nth(number).click()
+        first_line = example["query"].splitlines()[0].replace(" ", "\u00a0")
+        await expect(page.locator(f"{EDITOR} .view-lines")).to_contain_text(first_line)
+        variables = json.loads(example["variables"] or "{}")
+        for name in variables:
+            await expect(tool_editor(page)).to_contain_text(f'"{name}"')
+    assert_quiet(visit)
+
+
+async def test_a_second_visit_finds_the_same_tabs_and_a_token(visit: Visit) -> None:
+    page = await open_page(visit)
+    tabs = page.locator(".graphiql-tab-button")
+    count = await tabs.count()
+    await tabs.nth(count - 1).click()
+    await page.wait_for_function(  # a change is saved half a second later
+        "n => JSON.parse(localStorage.getItem('graphiql:tabState'))?.activeTabIndex === n",
+        arg=count - 1,
+    )
+    await open_page(visit)
+    await expect(tabs).to_have_count(count)
+    await page.get_by_role("button", name="Headers", exact=True).click()
+    token = (await settings_of(page))["devToken"]
+    await expect(tool_editor(page)).to_contain_text(token)
+    saved = await page.evaluate("() => localStorage.getItem('graphiql:tabState')")
+    assert token not in saved
+    assert_quiet(visit)
+
+
+async def test_an_outdated_development_token_gives_way_to_the_present_one(visit: Visit) -> None:
+    await saved_headers(visit, OUTDATED)
+    page = await open_page(visit)
+    token = (await settings_of(page))["devToken"]
+    await page.get_by_role("button", name="Headers", exact=True).click()
+    await expect(tool_editor(page)).to_contain_text(token)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"userId"')
+    sent = {(await query.all_headers())["authorization"] for query in visit.queries}
+    assert sent == {f"Bearer {token}"}
+    assert_quiet(visit)
+
+
+async def test_a_typed_authorization_wins(visit: Visit) -> None:
+    await saved_headers(visit, TYPED)
+    page = await open_page(visit)
+    async with page.expect_request("**/graphql") as sent:
+        await run(page)
+    headers = await (await sent.value).all_headers()
+    assert headers["authorization"] == "Bearer typed.token"
+    assert headers["x-typed"] == "yes"

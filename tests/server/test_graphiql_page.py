@@ -1,0 +1,263 @@
+"""What the GraphiQL routes answer, without a browser and without a built bundle."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from server.graphiql import CONTENT_SECURITY_POLICY, HERE, PageConfig, read_examples, routes
+
+PAGE = """<!doctype html>
+<link rel="stylesheet" href="{{assets}}/entry-AAAA.css">
+<script type="application/json" id="penstock">{{settings}}</script>
+<script type="module" src="{{assets}}/entry-BBBB.js"></script>
+"""
+SCRIPT = b"console.log('hello')"
+IMMUTABLE = "public, max-age=31536000, immutable"
+
+
+@pytest.fixture
+def dist(tmp_path: Path) -> Path:
+    assets = tmp_path / "dist" / "assets"
+    assets.mkdir(parents=True)
+    (tmp_path / "dist" / "index.html").write_text(PAGE)
+    (tmp_path / "dist" / "secret.js").write_text("not for the world")
+    (assets / "entry-BBBB.js").write_bytes(SCRIPT)
+    (assets / "entry-BBBB.js.gz").write_bytes(gzip.compress(SCRIPT))
+    (assets / "entry-BBBB.js.br").write_bytes(b"stands for brotli")
+    (assets / "entry-AAAA.css").write_text("body{}")
+    (assets / "codicon-CCCC.ttf").write_bytes(b"font")
+    return tmp_path / "dist"
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    (folder / "2-second.graphql").write_text("query Second($n: Int) { second(n: $n) }")
+    (folder / "2-second.json").write_text('{"n": 1}')
+    (folder / "1-first.graphql").write_text("{ first }")
+    return folder
+
+
+@pytest.fixture
+def config(dist: Path, examples: Path) -> PageConfig:
+    return PageConfig(dist=dist, examples=examples, dev_token=lambda: "dev.token")
+
+
+@pytest.fixture
+async def client(config: PageConfig) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(Starlette(routes=routes(config))) as client:
+        yield client
+
+
+def client_of(app: Starlette, root_path: str = "") -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app, root_path=root_path)
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://test", headers={"accept-encoding": "identity"}
+    )
+
+
+def settings_of(page: httpx.Response) -> dict[str, Any]:
+    block = re.search(r'id="penstock">(.*?)</script>', page.text, re.DOTALL)
+    assert block is not None
+    settings: dict[str, Any] = json.loads(block[1])
+    return settings
+
+
+async def test_the_page_names_its_assets_and_carries_its_settings(
+    client: httpx.AsyncClient,
+) -> None:
+    page = await client.get("/graphiql")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert 'src="/graphiql/assets/entry-BBBB.js"' in page.text
+    assert 'href="/graphiql/assets/entry-AAAA.css"' in page.text
+    assert settings_of(page) == {
+        "endpoint": "/graphql",
+        "subscriptionUrl": "/graphql",
+        "devToken": "dev.token",
+        "examples": [
+            {"query": "{ first }", "variables": None},
+            {"query": "query Second($n: Int) { second(n: $n) }", "variables": '{"n": 1}'},
+        ],
+    }
+
+
+async def test_the_page_is_strict_and_never_kept(client: httpx.AsyncClient) -> None:
+    headers = (await client.get("/graphiql")).headers
+    assert headers["content-security-policy"] == (
+        "default-src 'none'; script-src 'self'; worker-src 'self'; "
+        "style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+
+
+async def test_settings_cannot_end_their_script_block(dist: Path, tmp_path: Path) -> None:
+    evil = "</script><script>alert(1)</script><!-- & \u2028 {{assets}}"
+    config = PageConfig(dist=dist, examples=tmp_path, dev_token=lambda: evil)
+    async with client_of(Starlette(routes=routes(config))) as client:
+        page = await client.get("/graphiql")
+    assert page.text.count("</script>") == 2
+    assert "<!--" not in page.text
+    assert settings_of(page)["devToken"] == evil
+
+
+async def test_the_token_is_asked_for_at_every_visit(dist: Path, tmp_path: Path) -> None:
+    tokens = iter(["one", "two"])
+    config = PageConfig(dist=dist, examples=tmp_path, dev_token=lambda: next(tokens))
+    async with client_of(Starlette(routes=routes(config))) as client:
+        visits = [await client.get("/graphiql"), await client.get("/graphiql")]
+    assert [settings_of(page)["devToken"] for page in visits] == ["one", "two"]
+
+
+@pytest.mark.parametrize("header", ["forwarded", "via", "x-forwarded-for", "x-real-ip"])
+async def test_no_token_is_told_to_a_proxy(client: httpx.AsyncClient, header: str) -> None:
+    page = await client.get("/graphiql", headers={header: "192.0.2.7"})
+    assert page.status_code == 200
+    assert settings_of(page)["devToken"] is None
+
+
+async def test_no_token_is_told_unless_one_is_configured(dist: Path, tmp_path: Path) -> None:
+    app = Starlette(routes=routes(PageConfig(dist=dist, examples=tmp_path)))
+    async with client_of(app) as client:
+        settings = settings_of(await client.get("/graphiql"))
+    assert settings["devToken"] is None
+    assert settings["examples"] == []
+
+
+async def test_a_server_below_a_prefix_names_the_paths_the_browser_sees(
+    config: PageConfig,
+) -> None:
+    app = Starlette(routes=routes(config))
+    async with client_of(app, root_path='/stage"') as client:
+        page = await client.get('/stage"/graphiql')
+    assert 'src="/stage&quot;/graphiql/assets/entry-BBBB.js"' in page.text
+    assert settings_of(page)["endpoint"] == '/stage"/graphql'
+
+
+async def test_a_mounted_page_still_asks_the_graphql_of_the_whole_server(
+    config: PageConfig,
+) -> None:
+    app = Starlette(routes=[Mount("/tools", routes=routes(config))])
+    async with client_of(app) as client:
+        page = await client.get("/tools/graphiql")
+        script = await client.get("/tools/graphiql/assets/entry-BBBB.js")
+    assert 'src="/tools/graphiql/assets/entry-BBBB.js"' in page.text
+    assert settings_of(page)["endpoint"] == "/graphql"
+    assert script.content == SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding", "content"),
+    [
+        ("identity", None, SCRIPT),
+        ("", None, SCRIPT),
+        ("gzip", "gzip", SCRIPT),
+        ("br;q=0, gzip;q=0.5", "gzip", SCRIPT),
+        ("gzip; q=0.000", None, SCRIPT),
+    ],
+)
+async def test_an_asset_comes_in_a_coding_the_client_takes(
+    client: httpx.AsyncClient, accepted: str, encoding: str | None, content: bytes
+) -> None:
+    asset = await client.get(
+        "/graphiql/assets/entry-BBBB.js", headers={"accept-encoding": accepted}
+    )
+    assert asset.status_code == 200
+    assert asset.headers.get("content-encoding") == encoding
+    assert asset.content == content
+
+
+async def test_brotli_is_preferred(client: httpx.AsyncClient) -> None:
+    request = client.build_request(
+        "GET",
+        "/graphiql/assets/entry-BBBB.js",
+        headers={"accept-encoding": "gzip, deflate, BR"},
+    )
+    asset = await client.send(request, stream=True)
+    assert asset.headers["content-encoding"] == "br"
+    assert b"".join([part async for part in asset.aiter_raw()]) == b"stands for brotli"
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("entry-BBBB.js", "text/javascript; charset=utf-8"),
+        ("entry-AAAA.css", "text/css; charset=utf-8"),
+        ("codicon-CCCC.ttf", "font/ttf"),
+    ],
+)
+async def test_an_asset_is_typed_and_kept_for_ever(
+    client: httpx.AsyncClient, name: str, media_type: str
+) -> None:
+    asset = await client.get(f"/graphiql/assets/{name}")
+    assert asset.headers["content-type"] == media_type
+    assert asset.headers["cache-control"] == IMMUTABLE
+    assert asset.headers["vary"] == "accept-encoding"
+    assert asset.headers["x-content-type-options"] == "nosniff"
+    # A worker obeys the policy of its own script, not that of the page.
+    assert asset.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "%2e%2e",
+        "../secret.js",
+        "%2e%2e/secret.js",
+        "..%2fsecret.js",
+        "..%5csecret.js",
+        "%2e%2e%2f%2e%2e%2fetc%2fpasswd.txt",
+        "nothing.js",
+        "entry-BBBB.js.gz",
+        "entry-BBBB.js%00.css",
+        "entry-BBBB.js%0a",
+        "a" * 5000 + ".js",
+    ],
+)
+async def test_nothing_else_is_served(client: httpx.AsyncClient, name: str) -> None:
+    url = httpx.URL("http://test").copy_with(raw_path=f"/graphiql/assets/{name}".encode())
+    answer = await client.get(url)
+    assert answer.status_code == 404
+    assert "not for the world" not in answer.text
+
+
+async def test_only_reading_is_allowed(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/graphiql")).status_code == 405
+    assert (await client.head("/graphiql")).status_code == 200
+    head = await client.head("/graphiql/assets/entry-BBBB.js")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_a_missing_bundle_says_how_to_build_it(tmp_path: Path) -> None:
+    app = Starlette(routes=routes(PageConfig(dist=tmp_path / "dist", examples=tmp_path)))
+    async with client_of(app) as client:
+        page = await client.get("/graphiql")
+        asset = await client.get("/graphiql/assets/entry-BBBB.js")
+    assert page.status_code == 503
+    assert page.headers["content-type"].startswith("text/plain")
+    assert "`make`" in page.text
+    assert asset.status_code == 404
+
+
+def test_the_examples_that_come_along_are_whole() -> None:
+    examples = list(read_examples(HERE / "examples"))
+    assert examples
+    assert all(example["query"] for example in examples)
+    for example in examples:
+        assert isinstance(json.loads(example["variables"] or "{}"), dict)
