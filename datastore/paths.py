@@ -1,45 +1,29 @@
-"""Hierarchies: the ancestors of a group and the levels of a tag value."""
+"""Paths of groups: how they are read, and which lie above which."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import NewType
 
 from datastore.errors import BadInput
+from datastore.text import character_problem, comparison_form
 
 GroupPath = NewType("GroupPath", str)
 """A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""
 
 ROOT = GroupPath("/")
 
-
 MAX_GROUP_LEVELS = 10
 MAX_GROUP_NAME = 64
 MAX_GROUP_BYTES = 512
 
 _MAX_UNREAD = 4 * MAX_GROUP_BYTES
-_UNTEXTUAL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
-        "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-    )
-)
-
-
-def comparison_form(text: str) -> str:
-    """NFKC, case-folded and trimmed: texts that users take for the same have the same form."""
-    previous = None
-    while previous != text:
-        previous = text
-        text = unicodedata.normalize("NFKC", text).casefold().strip()
-    return text
 
 
 def parse_group_path(text: str) -> GroupPath:
     """Return the path in comparison form, names trimmed; `BadInput` says which rule it breaks."""
     if len(text) > _MAX_UNREAD:  # normalising is not linear in the length
         raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
-    if _UNTEXTUAL.search(text):
-        raise BadInput(f"The group path {text!r} holds a control character or a noncharacter.")
+    if problem := character_problem(text):
+        raise BadInput(f"The group path {text!r} {problem}.")
     form = comparison_form(text)
     if form == ROOT:
         return ROOT
@@ -82,8 +66,3 @@ def covers(ancestor: GroupPath, group: GroupPath) -> bool:
 def on_one_line(one: GroupPath, other: GroupPath) -> bool:
     """Whether one of the two groups is the other or lies above it."""
     return covers(one, other) or covers(other, one)
-
-
-def levels(value: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Every level of a tag value, from the top: `a/b` gives `a` and `a/b`."""
-    return tuple(tuple(value[: n + 1]) for n in range(len(value)))

@@ -1,18 +1,31 @@
-"""What a short text given by a user may look like."""
+"""What texts given by users may hold, and when two of them count as the same."""
 
+import re
 import unicodedata
 
-from datastore.paths import comparison_form
+_UNTEXTUAL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
+        "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    )
+)
+_LINES = str.maketrans("\n\r\t", "   ")
 
-_REFUSED = frozenset({"Cc", "Cs"})
+
+def comparison_form(text: str) -> str:
+    """NFKC, case-folded and trimmed: texts that users take for the same have the same form."""
+    previous = None
+    while previous != text:
+        previous = text
+        text = unicodedata.normalize("NFKC", text).casefold().strip()
+    return text
 
 
 def text_problem(text: str, maximum: int) -> str | None:
     """What is wrong with a one-line text of at most `maximum` characters; None if nothing is."""
-    if not comparison_form(text):
-        return "must not be empty"
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
+    if not comparison_form(text):
+        return "must not be empty"
     return character_problem(text)
 
 
@@ -20,18 +33,10 @@ def prose_problem(text: str, maximum: int) -> str | None:
     """The same for a text that may be empty and have several lines."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
-    return character_problem(text.translate({ord(c): " " for c in "\n\r\t"}))
+    return character_problem(text.translate(_LINES))
 
 
 def character_problem(text: str) -> str | None:
     """Control characters, lone surrogates and noncharacters have no place in a text."""
-    for character in text:
-        if unicodedata.category(character) in _REFUSED or is_noncharacter(character):
-            return f"holds the character U+{ord(character):04X}"
-    return None
-
-
-def is_noncharacter(character: str) -> bool:
-    """Whether Unicode reserves the code point for ever (the last two of each plane are)."""
-    code = ord(character)
-    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    found = _UNTEXTUAL.search(text)
+    return f"holds the character U+{ord(found[0]):04X}" if found else None

@@ -1,0 +1,117 @@
+"""The command line: `penstock COMMAND`, one module of `server.commands` for each command."""
+
+import json as json_format
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+from cyclopts import App, Group, Parameter
+
+from server.options import option
+from server.outcome import Answer, ExitCode, failure_of
+from server.settings import InvalidSettings, Settings
+
+EPILOGUE = """\
+Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.
+
+Exit codes: 0 done, 1 failed, 2 the command line or a setting makes no sense, 3 the store cannot
+be reached or does not fit.
+"""
+
+
+JSON_HELP = "Print the answer as one JSON object; a failure too, on standard error."
+
+
+def installed_version() -> str:
+    try:
+        return version("penstock")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+app = App(
+    name="penstock",
+    help="A GraphQL API server for pipeline metadata.",
+    help_epilogue=EPILOGUE,
+    help_format="markdown",
+    version=installed_version,
+    default_parameter=Parameter(negative=()),
+    result_action="return_value",
+    exit_on_error=False,
+    print_error=False,
+)
+for path, purpose in {
+    "serve:serve": "Start the server and run it until it is told to stop.",
+    "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
+    "table:table": "Make or check the table that everything is kept in.",
+    "schema:schema": "Print the GraphQL schema in the schema definition language.",
+    "token:token": "Print a token for development.",
+}.items():
+    # Named, not imported: a short command need not wait for what a long one needs.
+    app.command(f"server.commands.{path}", name=path.partition(":")[0], help=purpose)
+
+COMMON = Group("Options of every command")
+
+
+@app.meta.default
+def launch(
+    *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    json: Annotated[bool, Parameter(group=COMMON, show_default=False, help=JSON_HELP)] = False,
+    debug: Annotated[bool | None, Parameter(group=COMMON), option("debug")] = None,
+) -> ExitCode:
+    """Run a command and report how it ended."""
+    try:
+        _print_answer(app(tokens), json)
+    except Exception as error:  # whatever it is, the user is told in one line
+        return _report(error, json, _debugging() if debug is None else debug)
+    return ExitCode.OK
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        return int(app.meta(list(tokens)) or ExitCode.OK)
+    except Exception as error:  # help and version are printed outside `launch`
+        return _report(error, json=False, debug=_debugging())
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def _print_answer(answer: object, json: bool) -> None:
+    if not isinstance(answer, Answer):
+        return
+    text = json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has enough. Python would otherwise complain at exit, when it flushes again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _report(error: Exception, json: bool, debug: bool) -> ExitCode:
+    failure = failure_of(error)
+    if debug and not failure.expected:
+        traceback.print_exception(error)
+    if json:
+        body = {"error": {"exitCode": failure.code, "messages": failure.lines}}
+        sys.stderr.write(json_format.dumps(body, ensure_ascii=False) + "\n")
+    else:
+        sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
+    return failure.code
+
+
+def _debugging() -> bool:
+    try:
+        return Settings.load().debug
+    except InvalidSettings:
+        return False
+
+
+if __name__ == "__main__":
+    main()

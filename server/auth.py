@@ -1,0 +1,162 @@
+"""Turns the headers of a request into a caller, by a token whose signature and claims hold."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import httpx
+import msgspec
+from joserfc import jws
+from joserfc.errors import ExpiredTokenError, JoseError, UnsupportedAlgorithmError
+from joserfc.jwk import Key
+from joserfc.jws import CompactSignature, JWSRegistry
+from joserfc.jwt import JWTClaimsRegistry
+
+from datastore.access import Caller
+from datastore.errors import BadInput, Unauthenticated
+from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
+from server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
+from server.jwks import Jwks
+from server.settings import Settings
+
+
+class Authenticator(Protocol):
+    """Whatever can tell who sends a request."""
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Return the caller proved by the `Authorization` header, its name in any case.
+
+        Raises Unauthenticated, and Unavailable while the issuer's keys cannot be had.
+        """
+
+
+class KeySource(Protocol):
+    """Keys that tokens may be signed with."""
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        """Return the key that a token's header names, None if there is none."""
+
+
+class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token must say, and where it says what the caller may do."""
+
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...]
+    clock_skew: int
+    """How far the clocks may differ, in seconds."""
+    roles_claim: str = ROLES_CLAIM
+    default_group_claim: str = DEFAULT_GROUP_CLAIM
+
+
+class TokenAuthenticator:
+    """Accepts signed tokens (JWT) sent as `Authorization: Bearer`."""
+
+    def __init__(self, rules: TokenRules, keys: KeySource) -> None:
+        self._rules = rules
+        self._keys = keys
+        self._registry = _Registry(algorithms=rules.algorithms, strict_check_header=False)
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Verify the token and read the caller from its claims."""
+        token = _bearer_token(headers)
+        try:
+            claims = _claims_of(await self._verified(token))
+            self._check(claims)
+            return caller_from(claims, self._rules.roles_claim, self._rules.default_group_claim)
+        except ExpiredTokenError as error:
+            raise Unauthenticated("The token has expired.") from error
+        except (JoseError, BadInput) as error:
+            raise Unauthenticated(f"The token is not accepted: {error}") from error
+
+    async def _verified(self, token: bytes) -> bytes:
+        """Return the payload of a token whose signature holds."""
+        signed = self._extracted(token)
+        header = signed.headers()
+        key = await self._keys.find(header.get("kid"), header["alg"])
+        if key is None:
+            raise Unauthenticated("The token is signed with an unknown key.")
+        if not jws.validate_compact(signed, key, self._rules.algorithms, self._registry):
+            raise Unauthenticated("The token's signature does not hold.")
+        return signed.payload
+
+    def _extracted(self, token: bytes) -> CompactSignature:
+        """Take the token apart; its header is well-formed and its algorithm allowed."""
+        try:
+            signed = jws.extract_compact(token, registry=self._registry)
+            self._registry.check_header(signed.headers())
+        except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise Unauthenticated("The token is malformed.") from error
+        self._registry.get_alg(signed.headers()["alg"])
+        return signed
+
+    def _check(self, claims: dict[str, Any]) -> None:
+        JWTClaimsRegistry(
+            leeway=self._rules.clock_skew,
+            iss={"essential": True, "value": self._rules.issuer},
+            aud={"essential": True, "value": self._rules.audience},
+            sub={"essential": True},
+            exp={"essential": True},
+        ).validate(claims)
+
+
+class _Registry(JWSRegistry):
+    """Allows what was listed and nothing else, whatever the library recommends or deprecates.
+
+    Issuers go on writing `EdDSA`, for which the library would warn at each token.
+    """
+
+    def get_alg(self, name: str) -> Any:
+        if name not in (self.allowed or ()):
+            raise UnsupportedAlgorithmError(f"the algorithm {name!r} is not allowed")
+        return self.algorithms[name]
+
+
+@asynccontextmanager
+async def open_authenticator(settings: Settings) -> AsyncIterator[Authenticator]:
+    """Accept the issuer's tokens, or without an issuer those of `penstock token`.
+
+    Does not wait for the issuer. Raises dev_key.BadDevKey.
+    """
+    if settings.issuer is None or settings.audience is None:
+        yield dev_authenticator(settings)
+        return
+    async with httpx.AsyncClient() as http:
+        rules = TokenRules(
+            issuer=settings.issuer,
+            audience=settings.audience,
+            algorithms=settings.algorithms,
+            clock_skew=settings.clock_skew_seconds,
+            roles_claim=settings.roles_claim,
+            default_group_claim=settings.default_group_claim,
+        )
+        yield TokenAuthenticator(rules, Jwks(http, settings.issuer, settings.jwks_url))
+
+
+def dev_authenticator(settings: Settings) -> Authenticator:
+    """Accept tokens signed with the development key of the data directory."""
+    rules = TokenRules(
+        issuer=DEV_ISSUER,
+        audience=DEV_ISSUER,
+        algorithms=(DEV_ALGORITHM,),
+        clock_skew=settings.clock_skew_seconds,
+    )
+    return TokenAuthenticator(rules, DevKeys(dev_key(settings.data_dir)))
+
+
+def _bearer_token(headers: Mapping[str, object]) -> bytes:
+    found = [value for name, value in headers.items() if name.lower() == "authorization"]
+    if not found:
+        raise Unauthenticated("The request carries no Authorization header.")
+    scheme, _, token = str(found[0]).strip().partition(" ")
+    token = token.strip()
+    if len(found) > 1 or scheme.lower() != "bearer" or not token.isascii() or not token:
+        raise Unauthenticated("The Authorization header is not one 'Bearer' and a token.")
+    return token.encode()
+
+
+def _claims_of(payload: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(payload, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unauthenticated("The token's claims are not a JSON object.") from error

@@ -1,0 +1,89 @@
+"""What a verified token says: who the user is, and which role they hold where."""
+
+from collections.abc import Iterable, Mapping
+
+from datastore.access import Caller, Role
+from datastore.errors import BadInput
+from datastore.paths import GroupPath, parse_group_path
+from datastore.text import text_problem
+
+ROLES_CLAIM = "penstock:roles"
+DEFAULT_GROUP_CLAIM = "penstock:defaultGroup"
+
+MAX_USER_ID = 255
+
+_ROLES = {role.name.lower(): role for role in Role}
+_SEPARATORS = ("|||", "=")
+
+
+def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str) -> Caller:
+    """Build the caller that verified claims describe; BadInput where one of them makes no sense."""
+    roles = roles_from(claims.get(roles_claim))
+    return Caller(
+        user_id_from(claims.get("sub")), roles, default_group_from(claims.get(group_claim), roles)
+    )
+
+
+def user_id_from(claim: object) -> str:
+    """Return the user id as it stands: one line of 1 to 255 characters."""
+    if not isinstance(claim, str):
+        raise BadInput("The user id is not a text.")
+    if problem := text_problem(claim, MAX_USER_ID):
+        raise BadInput(f"The user id {problem}.")
+    return claim
+
+
+def roles_from(claim: object) -> dict[GroupPath, Role]:
+    """Read roles by group from `{"/usa": "admin"}`, `["/usa=admin"]` or `["/usa|||admin"]`.
+
+    No claim means no roles. Anything malformed or contradictory is BadInput, never skipped.
+    """
+    roles: dict[GroupPath, Role] = {}
+    for group, role in _pairs(claim):
+        if roles.setdefault(group, role) != role:
+            raise BadInput(f"The group {group!r} is given two roles.")
+    return roles
+
+
+def parse_role(text: str) -> tuple[GroupPath, Role]:
+    """Read `/usa=admin` or `/usa|||admin`."""
+    for separator in _SEPARATORS:
+        group, found, role = text.rpartition(separator)
+        if found:
+            return parse_group_path(group), _role(role)
+    raise BadInput(f"The role {text!r} is not of the form GROUP=ROLE.")
+
+
+def default_group_from(claim: object, roles: Mapping[GroupPath, Role]) -> GroupPath | None:
+    """Return the claimed group, which the roles must cover, else the first of the shallowest.
+
+    None for a caller without roles.
+    """
+    if claim is None:
+        return min(
+            roles, key=lambda group: (len(group.rstrip("/").split("/")), group), default=None
+        )
+    if not isinstance(claim, str):
+        raise BadInput("The default group is not a text.")
+    group = parse_group_path(claim)
+    if Caller("", roles).role_at(group) is None:
+        raise BadInput(f"The default group {group!r} is covered by none of the roles.")
+    return group
+
+
+def _pairs(claim: object) -> Iterable[tuple[GroupPath, Role]]:
+    match claim:
+        case None:
+            return ()
+        case dict():
+            return [(parse_group_path(group), _role(role)) for group, role in claim.items()]
+        case list() if all(isinstance(entry, str) for entry in claim):
+            return [parse_role(entry) for entry in claim]
+        case _:
+            raise BadInput("The roles are neither an object nor a list of texts.")
+
+
+def _role(name: object) -> Role:
+    if not isinstance(name, str) or name not in _ROLES:
+        raise BadInput(f"{name!r} is not one of the roles {', '.join(_ROLES)}.")
+    return _ROLES[name]

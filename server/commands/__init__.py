@@ -1,0 +1,1 @@
+"""One module for each command; what is slow to import is imported inside the function."""

@@ -1,0 +1,10 @@
+"""`penstock schema`: the GraphQL schema as text."""
+
+from schema import sdl
+from server.outcome import Answer
+
+
+def schema() -> Answer:
+    """Print the GraphQL schema in the schema definition language."""
+    text = sdl()
+    return Answer(text.rstrip("\n"), {"sdl": text})

@@ -1,0 +1,77 @@
+"""`penstock token`: a development token for trying the server out."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from datastore.access import Role
+from datastore.errors import BadInput
+from datastore.paths import GroupPath
+from server.claims import default_group_from, roles_from, user_id_from
+from server.dev_key import dev_key, sign_dev_token
+from server.options import option
+from server.outcome import Answer, CommandFailed, ExitCode
+from server.settings import Settings
+
+LONGEST = timedelta(days=366)
+
+_TTL = re.compile(r"([1-9]\d{0,8})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+_ROLE_HELP = """What the user may do where, as `/usa=admin`: `reader`, `contributor` or `admin` of a
+group and of all below it. May be given many times."""
+_GROUP_HELP = "Group to use where a request names none. By default the topmost of the roles."
+_TTL_HELP = "How long the token is valid: `90s`, `30m`, `12h`, `7d`; at most `366d`."
+
+
+def token(
+    *,
+    user: Annotated[str, Parameter(help="Id of the user that the token stands for.")],
+    role: Annotated[list[str], Parameter(help=_ROLE_HELP)],
+    default_group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    ttl: Annotated[str, Parameter(help=_TTL_HELP)] = "12h",
+    data_dir: Annotated[Path | None, option("data_dir")] = None,
+) -> Answer:
+    """Print a token for development, to be sent as `Authorization: Bearer TOKEN`.
+
+    It is signed with the key of the data directory, made on first use, and accepted by a server
+    that has the same data directory and no issuer.
+    """
+    settings = Settings.load(data_dir=data_dir)
+    if settings.issuer is not None:
+        raise CommandFailed(
+            "PENSTOCK_ISSUER is set: the server accepts that issuer's tokens only.",
+            code=ExitCode.USAGE,
+        )
+    valid = _ttl(ttl)
+    name, roles, group = _identity(user, role, default_group)
+    expires = datetime.now(UTC).replace(microsecond=0) + valid
+    signed = sign_dev_token(dev_key(settings.data_dir), name, roles, group, valid)
+    data = {
+        "token": signed,
+        "user": name,
+        "roles": {path: held.name.lower() for path, held in roles.items()},
+        "defaultGroup": group,
+        "expiresAt": expires.isoformat().replace("+00:00", "Z"),
+    }
+    return Answer(signed, data)
+
+
+def _identity(
+    user: str, entries: list[str], default_group: str | None
+) -> tuple[str, dict[GroupPath, Role], GroupPath | None]:
+    try:
+        roles = roles_from(entries)
+        return user_id_from(user), roles, default_group_from(default_group, roles)
+    except BadInput as error:
+        raise CommandFailed(error.message, code=ExitCode.USAGE) from error
+
+
+def _ttl(text: str) -> timedelta:
+    found = _TTL.fullmatch(text)
+    if found and (ttl := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST:
+        return ttl
+    raise CommandFailed(f"--ttl {text}: must be like 12h, from 1s to 366d.", code=ExitCode.USAGE)

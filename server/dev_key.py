@@ -1,0 +1,102 @@
+"""The development identity: a key of this machine's own, and tokens signed with it."""
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import Key, OKPKey
+
+from datastore.access import Role
+from datastore.paths import GroupPath
+from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
+from server.jwks import pick
+
+DEV_ISSUER = "penstock-dev"
+DEV_ALGORITHM: Final = "Ed25519"
+FILE_NAME = "dev-key.json"
+
+
+class BadDevKey(Exception):
+    """The key file holds something else, or cannot be read or made; the message names the file."""
+
+
+class DevKeys:
+    """The development key as the only key that tokens may be signed with."""
+
+    def __init__(self, key: OKPKey) -> None:
+        self._key = key
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        return pick((self._key,), kid, algorithm)
+
+
+def dev_key(data_dir: Path) -> OKPKey:
+    """Return the key kept in the directory, made on first use; processes that race get the same.
+
+    Raises BadDevKey.
+    """
+    path = data_dir / FILE_NAME
+    try:
+        if not path.exists():
+            _make(path)
+        return _read(path)
+    except OSError as error:
+        raise BadDevKey(f"{path}: {error.strerror}") from error
+
+
+def sign_dev_token(
+    key: OKPKey,
+    user: str,
+    roles: Mapping[GroupPath, Role],
+    default_group: GroupPath | None,
+    ttl: timedelta,
+) -> str:
+    """Sign a token for servers that have the same key and no issuer; times are whole seconds."""
+    now = int(time.time())
+    claims: dict[str, object] = {
+        "iss": DEV_ISSUER,
+        "aud": DEV_ISSUER,
+        "sub": user,
+        "iat": now,
+        "exp": now + int(ttl.total_seconds()),
+        ROLES_CLAIM: {group: role.name.lower() for group, role in roles.items()},
+    }
+    if default_group is not None:
+        claims[DEFAULT_GROUP_CLAIM] = default_group
+    header = {"alg": DEV_ALGORITHM, "typ": "JWT", "kid": key.kid}
+    return jwt.encode(header, claims, key, algorithms=[DEV_ALGORITHM])
+
+
+def _read(path: Path) -> OKPKey:
+    try:
+        key = OKPKey.import_key(json.loads(path.read_bytes()))
+        if key.curve_name == DEV_ALGORITHM and key.is_private and key.kid:
+            return key
+    except (JoseError, ValueError, TypeError, KeyError):
+        pass
+    raise BadDevKey(f"{path} holds no {DEV_ALGORITHM} key; remove it and one will be made.")
+
+
+def _make(path: Path) -> None:
+    """Write a key under a name of its own, then link it: the first link wins and is never half."""
+    key = OKPKey.generate_key(DEV_ALGORITHM, auto_kid=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The file is made with mode 0600.
+    descriptor, draft = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(key.as_dict(private=True), file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(draft)

@@ -1,0 +1,53 @@
+"""Whether the process is up, and whether it can do its work."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from datastore.errors import PenstockError
+
+READY_SECONDS = 1.0
+
+_FRESH = {"cache-control": "no-store"}
+
+_log = structlog.get_logger(__name__)
+
+
+def health_routes(
+    ping: Callable[[], Awaitable[object]], seconds: float = READY_SECONDS
+) -> list[Route]:
+    """Make `/healthz`, always 200, and `/readyz`: 200 if `ping` returns in time, else 503.
+
+    They ask for no token and say nothing of the store but that it fails.
+    """
+
+    async def readyz(_: Request) -> Response:
+        reason = await _why_not(ping, seconds)
+        if reason is None:
+            return JSONResponse({"status": "ready"}, headers=_FRESH)
+        return JSONResponse({"status": "unavailable", "reason": reason}, 503, headers=_FRESH)
+
+    return [Route("/healthz", _healthz), Route("/readyz", readyz)]
+
+
+async def _healthz(_: Request) -> Response:
+    return JSONResponse({"status": "up"}, headers=_FRESH)
+
+
+async def _why_not(ping: Callable[[], Awaitable[object]], seconds: float) -> str | None:
+    try:
+        async with asyncio.timeout(seconds):
+            await ping()
+    except TimeoutError:
+        return f"The store did not answer within {seconds:g} s."
+    except PenstockError as error:
+        return error.message
+    except Exception:
+        # A load balancer must get its answer whatever is broken; the log has the rest.
+        _log.exception("the store failed")
+        return "The store failed."
+    return None

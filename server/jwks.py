@@ -1,0 +1,142 @@
+"""The issuer's signing keys: fetched when needed, kept while fresh, and longer while it is down."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+import httpx
+import structlog
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key
+from joserfc.jws import JWSRegistry
+
+from datastore.errors import Unavailable
+from server.fetch import FetchFailed, fetch_json
+
+SHORTEST_AGE = 60
+USUAL_AGE = 600
+LONGEST_AGE = 3600
+"""Bounds of the time for which keys count as fresh, in seconds."""
+
+PAUSE = 60
+PAUSE_WITHOUT_KEYS = 5
+"""Least time between two fetches, in seconds."""
+
+FETCH_SECONDS = 3
+
+_DISCOVERY = "/.well-known/openid-configuration"
+_MODULUS_OF_2048_BITS = 342  # characters of base64url
+
+_log = structlog.get_logger(__name__)
+
+
+class Jwks:
+    """The keys of one issuer. Nothing is fetched before the first token is to be verified."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        issuer: str,
+        url: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._http = http
+        self._issuer = issuer
+        self._url = url
+        self._clock = clock
+        self._keys: tuple[Key, ...] | None = None
+        self._fresh_until = self._next_fetch = clock()
+        self._fetching: asyncio.Task[None] | None = None
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        """Return the key for a token's header, None if the issuer has none such.
+
+        Raises Unavailable while no key was ever fetched.
+        """
+        if self._clock() >= self._fresh_until:
+            await self._refresh()
+        key = pick(self._keys or (), kid, algorithm)
+        if key is None and kid is not None:
+            await self._refresh()
+            key = pick(self._keys or (), kid, algorithm)
+        if self._keys is None:
+            raise Unavailable("The issuer of tokens does not answer.", PAUSE_WITHOUT_KEYS)
+        return key
+
+    async def _refresh(self) -> None:
+        """Fetch the keys, unless that was done just now; calls at the same time share one fetch."""
+        if self._fetching is None:
+            if self._clock() < self._next_fetch:
+                return
+            self._fetching = asyncio.create_task(self._fetch())
+        # One impatient request must not end the fetch for the others.
+        await asyncio.shield(self._fetching)
+
+    async def _fetch(self) -> None:
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                document = await fetch_json(self._http, self._url or await self._discover())
+            self._keys = keys_from(document.value)
+            age = USUAL_AGE if document.max_age is None else document.max_age
+            self._fresh_until = self._clock() + min(max(age, SHORTEST_AGE), LONGEST_AGE)
+        except (FetchFailed, TimeoutError) as error:
+            _log.warning("keys of the issuer not fetched", issuer=self._issuer, reason=str(error))
+        finally:
+            pause = PAUSE_WITHOUT_KEYS if self._keys is None else PAUSE
+            self._next_fetch = self._clock() + pause
+            self._fetching = None
+
+    async def _discover(self) -> str:
+        document = await fetch_json(self._http, self._issuer.rstrip("/") + _DISCOVERY)
+        match document.value:
+            case {"issuer": self._issuer, "jwks_uri": str(url)}:
+                return url
+            case _:
+                raise FetchFailed(f"the configuration is not that of the issuer {self._issuer}")
+
+
+def pick(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:
+    """Choose the key of that id which fits the algorithm; without an id, the only one that fits."""
+    fitting = [key for key in keys if kid in (None, key.kid) and _fits(key, algorithm)]
+    return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
+
+
+def keys_from(value: object) -> tuple[Key, ...]:
+    """Read a key set (RFC 7517) without what cannot verify signatures; else raise FetchFailed."""
+    match value:
+        case {"keys": [*entries]}:
+            return tuple(key for entry in entries if (key := _key_from(entry)) is not None)
+        case _:
+            raise FetchFailed("the document is not a key set")
+
+
+def _key_from(entry: object) -> Key | None:
+    if not isinstance(entry, dict) or not _can_verify(entry):
+        return None
+    try:
+        key = JWKRegistry.import_key(entry)
+        key.get_op_key("verify")
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError, UnsupportedAlgorithm):
+        return None
+    return key
+
+
+def _can_verify(entry: dict[str, object]) -> bool:
+    match entry:
+        case {"kty": "RSA", "n": str(modulus)}:
+            return len(modulus) >= _MODULUS_OF_2048_BITS
+        case {"kty": "EC"} | {"kty": "OKP", "crv": "Ed25519" | "Ed448"}:
+            return True
+        case _:
+            return False
+
+
+def _fits(key: Key, algorithm: str) -> bool:
+    if key.get("use") not in (None, "sig") or key.get("alg") not in (None, algorithm):
+        return False
+    try:
+        JWSRegistry.algorithms[algorithm].check_key(key)
+    except JoseError:
+        return False
+    return True

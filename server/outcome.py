@@ -1,0 +1,62 @@
+"""How a command ends: its answer, or a failure with a stable exit code."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from cyclopts import CycloptsError
+
+from datastore.errors import PenstockError, Unavailable
+from server.dev_key import BadDevKey
+from server.settings import InvalidSettings
+
+
+class ExitCode(IntEnum):
+    """What a script can rely on; docs/cli.md explains each."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    STORE = 3
+
+
+class Answer(NamedTuple):
+    """What a command found or did: for people, and the same as a JSON value for `--json`."""
+
+    text: str
+    data: object
+
+
+class CommandFailed(Exception):
+    """The command did not do what was asked; each line says one reason."""
+
+    def __init__(self, *lines: str, code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(" ".join(lines))
+        self.lines = lines
+        self.code = code
+
+
+class Failure(NamedTuple):
+    """What the user is told, line by line; unexpected ones have a traceback worth seeing."""
+
+    code: ExitCode
+    lines: Sequence[str]
+    expected: bool = True
+
+
+def failure_of(error: Exception) -> Failure:
+    """Put any failure of a command into words for its user."""
+    one_line = " ".join(str(error).split())
+    match error:
+        case CommandFailed():
+            return Failure(error.code, error.lines)
+        case InvalidSettings():
+            return Failure(ExitCode.USAGE, error.problems)
+        case CycloptsError():
+            return Failure(ExitCode.USAGE, (one_line,))
+        case PenstockError() | BadDevKey():
+            unreachable = isinstance(error, Unavailable)
+            return Failure(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
+        case _:
+            words = f"{type(error).__name__}: {one_line} (--debug shows where)"
+            return Failure(ExitCode.FAILED, (words,), expected=False)

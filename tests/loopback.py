@@ -1,0 +1,107 @@
+"""Just enough HTTP/1.1 for a test server that may also break off in the middle of it."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+REASON = "As Planned"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request with its header names in lower case."""
+
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer; its length is added when it is written."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Connection:
+    """One client's connection, on which the server may also misbehave."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def request(self) -> Request | None:
+        """Read the next request; None when the client has gone."""
+        try:
+            head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            first, *lines = head.rstrip().split("\r\n")
+            headers = {
+                name.lower(): value.strip()
+                for name, _, value in (line.partition(":") for line in lines)
+            }
+            body = await self._reader.readexactly(int(headers.get("content-length", "0")))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        return Request(first.split(" ")[1], headers, body)
+
+    async def answer(self, answer: Answer) -> None:
+        headers = {**answer.headers, "Content-Length": str(len(answer.body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        first = f"HTTP/1.1 {answer.status} {REASON}\r\n"
+        with suppress(ConnectionError):
+            self._writer.write(f"{first}{head}\r\n".encode("latin-1") + answer.body)
+            await self._writer.drain()
+
+    def reset(self) -> None:
+        """Close with RST, as a machine does that crashes or a balancer that loses its table."""
+        connection: socket.socket = self._writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()
+
+    async def fall_silent(self) -> None:
+        """Never answer: wait until the client gives up."""
+        with suppress(ConnectionError):
+            await self._reader.read()
+
+    async def close(self) -> None:
+        self._writer.close()
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+
+class LoopbackServer:
+    """Serves connections on a free port of 127.0.0.1; `serve` gets each request in its turn."""
+
+    def __init__(self, serve: Callable[[Request, Connection], Awaitable[None]]) -> None:
+        self._serve = serve
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> str:
+        """Start, and give the URL to reach it."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port = self._server.sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}"
+
+    async def stop(self) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._converse(Connection(reader, writer)))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _converse(self, connection: Connection) -> None:
+        try:
+            while (request := await connection.request()) is not None:
+                await self._serve(request, connection)
+        finally:
+            await connection.close()

@@ -1,0 +1,83 @@
+"""Tokens for tests: signed properly, or put together by hand."""
+
+import base64
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, Key
+
+from datastore.errors import Unauthenticated
+from server.auth import Authenticator
+from server.jwks import pick
+
+ISSUER = "https://issuer.example.org"
+AUDIENCE = "penstock-api"
+
+RULES: dict[str, Any] = {
+    "issuer": ISSUER,
+    "audience": AUDIENCE,
+    "algorithms": ("ES256",),
+    "clock_skew": 60,
+}
+
+
+def ec_key(kid: str | None = "one") -> ECKey:
+    return ECKey.generate_key("P-256", {"kid": kid} if kid else None)
+
+
+KEY = ec_key("one")
+
+
+class FixedKeys:
+    """Keys that are there without an issuer."""
+
+    def __init__(self, *keys: Key) -> None:
+        self._keys = keys
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        return pick(self._keys, kid, algorithm)
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    """Claims that hold; a change to None takes the claim away."""
+    now = int(time.time())
+    usual = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": "ana",
+        "iat": now,
+        "exp": now + 300,
+        "penstock:roles": {"/usa": "admin"},
+    }
+    return {name: value for name, value in (usual | changes).items() if value is not None}
+
+
+def signed(key: Key, body: dict[str, Any], alg: str = "ES256", **header: Any) -> str:
+    head = {"alg": alg, "kid": key.kid} | header
+    return jwt.encode(
+        {name: value for name, value in head.items() if value is not None},
+        body,
+        key,
+        algorithms=[alg],
+    )
+
+
+def part(value: object) -> str:
+    """One base64url segment of a token."""
+    text = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+async def refusal(authenticator: Authenticator, headers: Mapping[str, object]) -> str:
+    """The words in which the headers are refused."""
+    with pytest.raises(Unauthenticated) as raised:
+        await authenticator.caller_of(headers)
+    return raised.value.message
