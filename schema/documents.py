@@ -1,0 +1,93 @@
+"""Documents parsed, measured and validated once for each text, refusals included."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
+from strawberry import Schema
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+
+from datastore.errors import ErrorCode
+from schema.errors import FormattedError, formatted, request_error, syntax_error
+from schema.limits import Limits, Operation, operations_of
+from schema.lru import Lru
+
+_RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+_BYTES_PER_CHARACTER: Final = 320
+_BYTES_PER_ENTRY: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Document:
+    """A text's parsed form with its operations; `errors` alone when it cannot be run."""
+
+    text: str
+    ast: DocumentNode | None = None
+    operations: tuple[Operation, ...] = ()
+    errors: tuple[FormattedError, ...] = ()
+
+
+class Documents:
+    """The documents of one schema, kept by text: at most `count` of about `size` bytes in all."""
+
+    __slots__ = ("_kept", "_limits", "_schema")
+
+    def __init__(
+        self, schema: Schema, limits: Limits, *, count: int = 1_000, size: int = 64_000_000
+    ) -> None:
+        self._schema = core_schema(schema)
+        self._limits = limits
+        self._kept: Lru[str, Document] = Lru(count, size)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, text: str) -> Document:
+        """Give the document of a text; never raises for what the text says."""
+        found = self._kept.get(text)
+        if found is not None:
+            return found
+        if len(text) > self._limits.source_length:
+            return Document("", errors=(_too_long(self._limits.source_length),))
+        document = self._made(text)
+        self._kept.put(text, document, _weight(document))
+        return document
+
+    def _made(self, text: str) -> Document:
+        try:
+            ast = self._parsed(text)
+        except GraphQLError as error:
+            return Document(text, errors=(syntax_error(error),))
+        try:
+            operations = operations_of(self._schema, ast, self._limits)
+        except GraphQLError as error:
+            return Document(text, errors=(request_error(error),))
+        most = self._limits.errors
+        found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
+        if found:
+            return Document(text, errors=tuple(request_error(error) for error in found[:most]))
+        return Document(text, ast, operations)
+
+    def _parsed(self, text: str) -> DocumentNode:
+        return parse(
+            text, max_lexical_tokens=self._limits.tokens, max_comments=self._limits.comments
+        )
+
+
+def core_schema(schema: Schema) -> GraphQLSchema:
+    """Reach the graphql-core schema, which Strawberry has no public name for."""
+    inner: Any = schema._schema  # noqa: SLF001
+    if not isinstance(inner, GraphQLSchema):
+        raise TypeError("Strawberry no longer keeps its graphql-core schema in `_schema`.")
+    return inner
+
+
+def _weight(document: Document) -> int:
+    """Estimate the memory of a kept document, in bytes."""
+    parsed = _BYTES_PER_CHARACTER if document.ast else 4
+    return _BYTES_PER_ENTRY + len(document.text) * parsed
+
+
+def _too_long(most: int) -> FormattedError:
+    return formatted(f"The document is longer than {most} characters.", ErrorCode.QUERY_TOO_LARGE)

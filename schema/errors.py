@@ -1,0 +1,121 @@
+"""What a client may learn of an error: a code from the closed list, and nothing of the inside."""
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from graphql import GraphQLError, GraphQLSyntaxError, ValueNode
+
+from datastore.errors import ErrorCode, PenstockError
+
+FormattedError: TypeAlias = dict[str, Any]
+
+logger = logging.getLogger("penstock.graphql")
+
+_CODES: Final = frozenset(code.value for code in ErrorCode)
+_MAX_MESSAGE: Final = 300
+# graphql-core repeats input behind these words, and the texts of exceptions behind the last ones.
+_ECHO: Final = re.compile(
+    r"[,;] found: .*|(?<= value)(?<!invalid value): .*|, but encountered error .*", re.DOTALL
+)
+
+
+class Report(NamedTuple):
+    """Errors in their answered form, and the seconds after which to try again, if that may help."""
+
+    errors: list[FormattedError]
+    retry_after: int | None = None
+
+
+def formatted(
+    message: str, code: ErrorCode, extensions: dict[str, object] | None = None
+) -> FormattedError:
+    """Make an answered error that belongs to no place in a document."""
+    return {"message": message, "extensions": {"code": code.value, **(extensions or {})}}
+
+
+def syntax_error(error: GraphQLError) -> FormattedError:
+    """Answer what the parser refused; its own limits have codes of their own."""
+    code = ErrorCode.GRAPHQL_PARSE_FAILED
+    if error.message.endswith("nested too deeply. Parsing aborted."):
+        code = ErrorCode.QUERY_TOO_DEEP
+    elif isinstance(error, GraphQLSyntaxError) and error.message.endswith(" Parsing aborted."):
+        code = ErrorCode.QUERY_TOO_LARGE
+    return _own(error, code)
+
+
+def request_error(error: GraphQLError) -> FormattedError:
+    """Answer what a rule or a limit refused before anything ran."""
+    return _own(error, ErrorCode.GRAPHQL_VALIDATION_FAILED)
+
+
+def report(errors: Sequence[GraphQLError], request_id: str, most: int) -> Report:
+    """Answer the errors of an execution: at most `most`, unexpected ones logged and masked."""
+    answered = [_executed(error, request_id) for error in errors[:most]]
+    if len(errors) > most:
+        logger.warning(
+            "errors left out of an answer: %d", len(errors) - most, extra={"request_id": request_id}
+        )
+    waits = [getattr(_cause(error), "retry_after", None) for error in errors]
+    return Report(answered, max((wait for wait in waits if wait is not None), default=None))
+
+
+def known(error: PenstockError) -> FormattedError:
+    """Answer an error of ours: its message is meant for the client."""
+    extensions = dict(error.extensions)
+    if error.path is not None:
+        extensions["path"] = error.path
+    return {"message": error.message, "extensions": extensions}
+
+
+def internal(error: BaseException, request_id: str) -> FormattedError:
+    """Log an unexpected exception with its traceback; the answer holds the request id alone."""
+    logger.error("unexpected exception", exc_info=error, extra={"request_id": request_id})
+    return formatted("Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id})
+
+
+def _executed(error: GraphQLError, request_id: str) -> FormattedError:
+    cause = _cause(error)
+    if isinstance(cause, PenstockError):
+        return {**_placed(error), **known(cause)}
+    if _is_coded(error) or error.path is None or _is_argument_error(cause):
+        return _own(error, ErrorCode.BAD_USER_INPUT)
+    return {**_placed(error), **internal(cause, request_id)}
+
+
+def _cause(error: GraphQLError) -> Exception:
+    """Find what was raised first: graphql-core wraps exceptions, some of them more than once."""
+    cause: Exception = error
+    while isinstance(cause, GraphQLError) and cause.original_error is not None:
+        cause = cause.original_error
+    return cause
+
+
+def _is_coded(error: GraphQLError) -> bool:
+    return (error.extensions or {}).get("code") in _CODES
+
+
+def _is_argument_error(cause: Exception) -> bool:
+    """Tell a refused argument from a result that does not fit the schema, which is our fault."""
+    return (
+        isinstance(cause, GraphQLError)
+        and bool(cause.nodes)
+        and isinstance(cause.nodes[0] if cause.nodes else None, ValueNode)
+    )
+
+
+def _own(error: GraphQLError, code: ErrorCode) -> FormattedError:
+    coded = (error.extensions or {}) if _is_coded(error) else {"code": code.value}
+    return {**_placed(error), "message": _cut(error.message), "extensions": dict(coded)}
+
+
+def _placed(error: GraphQLError) -> FormattedError:
+    placed = dict(error.formatted)
+    placed.pop("extensions", None)
+    return placed
+
+
+def _cut(message: str) -> str:
+    shown = _ECHO.sub("", message)[:_MAX_MESSAGE]
+    return shown if shown == message or shown.endswith(".") else shown + "."

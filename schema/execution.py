@@ -1,0 +1,151 @@
+"""From a request to its answer: find the document, check its limits, run it, mask its errors."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from typing import Any, Final, NamedTuple, Protocol, TypeGuard, cast
+
+from graphql import ExecutionResult, GraphQLError, execute
+from strawberry import Schema
+from strawberry.execution import optimized_is_awaitable
+
+from datastore.errors import ErrorCode
+from schema.documents import Document, Documents, core_schema
+from schema.errors import FormattedError, report, request_error
+from schema.limits import Limits, Operation, affordable, chosen, refused
+from schema.persisted import Persisted, digest_of
+
+_is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationRequest:
+    """What a client asks to run, whatever it came over."""
+
+    query: str | None = None
+    document_id: str | None = None
+    operation_name: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Prepared(NamedTuple):
+    """An operation that may run: valid, within the limits, `cost` objects at the most."""
+
+    document: Document
+    operation: Operation
+    variables: dict[str, Any]
+    cost: int
+
+
+class Refused(Exception):
+    """The request was refused before anything ran; `errors` are in their answered form."""
+
+    def __init__(self, *errors: FormattedError) -> None:
+        super().__init__(errors[0]["message"])
+        self.errors = list(errors)
+
+
+class Answer(NamedTuple):
+    """The `data` and `errors` of a response, and when to try again if the store was away."""
+
+    body: dict[str, Any]
+    retry_after: int | None = None
+
+
+class Executor(Protocol):
+    """Runs a prepared operation against a context value."""
+
+    def __call__(
+        self, prepared: Prepared, context: object, /
+    ) -> ExecutionResult | Awaitable[ExecutionResult]: ...
+
+
+class Engine:
+    """Runs the operations of one schema. `executor` replaces graphql-core's own execution."""
+
+    __slots__ = ("_documents", "_executor", "_persisted", "limits")
+
+    def __init__(
+        self,
+        schema: Schema,
+        limits: Limits | None = None,
+        *,
+        persisted: Persisted | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._documents = Documents(schema, self.limits)
+        self._persisted = persisted or Persisted()
+        self._executor = executor or Interpreter(schema, self.limits)
+
+    def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
+        """Settle what to run and what it costs; Refused where it may not run."""
+        try:
+            document = self._document(request)
+            if document.errors:
+                raise Refused(*document.errors)
+            operation = chosen(document.operations, request.operation_name)
+            if operation.introspects and not introspection:
+                raise refused("Introspection is not open to you.", ErrorCode.INTROSPECTION_DISABLED)
+            cost = affordable(operation, request.variables, self.limits)
+        except GraphQLError as error:
+            raise Refused(request_error(error)) from None
+        return Prepared(document, operation, dict(request.variables), cost)
+
+    async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
+        """Execute a prepared operation; errors come back masked, only cancellation is raised."""
+        result = self._executor(prepared, context)
+        if isawaitable(result):
+            result = await result
+        return self.answer(result, request_id)
+
+    def answer(self, result: ExecutionResult, request_id: str) -> Answer:
+        """Give a result its answered form; `data` is absent when execution never began."""
+        if not result.errors:
+            return Answer({"data": result.data})
+        errors, retry_after = report(result.errors, request_id, self.limits.errors)
+        began = result.data is not None or any(error.path for error in result.errors)
+        body = {"errors": errors, "data": result.data} if began else {"errors": errors}
+        return Answer(body, retry_after)
+
+    def _document(self, request: OperationRequest) -> Document:
+        digest = digest_of(request.extensions)
+        if request.query is None:
+            document_id = request.document_id or digest
+            if document_id is None:
+                raise refused("There is no query to run.", ErrorCode.BAD_REQUEST)
+            return self._documents.of(self._persisted.text_of(document_id))
+        self._persisted.check(request.query, digest)
+        document = self._documents.of(request.query)
+        if digest is not None and not document.errors:
+            self._persisted.remember(request.query, digest)
+        return document
+
+
+class Interpreter:
+    """Runs operations with graphql-core, as Strawberry would without extensions."""
+
+    __slots__ = ("_coercion_errors", "_executor_class", "_schema")
+
+    def __init__(self, schema: Schema, limits: Limits) -> None:
+        self._schema = core_schema(schema)
+        self._executor_class = schema.execution_context_class
+        self._coercion_errors = limits.errors
+
+    def __call__(
+        self, prepared: Prepared, context: object, /
+    ) -> ExecutionResult | Awaitable[ExecutionResult]:
+        if prepared.document.ast is None:
+            raise ValueError("a document with errors cannot be run")
+        return execute(
+            self._schema,
+            prepared.document.ast,
+            context_value=context,
+            variable_values=prepared.variables,
+            operation_name=prepared.operation.name,
+            max_coercion_errors=self._coercion_errors,
+            executor_class=self._executor_class,
+            is_awaitable=_is_awaitable,
+            hide_suggestions=True,
+        )

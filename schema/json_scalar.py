@@ -1,0 +1,191 @@
+"""JSON values across the GraphQL boundary: numbers stay exact, sizes stay bounded."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from math import isfinite
+from typing import Any, Final
+
+from graphql import (
+    BooleanValueNode,
+    FloatValueNode,
+    GraphQLError,
+    IntValueNode,
+    ListValueNode,
+    NullValueNode,
+    ObjectValueNode,
+    StringValueNode,
+    ValueNode,
+    VariableNode,
+)
+
+from datastore.table import Value
+
+MAX_DEPTH: Final = 32
+MAX_VALUES: Final = 10_000
+MAX_DIGITS: Final = 38
+_SMALLEST, _LARGEST = -130, 125
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def exact_number(text: str) -> Decimal:
+    """Read a number; GraphQLError beyond 38 digits or outside 1e-130 .. 1e+126."""
+    if len(text) > 2 * MAX_DIGITS + 200:
+        raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
+    return bounded(Decimal(text))
+
+
+def bounded(number: Decimal) -> Decimal:
+    """Give the number back; GraphQLError when no store could keep it exactly."""
+    if not number.is_finite():
+        raise GraphQLError("A number must be finite.")
+    if len(number.as_tuple().digits) > MAX_DIGITS:
+        raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
+    if not _SMALLEST <= number.adjusted() <= _LARGEST:
+        raise GraphQLError("A number lies between 1e-130 and 1e+126.")
+    return number
+
+
+class _Budget:
+    """How many values one JSON value may still hold."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_VALUES
+
+    def spend(self, depth: int) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise GraphQLError(f"JSON holds at most {MAX_VALUES} values.")
+        if depth > MAX_DEPTH:
+            raise GraphQLError(f"JSON nests at most {MAX_DEPTH} levels deep.")
+
+
+def json_input(value: object) -> Value:
+    """Read what a variable holds; each non-integer becomes the Decimal of its shortest text."""
+    return _input(value, 0, _Budget())
+
+
+def _input(value: object, depth: int, budget: _Budget) -> Value:
+    budget.spend(depth)
+    match value:
+        case None | bool() | str():
+            return value
+        case int() | float() | Decimal():
+            return _number(value)
+        case list() | tuple():
+            return [_input(one, depth + 1, budget) for one in value]
+        case dict():
+            return {_key(key): _input(one, depth + 1, budget) for key, one in value.items()}
+    raise GraphQLError("JSON holds objects, lists, texts, numbers, booleans and null.")
+
+
+def _number(value: int | float | Decimal) -> int | Decimal:
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise GraphQLError("A number must be finite.")
+        return bounded(Decimal(repr(value)))
+    if isinstance(value, Decimal):
+        return bounded(value)
+    if abs(value) >= 10**MAX_DIGITS:
+        raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
+    return value
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise GraphQLError("JSON objects have texts as keys.")
+    return key
+
+
+def json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Value:
+    """Read a literal of a document; variables may stand anywhere inside it.
+
+    A variable without a value leaves its object field out, and is null in a list.
+    """
+    try:
+        return _literal(node, variables or {}, 0, _Budget())
+    except GraphQLError as error:
+        # The node tells a refused argument from a result that went wrong.
+        raise GraphQLError(error.message, node) from None
+
+
+def _literal(node: ValueNode, variables: Mapping[str, Any], depth: int, budget: _Budget) -> Value:
+    if isinstance(node, VariableNode):
+        return _input(variables.get(node.name.value), depth, budget)
+    budget.spend(depth)
+    if isinstance(node, ListValueNode):
+        return [_literal(one, variables, depth + 1, budget) for one in node.values]
+    if isinstance(node, ObjectValueNode):
+        return {
+            field.name.value: _literal(field.value, variables, depth + 1, budget)
+            for field in node.fields
+            if not (
+                isinstance(field.value, VariableNode) and field.value.name.value not in variables
+            )
+        }
+    return _leaf(node)
+
+
+def _leaf(node: ValueNode) -> Value:
+    match node:
+        case NullValueNode():
+            return None
+        case BooleanValueNode(value=flag):
+            return flag
+        case StringValueNode(value=text):
+            return text
+        case IntValueNode(value=text):
+            return int(exact_number(text))
+        case FloatValueNode(value=text):
+            return exact_number(text)
+    raise GraphQLError("JSON has no enum values; write a text in quotes.")
+
+
+def json_output(value: object) -> object:
+    """Check a value for the answer's encoder, which writes a Decimal digit by digit.
+
+    Raises ValueError for NaN and infinities, TypeError for what JSON has no form for.
+    """
+    kept = _OUTPUT.get(type(value))
+    if kept is not None:
+        return kept(value)
+    if isinstance(value, Mapping):
+        return {_output_key(key): json_output(one) for key, one in value.items()}
+    raise TypeError(f"JSON has no form for {type(value).__name__}.")
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _output_int(value: Any) -> object:
+    return value if value in _INT64 else Decimal(value)
+
+
+def _output_float(value: Any) -> object:
+    if not isfinite(value):
+        raise ValueError("JSON has no form for NaN and infinities.")
+    return value
+
+
+def _output_list(value: Any) -> object:
+    return [json_output(one) for one in value]
+
+
+def _output_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"JSON has no form for a key of {type(key).__name__}.")
+    return key
+
+
+_OUTPUT: Final[Mapping[type, Callable[[Any], object]]] = {
+    type(None): _same,
+    bool: _same,
+    str: _same,
+    int: _output_int,
+    float: _output_float,
+    Decimal: _output_float,
+    list: _output_list,
+    tuple: _output_list,
+}

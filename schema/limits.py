@@ -1,0 +1,180 @@
+"""The limits of an operation, and the one rule that holds it to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    OperationType,
+)
+
+from datastore.errors import ErrorCode
+from schema.measure import Measure, NestedTooDeeply, Walk
+from schema.prices import Sizes, of_literal
+
+_REMEMBERED_SIZES: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may ask for; each limit stands by itself."""
+
+    body_bytes: int = 1_000_000
+    url_bytes: int = 16_384
+    body_seconds: float = 2.0
+    source_length: int = 50_000
+    tokens: int = 2_000
+    comments: int = 200
+    depth: int = 12
+    aliases: int = 30
+    directives: int = 50
+    fields: int = 2_000
+    operations: int = 10
+    mutation_fields: int = 10
+    introspection_depth: int = 20
+    introspection_fields: int = 500
+    page_size: int = 100
+    cost: int = 5_000
+    errors: int = 5
+    deadline_seconds: float = 10.0
+
+
+def refused(message: str, code: ErrorCode) -> GraphQLError:
+    """Make the error of a request that is not let through."""
+    return GraphQLError(message, extensions={"code": code.value})
+
+
+class _Source(NamedTuple):
+    """What a cost is measured again from; `sized_by` are the variables that decide it."""
+
+    schema: GraphQLSchema
+    document: DocumentNode
+    sized_by: tuple[str, ...]
+    page_size: int
+
+
+class Operation:
+    """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
+
+    __slots__ = ("_costs", "_source", "measure", "node")
+
+    def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
+        self.node = node
+        self.measure = measure
+        self._source = source
+        self._costs: dict[tuple[int | None, ...], int] = {}
+
+    @property
+    def name(self) -> str | None:
+        return self.node.name.value if self.node.name else None
+
+    @property
+    def is_query(self) -> bool:
+        return self.node.operation is OperationType.QUERY
+
+    @property
+    def introspects(self) -> bool:
+        return self.measure.introspection_fields > 0
+
+    def cost(self, variables: Mapping[str, object]) -> int:
+        """Bound what the operation costs with these variables, in objects read."""
+        source = self._source
+        if not source.sized_by:
+            return self.measure.cost
+        sizes = Sizes(self._values(variables), source.page_size)
+        key = tuple(sizes.of_variable(name) for name in source.sized_by)
+        if key not in self._costs:
+            if len(self._costs) >= _REMEMBERED_SIZES:
+                self._costs.clear()
+            self._costs[key] = Walk(source.schema, source.document, sizes).operation(self.node).cost
+        return self._costs[key]
+
+    def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for definition in self.node.variable_definitions or ():
+            name, default = definition.variable.name.value, definition.default_value
+            if name in variables:
+                values[name] = variables[name]
+            elif default is not None:
+                values[name] = of_literal(default)
+        return values
+
+
+def operations_of(
+    schema: GraphQLSchema, document: DocumentNode, limits: Limits
+) -> tuple[Operation, ...]:
+    """Measure every operation of a parsed document; GraphQLError where a limit is passed.
+
+    Runs before the rules of the specification, some of which take far longer than linear time.
+    """
+    nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+    if len(nodes) > limits.operations:
+        raise _too_large("operations", len(nodes), limits.operations)
+    sizes = Sizes(None, limits.page_size)
+    walk = Walk(schema, document, sizes)
+    try:
+        measures = [walk.operation(node) for node in nodes]
+        unused = walk.unused_fragments()
+    except NestedTooDeeply:
+        message = f"The document nests deeper than {limits.depth} fields."
+        raise refused(message, ErrorCode.QUERY_TOO_DEEP) from None
+    for node, measure in zip(nodes, measures, strict=True):
+        _hold(measure, limits)
+        if node.operation is OperationType.MUTATION:
+            _most("mutation fields", measure.root_fields, limits.mutation_fields)
+    _hold(unused, limits)
+    source = _Source(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
+    return tuple(
+        Operation(node, measure, source) for node, measure in zip(nodes, measures, strict=True)
+    )
+
+
+def _hold(measure: Measure, limits: Limits) -> None:
+    for depth, most in (
+        (measure.depth, limits.depth),
+        (measure.introspection_depth, limits.introspection_depth),
+    ):
+        if depth > most:
+            message = f"The operation nests {depth} fields; the most is {most}."
+            raise refused(message, ErrorCode.QUERY_TOO_DEEP)
+    _most("aliases", measure.aliases, limits.aliases)
+    _most("directives", measure.directives, limits.directives)
+    _most("fields", measure.fields, limits.fields)
+    _most("introspection fields", measure.introspection_fields, limits.introspection_fields)
+
+
+def _most(what: str, actual: int, most: int) -> None:
+    if actual > most:
+        raise _too_large(what, actual, most)
+
+
+def _too_large(what: str, actual: int, most: int) -> GraphQLError:
+    return refused(f"There are {actual} {what}; the most is {most}.", ErrorCode.QUERY_TOO_LARGE)
+
+
+def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
+    """Give the cost of the operation; GraphQLError when it is more than one may spend."""
+    cost = operation.cost(variables)
+    if cost > limits.cost:
+        message = f"The operation costs {cost}; the most is {limits.cost}."
+        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+    return cost
+
+
+def chosen(operations: tuple[Operation, ...], name: str | None) -> Operation:
+    """Find the operation a request means; GraphQLError where that is unknown or ambiguous."""
+    if name is None and len(operations) == 1:
+        return operations[0]
+    found = [operation for operation in operations if operation.name == name]
+    if name is not None and len(found) == 1:
+        return found[0]
+    message = (
+        "The document holds no operation of that name."
+        if name is not None
+        else f"The document holds {len(operations)} operations: name the one to run."
+    )
+    raise refused(message, ErrorCode.OPERATION_RESOLUTION_FAILURE)

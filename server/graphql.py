@@ -1,0 +1,176 @@
+"""GraphQL over HTTP: one ASGI application between a request and the engine that runs it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from typing import NamedTuple, Protocol, TypeAlias
+
+from graphql import OperationType
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from datastore.access import Caller
+from datastore.errors import ErrorCode, PenstockError
+from schema.execution import Answer, Engine, Prepared, Refused
+from schema.limits import Operation
+from server.encoding import encode
+from server.negotiation import MediaType
+from server.problems import Malformed, Problem, Statuses, refusal, status_of, unexpected
+from server.request import ALLOWED, ClientGone, Exchange, check_method, read
+from server.response import Response, cached, graphql_response
+
+
+class Admission(NamedTuple):
+    """What is settled of an operation before it runs; `cost` is what it may read, in objects."""
+
+    request_id: str
+    operation: Operation
+    cost: int
+
+
+class MeasuredUnits(Protocol):
+    """What an operation used of the store: capacity units, and calls made."""
+
+    @property
+    def rcu(self) -> float: ...
+    @property
+    def wcu(self) -> float: ...
+    @property
+    def calls(self) -> int: ...
+
+
+class MeteredContext(Protocol):
+    """A context value that knows what was used through it."""
+
+    @property
+    def units(self) -> MeasuredUnits: ...
+
+
+Opened: TypeAlias = (
+    AbstractContextManager[MeteredContext] | AbstractAsyncContextManager[MeteredContext]
+)
+Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
+OpenContext: TypeAlias = Callable[[Caller, Admission], Opened]
+
+
+class GraphQLApp:
+    """Serves one engine at whatever path it is mounted on.
+
+    `authenticate` gives the caller of a request or raises Unauthenticated. `open_context` opens the
+    value that resolvers find in their info, and may refuse the operation with a PenstockError.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        authenticate: Authenticate,
+        open_context: OpenContext,
+        statuses: Statuses = "2025",
+        introspection: bool = True,
+    ) -> None:
+        self._engine = engine
+        self._authenticate = authenticate
+        self._open_context = open_context
+        self._draft = statuses == "draft"
+        self._introspection = introspection
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; whatever goes wrong inside, the client gets a GraphQL answer."""
+        if scope["type"] != "http":
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        exchange = Exchange.of(scope, receive)
+        try:
+            response = await self._response(exchange)
+        except ClientGone:
+            return
+        except Problem as problem:
+            response = self._refused(problem, exchange)
+        except Exception as error:
+            response = self._refused(unexpected(error, exchange.request_id), exchange)
+        await response.send(send, exchange.request_id)
+
+    async def _response(self, exchange: Exchange) -> Response:
+        check_method(exchange.scope)
+        if exchange.method == "OPTIONS":
+            return Response(204, headers={"allow": ALLOWED})
+        if exchange.media is None:
+            raise Problem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
+        seconds = self._engine.limits.deadline_seconds
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await self._operation(exchange, exchange.media)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            message = f"The operation took longer than {seconds:g} s."
+            raise Problem(ErrorCode.TIMEOUT, message) from None
+
+    async def _operation(self, exchange: Exchange, media: MediaType) -> Response:
+        try:
+            caller = await self._authenticate(exchange.headers)
+            request = await read(exchange, self._engine.limits)
+            prepared = self._engine.prepare(request, introspection=self._introspection)
+            check_kind(prepared.operation, exchange)
+            answer, units = await self._run(caller, prepared, exchange.request_id)
+        except Refused as error:
+            return self._answered(Answer({"errors": error.errors}), exchange, media)
+        except PenstockError as error:
+            raise refusal(error, with_token="authorization" in exchange.headers) from None
+        if exchange.wants_cost:
+            answer.body["extensions"] = {"cost": self._cost(prepared.cost, units)}
+        return self._answered(answer, exchange, media)
+
+    async def _run(
+        self, caller: Caller, prepared: Prepared, request_id: str
+    ) -> tuple[Answer, MeasuredUnits]:
+        admission = Admission(request_id, prepared.operation, prepared.cost)
+        async with AsyncExitStack() as stack:
+            opened = self._open_context(caller, admission)
+            if isinstance(opened, AbstractAsyncContextManager):
+                context = await stack.enter_async_context(opened)
+            else:
+                context = stack.enter_context(opened)
+            return await self._engine.run(prepared, context, request_id), context.units
+
+    def _cost(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
+        return {
+            "requested": requested,
+            "maximum": self._engine.limits.cost,
+            "rcu": units.rcu,
+            "wcu": units.wcu,
+            "calls": units.calls,
+        }
+
+    def _answered(self, answer: Answer, exchange: Exchange, media: MediaType) -> Response:
+        errors = answer.body.get("errors")
+        code = errors[0]["extensions"]["code"] if errors else None
+        plain = media is MediaType.JSON
+        status = status_of(answer.body, code, json=plain, draft=self._draft)
+        headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
+        response = graphql_response(status, encode(answer.body), self._type(media, status), headers)
+        if exchange.method == "GET" and not errors:
+            return cached(response, exchange.headers.get("if-none-match"))
+        return response
+
+    def _refused(self, problem: Problem, exchange: Exchange) -> Response:
+        status = 422 if self._draft and isinstance(problem, Malformed) else problem.status
+        media = self._type(exchange.media or MediaType.JSON, status)
+        return graphql_response(status, encode({"errors": [problem.error]}), media, problem.headers)
+
+    def _type(self, media: MediaType, status: int) -> MediaType:
+        """In the draft, only a successful answer has the plain type."""
+        return MediaType.GRAPHQL if self._draft and status >= 300 else media
+
+
+def check_kind(operation: Operation, exchange: Exchange) -> None:
+    """Refuse what this way of asking cannot run: changes by GET, streams in one answer."""
+    kind = operation.node.operation
+    if kind is OperationType.SUBSCRIPTION:
+        raise Problem(ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP.")
+    if kind is OperationType.MUTATION and exchange.method == "GET":
+        raise Problem(
+            ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}
+        )

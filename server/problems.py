@@ -1,0 +1,89 @@
+"""Refusals of an HTTP request, before or around GraphQL, and the status each code stands for."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from datastore.errors import ErrorCode, PenstockError, Unauthenticated
+from schema.errors import FormattedError, formatted, internal, known
+
+Statuses: TypeAlias = Literal["2025", "draft"]
+
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
+_STATUS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        ErrorCode.UNAUTHENTICATED: 401,
+        ErrorCode.FORBIDDEN: 403,
+        ErrorCode.CSRF_PREVENTED: 403,
+        ErrorCode.METHOD_NOT_ALLOWED: 405,
+        ErrorCode.NOT_ACCEPTABLE: 406,
+        ErrorCode.PAYLOAD_TOO_LARGE: 413,
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
+        ErrorCode.RATE_LIMITED: 429,
+        ErrorCode.INTERNAL_SERVER_ERROR: 500,
+        ErrorCode.SERVICE_UNAVAILABLE: 503,
+        ErrorCode.TIMEOUT: 504,
+    }
+)
+# What was no well-formed request stays a 400 in the draft only where it could not even be read.
+_UNREADABLE: Final = frozenset((ErrorCode.GRAPHQL_PARSE_FAILED.value, ErrorCode.BAD_REQUEST.value))
+
+
+class Problem(Exception):
+    """The request is answered with an error, `status` where the code alone does not give it."""
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> None:
+        super().__init__(message)
+        self.error: FormattedError = formatted(message, code)
+        self.status = status or _STATUS.get(code, 400)
+        self.headers = headers
+
+
+class Malformed(Problem):
+    """The body or the URL could be read, and is no well-formed GraphQL request."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.BAD_REQUEST, message)
+
+
+def refusal(error: PenstockError, *, with_token: bool) -> Problem:
+    """Make the answer to a caller who could not be let in, or whose context could not be opened."""
+    problem = Problem(error.code, error.message)
+    problem.error = known(error)
+    if isinstance(error, Unauthenticated):
+        invalid = ', error="invalid_token"' if with_token else ""
+        problem.headers = {"www-authenticate": f'Bearer realm="penstock"{invalid}'}
+    retry_after = getattr(error, "retry_after", None)
+    if retry_after is not None:
+        problem.headers = {"retry-after": str(retry_after)}
+    return problem
+
+
+def unexpected(error: Exception, request_id: str) -> Problem:
+    """Log an exception nobody foresaw; its answer says nothing but the request id."""
+    problem = Problem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
+    problem.error = internal(error, request_id)
+    return problem
+
+
+def status_of(body: Mapping[str, object], code: str | None, *, json: bool, draft: bool) -> int:
+    """Give the status of a GraphQL answer; `code` is that of its first error.
+
+    In 2025's statuses, clients of plain JSON (`json`) get 200 for whatever GraphQL itself refuses.
+    """
+    if code is None:
+        return 200
+    if "data" in body:
+        return 294 if draft and not json else 200
+    if code in _STATUS:
+        return _STATUS[code]
+    if draft:
+        return 400 if code in _UNREADABLE else 422
+    return 200 if json and code != ErrorCode.BAD_REQUEST else 400

@@ -1,0 +1,216 @@
+"""Reading a GraphQL request out of an HTTP request."""
+
+import asyncio
+import re
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl
+from uuid import uuid4
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope
+
+from datastore.errors import ErrorCode
+from schema.execution import OperationRequest
+from schema.limits import Limits
+from server.negotiation import MediaType, is_json, negotiate
+from server.problems import Malformed, Problem
+
+ALLOWED: Final = "GET, POST, OPTIONS"
+_CLOSE: Final = {"connection": "close"}
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}", re.ASCII)
+_TRACE: Final = re.compile(
+    r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII
+)
+# A page of another site cannot send these without a preflight request, which CORS answers.
+_PREFLIGHTED: Final = (
+    "apollo-require-preflight",
+    "x-apollo-operation-name",
+    "graphql-require-preflight",
+    "x-requested-with",
+)
+_TEXTS: Final = ("query", "operationName", "documentId")
+_OBJECTS: Final = ("variables", "extensions")
+
+
+class ClientGone(Exception):
+    """The client left before its request was read: nobody waits for an answer."""
+
+
+class Exchange(NamedTuple):
+    """An HTTP request as it came in; `media` is the type to answer in, None where there is none."""
+
+    scope: Scope
+    headers: Headers
+    receive: Receive
+    media: MediaType | None
+    request_id: str
+
+    @classmethod
+    def of(cls, scope: Scope, receive: Receive) -> "Exchange":
+        headers = Headers(scope=scope)
+        media = negotiate(",".join(headers.getlist("accept")))
+        return cls(scope, headers, receive, media, request_id_of(headers))
+
+    @property
+    def method(self) -> str:
+        return str(self.scope["method"])
+
+    @property
+    def wants_cost(self) -> bool:
+        return self.headers.get("x-penstock-cost") == "1"
+
+
+def request_id_of(headers: Headers) -> str:
+    """Take the client's own id, else the trace id of `traceparent`, else make one."""
+    given = headers.get("x-request-id", "")
+    if _REQUEST_ID.fullmatch(given):
+        return given
+    trace = _TRACE.match(headers.get("traceparent", ""))
+    return trace[1] if trace else uuid4().hex
+
+
+def check_method(scope: Scope) -> None:
+    if scope["method"] not in ("GET", "POST", "OPTIONS"):
+        raise Problem(
+            ErrorCode.METHOD_NOT_ALLOWED,
+            "GraphQL is asked by GET or POST.",
+            headers={"allow": ALLOWED},
+        )
+
+
+async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
+    """Read the request of a GET or POST. Raises Problem, and ClientGone where it ends early."""
+    scope, headers = exchange.scope, exchange.headers
+    if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
+        raise Problem(
+            ErrorCode.PAYLOAD_TOO_LARGE,
+            f"The URL is longer than {limits.url_bytes} bytes.",
+            status=414,
+        )
+    if exchange.method == "GET":
+        return from_url(scope, headers)
+    _check_body_type(headers)
+    return from_json(await _body(headers, exchange.receive, limits))
+
+
+def from_url(scope: Scope, headers: Headers) -> OperationRequest:
+    """Read the parameters of a GET that another site's page could not have sent."""
+    content_type = headers.get("content-type")
+    if content_type is not None and not is_json(content_type):
+        raise _unsupported("A GET has no body; its Content-Type must be absent.")
+    if not _is_preflighted(headers):
+        raise Problem(
+            ErrorCode.CSRF_PREVENTED,
+            "A GET needs a header that browsers ask leave for, such as Apollo-Require-Preflight.",
+        )
+    try:
+        pairs = parse_qsl(
+            scope["query_string"].decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=20,
+        )
+    except ValueError:
+        raise Problem(ErrorCode.BAD_REQUEST, "The URL's parameters cannot be read.") from None
+    parameters: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in parameters:
+            raise Malformed("A parameter of the URL is given twice.")
+        parameters[name] = _json(value.encode()) if name in _OBJECTS else value
+    return _request(parameters)
+
+
+def from_json(body: bytes) -> OperationRequest:
+    """Read a JSON body; Problem where it is none, Malformed where it is no request."""
+    found = _json(body)
+    if isinstance(found, list):
+        raise Malformed("Batches are not answered; send one operation a request.")
+    if not isinstance(found, dict):
+        raise Malformed("The body must be a JSON object.")
+    return _request(found)
+
+
+def _request(found: dict[str, Any]) -> OperationRequest:
+    for name in _TEXTS:
+        if not isinstance(found.get(name), str | None):
+            raise Malformed(f"`{name}` must be a text.")
+    for name in _OBJECTS:
+        if not isinstance(found.get(name), dict | None):
+            raise Malformed(f"`{name}` must be an object.")
+    query, document_id = found.get("query"), found.get("documentId")
+    extensions = found.get("extensions") or {}
+    if query is not None and document_id is not None:
+        raise Malformed("Give `query` or `documentId`, not both.")
+    if query is None and document_id is None and "persistedQuery" not in extensions:
+        raise Malformed("`query` is missing.")
+    return OperationRequest(
+        query=query,
+        document_id=document_id,
+        # Several clients send an empty name where they mean none.
+        operation_name=found.get("operationName") or None,
+        variables=found.get("variables") or {},
+        extensions=extensions,
+    )
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise Problem(ErrorCode.BAD_REQUEST, "That is not JSON in UTF-8.") from None
+
+
+def _check_body_type(headers: Headers) -> None:
+    if not is_json(headers.get("content-type", "")):
+        raise _unsupported("The body must be application/json in UTF-8.")
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise _unsupported("The body must not be compressed.")
+
+
+def _unsupported(message: str) -> Problem:
+    return Problem(
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE, message, headers={"accept": "application/json"}
+    )
+
+
+def _is_preflighted(headers: Headers) -> bool:
+    """Tell whether a page of another site would have had to ask before sending this.
+
+    Browsers attach Basic credentials by themselves, so those prove nothing; tokens they never do.
+    """
+    if any(name in headers for name in (*_PREFLIGHTED, "content-type")):
+        return True
+    return headers.get("authorization", "").lower().startswith("bearer ")
+
+
+async def _body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+    announced = headers.get("content-length", "0")
+    if not announced.isdecimal() or int(announced[:12]) > limits.body_bytes:
+        raise _too_large(limits)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            while await _receive_into(body, receive):
+                if len(body) > limits.body_bytes:
+                    raise _too_large(limits)
+    except TimeoutError:
+        message = f"The body took longer than {limits.body_seconds:g} s to arrive."
+        raise Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE) from None
+    if len(body) > limits.body_bytes:
+        raise _too_large(limits)
+    return bytes(body)
+
+
+async def _receive_into(body: bytearray, receive: Receive) -> bool:
+    """Add the next part of the body; False after the last one."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientGone
+    body += message.get("body", b"")
+    return bool(message.get("more_body", False))
+
+
+def _too_large(limits: Limits) -> Problem:
+    message = f"The body is larger than {limits.body_bytes} bytes."
+    return Problem(ErrorCode.PAYLOAD_TOO_LARGE, message, headers=_CLOSE)

@@ -1,0 +1,112 @@
+"""Cursors open where they were made and nowhere else; page arguments mean one thing."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datastore.errors import BadInput
+from schema.cursors import Cursors, PageArguments, page_arguments
+
+CURSORS = Cursors(b"k" * 32)
+SCOPES = st.text(max_size=40)
+POSITIONS = st.text(max_size=120)
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_="
+
+
+def is_refused(scope: str, cursor: str, cursors: Cursors = CURSORS) -> bool:
+    with pytest.raises(BadInput) as caught:
+        cursors.open(scope, cursor)
+    return caught.value.message == "Invalid cursor."
+
+
+@settings(deadline=None)
+@given(SCOPES, POSITIONS)
+def test_a_cursor_opens_in_its_own_scope(scope: str, position: str) -> None:
+    cursor = CURSORS.seal(scope, position)
+    assert CURSORS.open(scope, cursor) == position
+    assert CURSORS.seal(scope, position) == cursor
+    assert set(cursor) <= set(ALPHABET) - {"="}
+
+
+@settings(deadline=None)
+@given(SCOPES, POSITIONS, st.data())
+def test_a_changed_character_is_refused(scope: str, position: str, data: st.DataObject) -> None:
+    cursor = CURSORS.seal(scope, position)
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    other = data.draw(st.sampled_from(ALPHABET).filter(lambda one: one != cursor[at]))
+    assert is_refused(scope, cursor[:at] + other + cursor[at + 1 :])
+
+
+@settings(deadline=None)
+@given(SCOPES, POSITIONS, st.data())
+def test_a_shortened_or_lengthened_cursor_is_refused(
+    scope: str, position: str, data: st.DataObject
+) -> None:
+    cursor = CURSORS.seal(scope, position)
+    assert is_refused(scope, cursor[: data.draw(st.integers(0, len(cursor) - 1))])
+    assert is_refused(scope, cursor + data.draw(st.text(ALPHABET, min_size=1, max_size=4)))
+
+
+@settings(deadline=None)
+@given(SCOPES, SCOPES, POSITIONS)
+def test_a_cursor_of_another_scope_is_refused(scope: str, other: str, position: str) -> None:
+    if scope != other:
+        assert is_refused(other, CURSORS.seal(scope, position))
+
+
+def test_the_border_between_scope_and_position_is_sealed_too() -> None:
+    assert is_refused("ab", CURSORS.seal("a", "bc"))
+    assert is_refused("list:ann", CURSORS.seal("list", ":annx"))
+
+
+def test_a_cursor_of_another_key_is_refused() -> None:
+    assert is_refused("list", Cursors(b"z" * 32).seal("list", "p"))
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_refused_with_the_same_words(text: str) -> None:
+    assert is_refused("list", text)
+
+
+def test_an_overlong_cursor_is_refused() -> None:
+    assert is_refused("list", CURSORS.seal("list", "p" * 4_000))
+
+
+def test_a_typical_cursor_is_short() -> None:
+    assert len(CURSORS.seal("pipelines:/usa", "0192f0c1-7b7e-7000-8000-000000000001")) == 64
+
+
+def test_a_short_key_is_no_key() -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        Cursors(b"short")
+
+
+def test_the_first_twenty_are_meant_where_nothing_is_said() -> None:
+    assert page_arguments() == PageArguments(20, None, backward=False)
+    assert page_arguments(after="c") == PageArguments(20, "c", backward=False)
+
+
+def test_a_page_is_read_forwards_or_backwards() -> None:
+    assert page_arguments(first=1) == PageArguments(1, None, backward=False)
+    assert page_arguments(first=100, after="c") == PageArguments(100, "c", backward=False)
+    assert page_arguments(last=5, before="c") == PageArguments(5, "c", backward=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"first": 1, "last": 1}, "Give `first` or `last`, not both."),
+        ({"first": 0}, "`first` is 1 to 100, not 0."),
+        ({"first": 101}, "`first` is 1 to 100, not 101."),
+        ({"last": -1}, "`last` is 1 to 100, not -1."),
+        ({"first": 1, "before": "c"}, "`before` goes with `last`."),
+        ({"before": "c"}, "`before` goes with `last`."),
+        ({"last": 1, "after": "c"}, "`after` goes with `first`."),
+        ({"last": 1, "after": "c", "before": "d"}, "`after` goes with `first`."),
+    ],
+)
+def test_arguments_that_cannot_stand_are_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        page_arguments(**arguments)  # type: ignore[arg-type]
+    assert caught.value.message == message
