@@ -1,0 +1,114 @@
+"""`penstock serve`: the server, over the embedded store unless told otherwise."""
+
+import asyncio
+import socket
+import sys
+from contextlib import suppress
+from typing import Annotated
+
+import uvicorn
+from cyclopts import Parameter
+from starlette.applications import Starlette
+from uvloop import new_event_loop
+
+from datastore.table import Table
+from server.app import open_app
+from server.commands.seed import DEFAULT_SIZE
+from server.dev_identity import DevIdentity, dev_identity
+from server.opening import location, open_table, store_over
+from server.options import option
+from server.outcome import CommandFailed, ExitCode
+from server.progress import shown
+from server.samples.seeding import is_empty, seed
+from server.settings import Settings
+from server.store_options import StoreOptions
+
+GRACE_SECONDS = 10
+
+_NO_SEED_HELP = "Leave an empty store empty."
+
+
+def serve(
+    *,
+    host: Annotated[str | None, option("host")] = None,
+    port: Annotated[int | None, option("port")] = None,
+    no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> None:
+    """Start the server and run it until it is told to stop (Ctrl-C, SIGTERM).
+
+    The embedded store is made when missing and, when empty, filled with a sample catalogue.
+    """
+    settings = options.settings(host=host, port=port, seed=False if no_seed else None)
+    listener = _listen(settings)
+    with listener, suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
+        loop.run(_serve(settings, listener))
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Take the port before anything else is done, so that a busy one is told at once."""
+    try:
+        family, *_, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address, family=family, backlog=2048)
+    except OSError as error:
+        raise CommandFailed(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}."
+        ) from error
+
+
+async def _serve(settings: Settings, listener: socket.socket) -> None:
+    async with open_table(settings) as table:
+        await _prepare(table, settings)
+        store = store_over(table, settings)
+        if settings.seed and settings.store == "sqlite" and await is_empty(store):
+            with shown("Loading the sample data", DEFAULT_SIZE) as progress:
+                await seed(store, DEFAULT_SIZE, progress)
+        await store.finish_deletes()
+        identity = await dev_identity(settings, store)
+        async with open_app(settings, store, identity) as app:
+            _announce(settings, listener, identity)
+            await uvicorn.Server(_config(app)).serve(sockets=[listener])
+
+
+async def _prepare(table: Table, settings: Settings) -> None:
+    """Make the embedded table; on DynamoDB a server does not make tables, it asks for them."""
+    if settings.store == "sqlite":
+        await table.create()
+    elif problems := await table.verify():
+        raise CommandFailed(
+            *problems, "`penstock table create` makes the table.", code=ExitCode.STORE
+        )
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=1_000_000,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+
+
+def _announce(settings: Settings, listener: socket.socket, identity: DevIdentity | None) -> None:
+    """Say where everything is, on standard error: the answer of a server is what it serves."""
+    host, port = listener.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
+    if settings.serves_graphiql:
+        lines.insert(0, f"GraphiQL  {url}/graphiql")
+    if identity is not None:
+        caller = identity.caller
+        roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())
+        lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
+        lines.append("          (GraphiQL acts as it; `penstock token` makes tokens for others)")
+    lines.append(f"Data      {location(settings)}")
+    lines.append("Ctrl-C stops the server.")
+    sys.stderr.write("\n".join(("", *lines, "", "")))
+    sys.stderr.flush()

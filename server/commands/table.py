@@ -1,0 +1,42 @@
+"""`penstock table`: make the table, or check that it is as it must be."""
+
+import asyncio
+
+from cyclopts import App
+
+from server.opening import location, open_table
+from server.outcome import Answer, CommandFailed, ExitCode
+from server.settings import Settings
+from server.store_options import StoreOptions
+
+table = App(name="table", help="Make or check the table that everything is kept in.")
+
+
+@table.command
+def create(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
+    """Make the table, its index and its expiry where they are missing; what is there stays."""
+    settings = options.settings()
+    asyncio.run(_create(settings))
+    where = location(settings)
+    return Answer(f"The table is there: {where}", {"table": where})
+
+
+@table.command
+def verify(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
+    """Check keys, index and expiry of the table; exit with 3 where they do not fit."""
+    settings = options.settings()
+    problems = asyncio.run(_verify(settings))
+    where = location(settings)
+    if problems:
+        raise CommandFailed(*(f"{where}: {problem}" for problem in problems), code=ExitCode.STORE)
+    return Answer(f"The table fits: {where}", {"table": where})
+
+
+async def _create(settings: Settings) -> None:
+    async with open_table(settings) as opened:
+        await opened.create()
+
+
+async def _verify(settings: Settings) -> list[str]:
+    async with open_table(settings) as opened:
+        return await opened.verify()

@@ -1,0 +1,298 @@
+"""Answers the signed URLs of the local file store: ranged downloads, and form uploads as on S3."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from email.message import Message
+from email.parser import BytesHeaderParser
+from email.utils import format_datetime
+
+from starlette.datastructures import Headers, URLPath
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
+
+from datastore.errors import NotFound, Unavailable
+from datastore.files import Chunks, Stat, disposition
+from datastore.local_files import Link, LocalFiles, Opened
+
+PREFIX = "/files/"
+METHODS = "GET, HEAD, POST"
+FORM_BYTES = 32 * 1024
+FIELD_BYTES = 4 * 1024
+FIELDS = 16
+LINGER_BYTES = 1024 * 1024
+LINGER_SECONDS = 1.0
+
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
+_INLINE = re.compile(r"(audio|video)/.*|image/(?!svg).*|text/plain.*|application/json", re.I)
+
+
+def routes(files: LocalFiles) -> list[BaseRoute]:
+    return [FilesRoute(files)]
+
+
+class Refusal(Exception):
+    """The request gets this status, these words and these headers."""
+
+    def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(words)
+        self.status = status
+        self.words = words
+        self.headers = headers or {}
+
+
+class Parting(PlainTextResponse):
+    """A refusal of an upload that still comes in, and the end of its connection.
+
+    If that ended at once, a client busy with sending would meet a reset before it saw the answer.
+    """
+
+    def __init__(self, stream: AsyncIterator[bytes], refusal: Refusal) -> None:
+        super().__init__(refusal.words, refusal.status, {"Connection": "close"})
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"type": "http.response.start", "status": self.status_code}
+        await send({**start, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        if "expect" not in Headers(scope=scope):
+            await _linger(self._stream)
+        await send({"type": "http.response.body"})
+
+
+class FilesRoute(BaseRoute):
+    """Everything below `/files/`: nothing is read or written there without a valid signature."""
+
+    def __init__(self, files: LocalFiles) -> None:
+        self._files = files
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] == "http" and _path(scope).startswith(PREFIX):
+            return Match.FULL, {}
+        return Match.NONE, {}
+
+    def url_path_for(self, name: str, /, **path_params: object) -> URLPath:
+        raise NoMatchFound(name, path_params)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        async with AsyncExitStack() as held:
+            try:
+                response = await self._answer(request, held)
+            except Refusal as refusal:
+                response = PlainTextResponse(refusal.words, refusal.status, refusal.headers)
+            except NotFound as error:
+                response = PlainTextResponse(error.message, 404)
+            except Unavailable as error:
+                retry = {"Retry-After": str(error.retry_after)}
+                response = PlainTextResponse(error.message, 503, retry)
+            except ClientDisconnect:
+                return
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            await response(scope, receive, send)
+
+    async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
+        if request.method in {"GET", "HEAD"}:
+            link = self._link(request, "GET")
+            return _download(
+                request, link, await held.enter_async_context(self._files.opened(link.key))
+            )
+        if request.method == "POST":
+            return await self._upload(request)
+        raise Refusal(405, f"Allowed are {METHODS}.", {"Allow": METHODS})
+
+    def _link(self, request: Request, method: str) -> Link:
+        signed = _path(request.scope).removeprefix(PREFIX)
+        link = self._files.signer.check(method, signed.encode())
+        if link is None or request.scope["query_string"]:
+            raise Refusal(403, "The URL is not valid, or no longer.")
+        return link
+
+    async def _upload(self, request: Request) -> Response:
+        stream = request.stream()
+        try:
+            return await self._receive(request.headers, self._link(request, "POST"), stream)
+        except Refusal as refusal:
+            return Parting(stream, refusal)
+
+    async def _receive(
+        self, headers: Headers, link: Link, stream: AsyncIterator[bytes]
+    ) -> Response:
+        if int(headers.get("content-length", "0")) > link.max_bytes + FORM_BYTES:
+            raise _too_large(link)
+        form = Form(_boundary(headers), stream)
+        if await form.fields() != {"key": link.key, "Content-Type": link.content_type}:
+            raise Refusal(403, "The fields of the form are not the ones that were signed.")
+        chunks = _bounded(form.content(), link)
+        etag = await self._files.write(link.key, chunks, content_type=link.content_type or "")
+        return Response(status_code=204, headers={"ETag": etag})
+
+
+class Form:
+    """A multipart/form-data body read in one pass, of which a chunk is held at a time.
+
+    Its fields come first and its file last. Raises Refusal where the body is anything else.
+    """
+
+    def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
+        self._delimiter = b"\r\n--" + boundary
+        # The first delimiter lacks the line break that begins the others.
+        self._buffer = bytearray(b"\r\n")
+        self._stream = stream
+
+    async def fields(self) -> dict[str, str]:
+        """Read up to the content of the part named `file`."""
+        fields: dict[str, str] = {}
+        await self._until(self._delimiter)
+        while (name := await self._name()) != "file":
+            if name in fields or len(fields) == FIELDS:
+                raise _malformed()
+            value = await self._until(self._delimiter)
+            fields[name] = value.decode(errors="replace")
+        return fields
+
+    async def content(self) -> Chunks:
+        """Yield the file, and see that the form ends with it."""
+        kept = len(self._delimiter) - 1
+        while (at := self._buffer.find(self._delimiter)) < 0:
+            if len(self._buffer) > kept:
+                yield bytes(self._buffer[:-kept])
+                del self._buffer[:-kept]
+            await self._more()
+        yield bytes(self._buffer[:at])
+        del self._buffer[: at + len(self._delimiter)]
+        if await self._take(2) != b"--":
+            raise _malformed()
+
+    async def _name(self) -> str:
+        """Read the head of a part."""
+        if await self._take(2) != b"\r\n":
+            raise _malformed()
+        head = BytesHeaderParser().parsebytes(await self._until(b"\r\n\r\n"))
+        return str(head.get_param("name", header="content-disposition"))
+
+    async def _until(self, mark: bytes) -> bytes:
+        """Read what comes before the mark, and pass over the mark."""
+        while (at := self._buffer.find(mark, 0, FIELD_BYTES)) < 0:
+            if len(self._buffer) >= FIELD_BYTES:
+                raise _malformed()
+            await self._more()
+        found = bytes(self._buffer[:at])
+        del self._buffer[: at + len(mark)]
+        return found
+
+    async def _take(self, size: int) -> bytes:
+        while len(self._buffer) < size:
+            await self._more()
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
+
+    async def _more(self) -> None:
+        chunk = await anext(self._stream, b"")
+        if not chunk:
+            raise _malformed()
+        self._buffer += chunk
+
+
+def _path(scope: Scope) -> str:
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
+def _boundary(headers: Headers) -> bytes:
+    message = Message()
+    message["Content-Type"] = headers.get("content-type", "")
+    boundary = message.get_boundary()
+    if message.get_content_type() != "multipart/form-data" or not boundary:
+        raise Refusal(415, "The body is a form: multipart/form-data.")
+    if len(boundary) > 70 or not boundary.isascii():
+        raise _malformed()
+    return boundary.encode()
+
+
+async def _bounded(chunks: Chunks, link: Link) -> Chunks:
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > link.max_bytes:
+            raise _too_large(link)
+        yield chunk
+
+
+async def _linger(stream: AsyncIterator[bytes]) -> None:
+    """Throw away, within bounds, what a client sends until it notices."""
+    size = 0
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(LINGER_SECONDS):
+            async for chunk in stream:
+                size += len(chunk)
+                if size > LINGER_BYTES:
+                    return
+
+
+def _malformed() -> Refusal:
+    return Refusal(400, "The form has the fields first, the file last and nothing behind it.")
+
+
+def _too_large(link: Link) -> Refusal:
+    return Refusal(413, f"The file may have at most {link.max_bytes} bytes.")
+
+
+def _download(request: Request, link: Link, opened: Opened) -> Response:
+    stat = opened.stat
+    headers = _headers(link, stat)
+    if stat.etag in _tags(request.headers.get("if-none-match", "")):
+        return Response(status_code=304, headers=headers)
+    wanted = _wanted(request, stat)
+    start, end = wanted or (0, stat.size)
+    headers["Content-Length"] = str(end - start)
+    if request.method == "HEAD":
+        return Response(headers=headers)
+    if wanted is None:
+        return StreamingResponse(opened.read(start, end), headers=headers)
+    headers["Content-Range"] = f"bytes {start}-{end - 1}/{stat.size}"
+    return StreamingResponse(opened.read(start, end), 206, headers)
+
+
+def _headers(link: Link, stat: Stat) -> dict[str, str]:
+    """Say what the file is, so that no browser runs it as a page of this site."""
+    kind = link.content_type or stat.content_type
+    shown = "inline" if _INLINE.fullmatch(kind) else "attachment"
+    return {
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "private, no-cache",
+        "Content-Disposition": disposition(link.filename) if link.filename else shown,
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Content-Type": kind,
+        "ETag": stat.etag,
+        "Last-Modified": format_datetime(stat.modified, usegmt=True),
+        "Referrer-Policy": "no-referrer",
+    }
+
+
+def _tags(header: str) -> set[str]:
+    return {tag.strip().removeprefix("W/") for tag in header.split(",")}
+
+
+def _wanted(request: Request, stat: Stat) -> tuple[int, int] | None:
+    """Read which bytes are asked for, the end not included; None for all of them."""
+    found = _RANGE.fullmatch(request.headers.get("range", ""))
+    condition = request.headers.get("if-range", stat.etag)
+    if not found or request.method == "HEAD" or condition != stat.etag:
+        return None
+    first, last = found.groups()
+    if first and last and int(last) < int(first):
+        return None
+    if first:
+        start, end = int(first), min(int(last or stat.size) + 1, stat.size)
+    elif last:
+        start, end = max(stat.size - int(last), 0), stat.size
+    else:
+        return None
+    if start >= end:
+        raise Refusal(416, "No such bytes.", {"Content-Range": f"bytes */{stat.size}"})
+    return start, end

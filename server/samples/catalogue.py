@@ -1,0 +1,133 @@
+"""The sample catalogue: groups and pipelines of a company that reports its emissions."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from datastore.paths import GroupPath
+from datastore.records import Output, Parameter, Tag, Transform, Transformer, ValueType
+
+GROUPS = tuple(
+    map(
+        GroupPath,
+        (
+            "/usa",
+            "/usa/northwest",
+            "/usa/southeast",
+            "/eu",
+            "/eu/germany",
+            "/eu/france",
+        ),
+    )
+)
+
+_SOURCES = ("SAP", "Oracle", "Manual upload", "Meter")
+_SCOPES = ("1", "2", "3/upstream", "3/downstream")
+_MATERIALS = (
+    "material/metal/steel",
+    "material/metal/aluminium",
+    "material/plastic/PET",
+    "material/plastic/PVC",
+    "material/concrete",
+    "energy/electricity",
+    "energy/gas",
+)
+_PLANTS = ("abc", "def", "ghi", "jkl", "mno")
+
+
+class Sample(NamedTuple):
+    """One pipeline of the catalogue and the group it belongs to."""
+
+    group: GroupPath
+    content: dict[str, Any]
+
+
+def samples(size: int) -> Iterator[Sample]:
+    """The first `size` pipelines; the same ones each time."""
+    if size > 0:
+        yield _first()
+    for n in range(1, size):
+        yield _numbered(n)
+
+
+def _first() -> Sample:
+    """The pipeline of the pipelines document."""
+    vehicle = Output(
+        index=0,
+        key="vehicle",
+        label="Vehicle",
+        description="The type of the vehicle with this pin",
+        type=ValueType.NUMBER,
+    )
+    formula = "LOOKUP('vehicle_type', IN(:pin24))"
+    pin = Parameter(
+        index=0,
+        key="pin24",
+        label="pin 24",
+        description="The vehicle's pin",
+        type=ValueType.STRING,
+        required=True,
+    )
+    return Sample(
+        GROUPS[0],
+        {
+            "name": "sap:emissions:pipeline",
+            "description": "Vehicle emissions as they come from SAP.",
+            "attributes": {"label": "My Pipeline", "description": "this is a new pipeline"},
+            "tags": _tags("SAP", "abc", _SCOPES[0], "material/metal/steel"),
+            "transformer": Transformer(
+                parameters=(pin,),
+                transforms=(Transform(index=0, formula=formula, outputs=(vehicle,)),),
+            ),
+        },
+    )
+
+
+def _numbered(n: int) -> Sample:
+    source, scope = _SOURCES[n % 4], _SCOPES[n // 4 % 4]
+    material, plant = _MATERIALS[n % 7], _PLANTS[n // 7 % 5]
+    name = f"{source.lower().replace(' ', '-')}:{material.rpartition('/')[2]}:{n:05d}"
+    return Sample(
+        GROUPS[n % len(GROUPS)],
+        {
+            "name": name,
+            "description": f"Scope {scope} emissions of {material} from {source}.",
+            "attributes": {"label": f"Pipeline {n}"},
+            "tags": _tags(source, plant, scope, material),
+            "transformer": _activity_times_factor(),
+        },
+    )
+
+
+def _tags(source: str, plant: str, scope: str, material: str) -> tuple[Tag, ...]:
+    return (
+        Tag(key="source", value=source),
+        Tag(key="plant", value=plant),
+        Tag(key="scope", value=scope),
+        Tag(key="material", value=material),
+    )
+
+
+def _activity_times_factor() -> Transformer:
+    parameters = tuple(
+        Parameter(index=index, key=key, label=label, type=type, required=True)
+        for index, (key, label, type) in enumerate(
+            (
+                ("date", "Date", ValueType.TIMESTAMP),
+                ("activity", "Activity", ValueType.NUMBER),
+                ("factor", "Emission factor", ValueType.NUMBER),
+            )
+        )
+    )
+    outputs = (
+        ("AS_TIMESTAMP(:date,'M/d/yy')", "time", "Time", ValueType.TIMESTAMP),
+        (":activity*:factor", "co2e", "kg CO2e", ValueType.NUMBER),
+    )
+    transforms = tuple(
+        Transform(
+            index=index,
+            formula=formula,
+            outputs=(Output(index=0, key=key, label=label, type=type),),
+        )
+        for index, (formula, key, label, type) in enumerate(outputs)
+    )
+    return Transformer(parameters=parameters, transforms=transforms)

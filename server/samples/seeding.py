@@ -1,0 +1,98 @@
+"""Puts the sample catalogue into a store, and takes it out again; both as often as one likes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from datastore.access import Caller, Role
+from datastore.errors import IllegalState, NameTaken, NotFound
+from datastore.paths import ROOT, GroupPath
+from datastore.records import Pipeline
+from datastore.resources.listing import Listed
+from datastore.slices import Window
+from datastore.store import Store, View
+from server.samples.catalogue import GROUPS, Sample, samples
+
+SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
+AT_ONCE = 8
+
+Progress = Callable[[], None]
+
+
+@dataclass(slots=True)
+class Seeded:
+    """What a seeding made, and what it found there already."""
+
+    created: int = 0
+    found: int = 0
+
+
+async def is_empty(store: Store) -> bool:
+    """Whether nobody has made a group or a pipeline yet."""
+    view = store.seen_by(SEEDER)
+    root = await view.groups.one(ROOT)
+    return root.children == 0 and root.grants == 0
+
+
+async def seed(store: Store, size: int, progress: Progress) -> Seeded:
+    """Make the groups and the first `size` pipelines, as far as they are not there."""
+    view, seeded = store.seen_by(SEEDER), Seeded()
+    for group in GROUPS:
+        await _create_group(view, group)
+    queue = samples(size)
+
+    async def worker() -> None:
+        for sample in queue:
+            if await _create_pipeline(view, sample):
+                seeded.created += 1
+            else:
+                seeded.found += 1
+            progress()
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(AT_ONCE):
+            tasks.create_task(worker())
+    return seeded
+
+
+async def purge(store: Store, progress: Progress) -> int:
+    """Delete every pipeline that was seeded, and the sample groups that are empty then."""
+    view = store.seen_by(SEEDER)
+    deleted = 0
+    async for pipeline in _seeded_pipelines(view):
+        await view.pipelines.deleting.delete(pipeline.id)
+        deleted += 1
+        progress()
+    for group in reversed(GROUPS):
+        await _delete_group(view, group)
+    return deleted
+
+
+async def _create_group(view: View, group: GroupPath) -> None:
+    with suppress(NameTaken):
+        await view.groups.create(group, group.rpartition("/")[2].capitalize())
+
+
+async def _delete_group(view: View, group: GroupPath) -> None:
+    with suppress(IllegalState, NotFound):
+        await view.groups.delete(group)
+
+
+async def _create_pipeline(view: View, sample: Sample) -> bool:
+    try:
+        await view.pipelines.writing.create(sample.group, sample.content, None)
+    except NameTaken:
+        return False
+    return True
+
+
+async def _seeded_pipelines(view: View) -> AsyncIterator[Pipeline]:
+    listed = Listed(group=ROOT, include_child_groups=True)
+    window: Window | None = Window(size=100)
+    while window is not None:
+        page = await view.pipelines.listing.page(listed, window)
+        for _, pipeline in page.entries:
+            if pipeline.created_by == SEEDER.user_id:
+                yield pipeline
+        window = Window(size=100, after=page.reached) if page.more else None
