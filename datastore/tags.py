@@ -6,9 +6,8 @@ from unicodedata import normalize
 
 from datastore.errors import FieldProblem
 from datastore.keys import join
-from datastore.paths import comparison_form
 from datastore.records import Tag
-from datastore.text import text_problem
+from datastore.text import comparison_form, text_problem
 
 MAX_LENGTH = 128
 MAX_DEPTH = 10

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from datastore.errors import FieldProblem
-from datastore.paths import comparison_form
 from datastore.records import Output, Parameter, Transform, Transformer
-from datastore.text import prose_problem, text_problem
+from datastore.text import comparison_form, prose_problem, text_problem
 
 MAX_KEY = 128
 MAX_LABEL = 256

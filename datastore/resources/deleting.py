@@ -1,8 +1,8 @@
 """Deleting a resource with any number of versions: at once where it fits, else by a tombstone.
 
 A tombstone is the latest row marked `deletedAt` and listed under `X:<kind>`. From then on the
-resource is gone for every reader, and what remains is taken away in transactions of their own, each
-leaving the tombstone true; whoever finds one may go on with it.
+resource is gone for every reader, and what remains is taken away in transactions of their own. Each
+notes on the tombstone how much of the footprint is `taken`; whoever finds one may go on with it.
 """
 
 from collections.abc import Sequence
@@ -59,49 +59,53 @@ class Deleting(Generic[R]):
         query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
         page = await self.scope.table.query(query)
         for item in page.items:
+            buried = load(self.kind.record, item, id=resource_id(item))
             with suppress(Moved):
-                await self._finish(load(self.kind.record, item, id=resource_id(item)))
+                await self._finish(buried, int(str(item["taken"])))
         return len(page.items)
 
     async def _remove(self, current: R) -> None:
         everything = [
             self._latest_gone(current),
             *(Write(Delete(key)) for key in self._version_keys(current)),
-            *difference(footprint(self.kind.letter, current), None),
+            *self._footprint_gone(current),
         ]
         if len(everything) <= MAX_OPERATIONS:
             await commit(self.scope.table, everything)
             return
-        buried = self._without_a_grant(current)
-        await self._commit_burial(current, buried)
+        buried, taken = await self._bury(current, 0)
         with suppress(Moved):  # then a sweep elsewhere is finishing it
-            await self._finish(buried)
+            await self._finish(buried, taken)
 
-    async def _finish(self, buried: R) -> None:
-        """Take away the grants that are left, then the versions, then the tombstone."""
-        while buried.groups:
-            narrower = self._without_a_grant(buried)
-            await self._commit_burial(buried, narrower)
-            buried = narrower
+    async def _finish(self, buried: R, taken: int) -> None:
+        """Take away the rest of the footprint, then the versions, then the tombstone."""
+        while taken < len(self._footprint_gone(buried)):
+            buried, taken = await self._bury(buried, taken)
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
             await self.scope.table.write(batch)
         await commit(self.scope.table, [self._latest_gone(buried)])
 
-    def _without_a_grant(self, resource: R) -> R:
-        """The tombstone once the last of its grants, with tags and counts, is gone."""
-        return msgspec.structs.replace(
-            resource, groups=resource.groups[:-1], revision=resource.revision + 1
-        )
+    async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
+        """Take away what fits of the footprint beyond the first `taken`, and note it on the tomb.
 
-    async def _commit_burial(self, before: R, after: R) -> None:
-        letter = self.kind.letter
-        item = {**latest_item(self.kind, after), "deletedAt": self.scope.clock.timestamp()}
-        item[INDEX_HASH] = TOMBSTONE.fill({"kind": letter})
-        unchanged = Compare("revision", "=", before.revision)
-        writes = difference(footprint(letter, before), footprint(letter, after))
+        Names come first: they are free at once unless the resource has a hundred of them.
+        """
+        writes = self._footprint_gone(resource)[taken : taken + MAX_OPERATIONS - 1]
+        buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
+        item = {
+            **latest_item(self.kind, buried),
+            INDEX_HASH: TOMBSTONE.fill({"kind": self.kind.letter}),
+            "deletedAt": self.scope.clock.timestamp(),
+            "taken": taken + len(writes),
+        }
+        unchanged = Compare("revision", "=", resource.revision)
         await commit(self.scope.table, [Write(Put(item, unchanged)), *writes])
+        return buried, taken + len(writes)
+
+    def _footprint_gone(self, resource: R) -> list[Write]:
+        return difference(footprint(self.kind.letter, resource), None)
 
     def _latest_gone(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datastore import tags
 from datastore.commit import Write
 from datastore.layout import GRANT, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
-from datastore.paths import GroupPath, comparison_form
+from datastore.paths import GroupPath
 from datastore.records import Resource
 from datastore.resources import counts, groups
 from datastore.resources.names import Holding, Names
 from datastore.table import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
+from datastore.text import comparison_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,11 @@ def _counters(
 
 
 def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
-    """The writes that turn what was occupied into what shall be."""
+    """The writes that turn what was occupied into what shall be, always in the same order."""
     return [
+        *_name_writes(old, new),
         *_item_writes(old.items if old else {}, new.items if new else {}),
         *_counter_writes(old.counters if old else {}, new.counters if new else {}),
-        *_name_writes(old, new),
         *_group_writes(set(old.groups if old else ()), set(new.groups if new else ())),
     ]
 

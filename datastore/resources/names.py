@@ -11,8 +11,9 @@ from typing import NamedTuple
 from datastore.commit import Write
 from datastore.errors import NameTaken
 from datastore.layout import NAME
-from datastore.paths import GroupPath, ancestors, comparison_form
+from datastore.paths import GroupPath, ancestors
 from datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
+from datastore.text import comparison_form
 
 
 class Holding(NamedTuple):

@@ -8,12 +8,13 @@ from datastore.clock import is_id
 from datastore.errors import NotFound
 from datastore.items import load, resource_id
 from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath, ancestors, comparison_form
+from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource
 from datastore.resources.groups import key_of_group, unknown
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
 from datastore.table import Item
+from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
 

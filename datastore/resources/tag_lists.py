@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from datastore.keys import Part, join, split, unescape
 from datastore.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
-from datastore.paths import GroupPath, ancestors, comparison_form
+from datastore.paths import GroupPath, ancestors
 from datastore.records import TagKey, TagValue
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
 from datastore.table import Item, Query, Range
 from datastore.tags import value_of
+from datastore.text import comparison_form
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from datastore.errors import IllegalState, NameTaken, NotFound, Unavailable, Ver
 from datastore.items import latest_item, version_item
 from datastore.keys import unescape
 from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath, comparison_form
+from datastore.paths import ROOT, GroupPath
 from datastore.records import Resource, State
 from datastore.resources import idempotency
 from datastore.resources.footprint import difference, footprint
@@ -21,6 +21,7 @@ from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
 from datastore.rules import check
 from datastore.table import Compare, Missing, Put, Query, Range
+from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
 
@@ -56,7 +57,7 @@ class Writing(Generic[R]):
             # Ahead of the name, which the first call holds: a replay is no NameTaken.
             writes.insert(0, receipt.write(self.scope, idempotency_key))
         try:
-            await self._commit(writes)
+            await self._commit(resource.id, writes)
         except idempotency.Replayed as earlier:
             return await Reading(self.kind, self.scope).one(earlier.id, consistent=True)
         return resource
@@ -117,7 +118,7 @@ class Writing(Generic[R]):
             if changed is current:
                 return current, current
             try:
-                await self._commit(self._replacement(current, changed))
+                await self._commit(id, self._replacement(current, changed))
             except Moved:
                 continue
             return current, changed
@@ -162,14 +163,14 @@ class Writing(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(self, writes: list[Write]) -> None:
+    async def _commit(self, id: str, writes: list[Write]) -> None:
         try:
             await commit(self.scope.table, writes)
         except NameTaken as taken:
-            raise await self._located(taken) from None
+            raise await self._located(taken, id) from None
 
-    async def _located(self, taken: NameTaken) -> NameTaken:
-        """Find out where below the marked group the name is held, if it still is."""
+    async def _located(self, taken: NameTaken, id: str) -> NameTaken:
+        """Find out where below the marked group another than `id` holds the name, if still so."""
         if taken.holder is not None:
             return taken
         below = ROOT if taken.group == ROOT else f"{taken.group}/"
@@ -178,7 +179,7 @@ class Writing(Generic[R]):
         )
         page = await self.scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
         for item in page.items:
-            if "id" in item:
+            if item.get("id") not in (None, id):
                 group = unescape(NAME.sk.read(str(item["sk"]))["group"])
                 return NameTaken(taken.kind, taken.name, group, str(item["id"]))
         return taken
