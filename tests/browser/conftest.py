@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import shutil
-import socket
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-import strawberry
-import uvicorn
 from playwright.async_api import (
     Browser,
     BrowserContext,
@@ -25,11 +18,9 @@ from playwright.async_api import (
     async_playwright,
     expect,
 )
-from starlette.applications import Starlette
-from starlette.routing import Route, WebSocketRoute
-from strawberry.asgi import GraphQL
 
-from server.graphiql import PageConfig, routes
+from tests.browser.install import chromium
+from tests.serving import serving
 
 LOCAL = ("127.0.0.1", "localhost")
 ARGUMENTS = (
@@ -93,78 +84,20 @@ class Visit:
         websocket.on("framereceived", lambda frame: self.received.append(str(frame)))
 
 
-@dataclass(frozen=True)
-class Live:
-    """A subscription of the server under test, its name, and a part of what it answers."""
-
-    name: str
-    query: str
-    answer: str
-
-
 @pytest.fixture(scope="session")
-def base_url() -> Iterator[str]:
-    """The server under test: it has the page at /graphiql and the schema at /graphql."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        server = uvicorn.Server(
-            uvicorn.Config(stand_in(), log_level="warning", lifespan="off", ws="websockets-sansio")
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}"
-        server.should_exit = True
-        thread.join(timeout=10)
-
-
-@pytest.fixture(scope="session")
-def live() -> Live:
-    return Live("Count", "subscription Count { count }", '"count": 3')
-
-
-@strawberry.type
-class Viewer:
-    user_id: str
-    default_group: str
-
-
-@strawberry.type
-class Query:
-    @strawberry.field
-    def viewer(self) -> Viewer:
-        return Viewer(user_id="jane", default_group="/usa/northwest")
-
-
-@strawberry.type
-class Subscription:
-    @strawberry.subscription
-    async def count(self) -> AsyncIterator[int]:
-        for number in range(1, 4):
-            yield number
-            await asyncio.sleep(0.01)
-
-
-def stand_in() -> Starlette:
-    graphql: GraphQL[None, None] = GraphQL(
-        strawberry.Schema(query=Query, subscription=Subscription), graphql_ide=None
-    )
-    page = routes(PageConfig(dev_token=lambda: "present.dev.token"))
-    return Starlette(
-        routes=[*page, Route("/graphql", graphql), WebSocketRoute("/graphql", graphql)]
-    )
+def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The server under test, with the sample data."""
+    with serving(tmp_path_factory.mktemp("data")) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
+    executable = chromium()
+    if executable is None:
         pytest.skip("no chromium on the PATH (Debian and Ubuntu: apt install chromium)")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        browser = await playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         yield browser
         await browser.close()
 

@@ -1,0 +1,74 @@
+"""The server as users start it: a process of its own on a free port of this machine."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A running `penstock serve` and where it answers."""
+
+    process: subprocess.Popen[str]
+    url: str
+    data_dir: Path
+
+
+@contextmanager
+def serving(
+    data_dir: Path, options: Sequence[str] = (), port: int | None = None
+) -> Iterator[Serving]:
+    """Start the server, wait until it is ready, and stop it in the end if it still runs."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "server", "serve", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(data_dir), *options],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        _until_ready(process, url)
+        yield Serving(process, url, data_dir)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=STOP_SECONDS)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment without settings that a developer may have for a server of their own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    return kept | more
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _until_ready(process: subprocess.Popen[str], url: str) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    process.kill()
+    raise AssertionError(f"the server did not start:\n{process.communicate()[0]}")
