@@ -1,0 +1,185 @@
+"""The table itself: making it, its index and its TTL, and saying how it differs from them."""
+
+import asyncio
+from typing import Any, TypeAlias
+
+from datastore import errors
+from datastore.dynamodb.client import Client
+from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.retry import Attempts
+from datastore.dynamodb.wire import Raw
+from datastore.table import INDEX, INDEX_HASH, TTL
+
+KEYS = (("pk", "HASH"), ("sk", "RANGE"))
+INDEX_KEYS = ((INDEX_HASH, "HASH"), ("pk", "RANGE"))
+ATTRIBUTES = ("pk", "sk", INDEX_HASH)
+
+CREATION_SECONDS = 600.0
+POLL_SECONDS = 1.0
+
+Keys: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class Definition:
+    """What DynamoDB knows of one table; `deadline` in seconds is that of each single call."""
+
+    def __init__(self, client: Client, table: str, deadline: float) -> None:
+        self._client = client
+        self._table = table
+        self._deadline = deadline
+
+    async def create(self) -> None:
+        """Make what is missing and wait until it can be used; what is there is not changed.
+
+        Raises Unavailable if the table is not active after ten minutes.
+        """
+        description = await self._describe()
+        if description is None:
+            await self._unless_begun("create_table", _creation())
+        elif _index(description) is None:
+            await self._unless_begun("update_table", _index_creation())
+        await self._until_active()
+        if await self._ttl() is None:
+            await self._unless_begun(
+                "update_time_to_live",
+                {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
+            )
+
+    async def verify(self) -> list[str]:
+        """Say in sentences how the table differs from what `create` makes."""
+        description = await self._describe()
+        if description is None:
+            return [f"The table {self._table} does not exist."]
+        problems = _key_problems(description) + _index_problems(_index(description))
+        ttl = await self._ttl()
+        if ttl is None:
+            problems.append(f"Time to live is off; it must be on, by {TTL}.")
+        elif ttl != TTL:
+            problems.append(f"Time to live goes by {ttl}, not by {TTL}.")
+        return problems
+
+    async def _call(self, method: str, arguments: Raw) -> Raw:
+        operation = getattr(self._client, method)
+
+        async def request() -> Raw:
+            answer: Raw = await operation(TableName=self._table, **arguments)
+            return answer
+
+        return await Attempts(self._deadline).send(request)
+
+    async def _describe(self) -> Raw | None:
+        """Read the table's description; None if there is no such table."""
+        try:
+            answer = await self._call("describe_table", {})
+        except Refused as refused:
+            if refused.code == "ResourceNotFoundException":
+                return None
+            raise
+        description: Raw = answer["Table"]
+        return description
+
+    async def _ttl(self) -> str | None:
+        """Read the name of the attribute that TTL goes by; None if it is off."""
+        answer = await self._call("describe_time_to_live", {})
+        ttl: Raw = answer["TimeToLiveDescription"]
+        if ttl["TimeToLiveStatus"] not in {"ENABLED", "ENABLING"}:
+            return None
+        name: str = ttl["AttributeName"]
+        return name
+
+    async def _unless_begun(self, method: str, arguments: Raw) -> None:
+        """Ask for a change that somebody else, or an attempt of ours, may have begun already."""
+        try:
+            await self._call(method, arguments)
+        except Refused as refused:
+            begun = refused.code == "ResourceInUseException" or "already" in refused.message
+            if not begun:
+                raise
+
+    async def _until_active(self) -> None:
+        try:
+            async with asyncio.timeout(CREATION_SECONDS):
+                while True:
+                    if _active(await self._describe()):
+                        return
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError as error:
+            message = f"The table was not active within {CREATION_SECONDS:g} seconds."
+            raise errors.Unavailable(message, retry_after=60) from error
+
+
+def _schema(keys: Keys) -> list[Raw]:
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+
+
+def _attributes() -> list[Raw]:
+    return [{"AttributeName": name, "AttributeType": "S"} for name in ATTRIBUTES]
+
+
+def _index_definition() -> Raw:
+    return {
+        "IndexName": INDEX,
+        "KeySchema": _schema(INDEX_KEYS),
+        "Projection": {"ProjectionType": "ALL"},
+    }
+
+
+def _creation() -> Raw:
+    return {
+        "AttributeDefinitions": _attributes(),
+        "KeySchema": _schema(KEYS),
+        "GlobalSecondaryIndexes": [_index_definition()],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+
+
+def _index_creation() -> Raw:
+    return {
+        "AttributeDefinitions": _attributes(),
+        "GlobalSecondaryIndexUpdates": [{"Create": _index_definition()}],
+    }
+
+
+def _index(description: Raw) -> Raw | None:
+    indexes: list[Raw] = description.get("GlobalSecondaryIndexes") or []
+    return next((index for index in indexes if index["IndexName"] == INDEX), None)
+
+
+def _active(description: Raw | None) -> bool:
+    """Tell whether table and index can be used; just after its creation a table may be unknown."""
+    if description is None or description["TableStatus"] != "ACTIVE":
+        return False
+    index = _index(description)
+    return index is not None and index.get("IndexStatus", "ACTIVE") == "ACTIVE"
+
+
+def _keys(described: list[dict[str, Any]]) -> Keys:
+    return tuple((key["AttributeName"], key["KeyType"]) for key in described)
+
+
+def _key_problems(description: Raw) -> list[str]:
+    problems = []
+    if _keys(description["KeySchema"]) != KEYS:
+        problems.append("The keys of the table are not pk (hash) and sk (range).")
+    types = {
+        each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]
+    }
+    problems += [
+        f"The key attribute {name} has type {types[name]}, not S."
+        for name in ATTRIBUTES
+        if types.get(name, "S") != "S"
+    ]
+    return problems
+
+
+def _index_problems(index: Raw | None) -> list[str]:
+    if index is None:
+        return [f"The index {INDEX} does not exist."]
+    problems = []
+    if _keys(index["KeySchema"]) != INDEX_KEYS:
+        problems.append(f"The keys of the index {INDEX} are not siKey1 (hash) and pk (range).")
+    if index["Projection"]["ProjectionType"] != "ALL":
+        problems.append(f"The index {INDEX} does not project all attributes.")
+    if index.get("IndexStatus", "ACTIVE") != "ACTIVE":
+        problems.append(f"The index {INDEX} is {index['IndexStatus']}, not ACTIVE.")
+    return problems

@@ -1,0 +1,91 @@
+"""Reading: requests of the port as DynamoDB's, and its answers as the port's."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from datastore import limits
+from datastore.dynamodb.client import Client
+from datastore.dynamodb.expressions import Aliases, key_expression
+from datastore.dynamodb.retry import Attempts
+from datastore.dynamodb.wire import Raw, decode_item, decode_items, decode_key, encode_key
+from datastore.table import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
+
+
+async def get(
+    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+) -> Batch:
+    read = _get_one if len(keys) == 1 else _get_many
+    raws = await read(client, table, attempts, keys, consistent=consistent)
+    items = {decode_key(raw): decode_item(raw) for raw in raws}
+    sizes = (limits.size_of(items.get(key, {})) for key in keys)
+    return Batch(items, limits.batch_units(sizes, consistent=consistent))
+
+
+async def _get_one(
+    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+) -> list[Raw]:
+    answer = await attempts.send(
+        partial(
+            client.get_item, TableName=table, Key=encode_key(keys[0]), ConsistentRead=consistent
+        )
+    )
+    return [answer["Item"]] if "Item" in answer else []
+
+
+async def _get_many(
+    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+) -> list[Raw]:
+    found: list[Raw] = []
+    wanted = [encode_key(key) for key in keys]
+    while True:
+        request = {table: {"Keys": wanted, "ConsistentRead": consistent}}
+        answer = await attempts.send(partial(client.batch_get_item, RequestItems=request))
+        found += answer["Responses"].get(table, [])
+        left = answer.get("UnprocessedKeys", {}).get(table)
+        if not left:
+            return found
+        await attempts.pause_before_the_rest(of=len(wanted), left=len(left["Keys"]))
+        wanted = left["Keys"]
+
+
+def query_request(table: str, query: Query) -> Raw:
+    aliases = Aliases()
+    hash_key, sort_key = (INDEX_HASH, "pk") if query.index else ("pk", "sk")
+    request: Raw = {
+        "TableName": table,
+        "KeyConditionExpression": key_expression(
+            hash_key, query.partition, sort_key, query.range, aliases
+        ),
+        "ScanIndexForward": not query.descending,
+        **aliases.arguments(),
+    }
+    if query.index:
+        request["IndexName"] = INDEX
+    elif query.consistent:
+        request["ConsistentRead"] = True
+    if query.limit is not None:
+        request["Limit"] = query.limit
+    if query.after is not None:
+        request["ExclusiveStartKey"] = _start_key(query, query.after)
+    return request
+
+
+def _start_key(query: Query, after: Key) -> Raw:
+    start = encode_key(after)
+    if query.index:
+        start[INDEX_HASH] = {"S": query.partition}
+    return start
+
+
+def page(query: Query, answer: Raw) -> Page:
+    items = decode_items(answer["Items"])
+    sizes = map(limits.size_of, items)
+    units = limits.page_units(sizes, index=query.index, consistent=query.consistent)
+    return Page(items, _last(query, items, answer.get("LastEvaluatedKey")), units)
+
+
+def _last(query: Query, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
+    """Find where the page stopped; not every server of the protocol says so at an exact limit."""
+    if evaluated:
+        return decode_key(evaluated)
+    return key_of(items[-1]) if items and len(items) == query.limit else None

@@ -1,0 +1,61 @@
+"""Sending again inside one deadline: full jitter, 25 ms at first, never more than 1 s."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from botocore.exceptions import ClientError
+
+from datastore import errors
+from datastore.dynamodb import failures
+
+BASE = 0.025
+CAP = 1.0
+DEADLINE = 8.0
+DOUBLINGS = 6
+
+Answer = TypeVar("Answer")
+
+_jitter = random.SystemRandom().random
+
+
+class Attempts:
+    """The attempts of one call of the port, which share a deadline (in seconds from now)."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._until = asyncio.get_running_loop().time() + deadline
+        self._pauses = 0
+
+    async def send(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Make the request, again while that can help, and give the answer.
+
+        Raises Unavailable when the deadline passes, and `failures.verdict` where a further attempt
+        would change nothing.
+        """
+        while True:
+            try:
+                async with asyncio.timeout_at(self._until):
+                    return await request()
+            except failures.LOST_ANSWER as error:
+                await self.pause(error)
+            except ClientError as error:
+                if not failures.may_go_again(error):
+                    raise failures.verdict(error) from error
+                await self.pause(error)
+
+    async def pause(self, cause: Exception | None = None) -> None:
+        """Wait before the next attempt; raises Unavailable if that would pass the deadline."""
+        delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
+        self._pauses += 1
+        if asyncio.get_running_loop().time() + delay >= self._until:
+            message = f"The store did not answer within {self._deadline:g} seconds."
+            raise errors.Unavailable(message) from cause
+        await asyncio.sleep(delay)
+
+    async def pause_before_the_rest(self, *, of: int, left: int) -> None:
+        """Wait before asking for what was left of a batch; after some progress, only shortly."""
+        if left < of:
+            self._pauses = 0
+        await self.pause()

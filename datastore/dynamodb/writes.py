@@ -1,0 +1,124 @@
+"""Writing: operations of the port as DynamoDB's requests, and what they cost.
+
+DynamoDB charges by the larger of the old and the new item. The old one is not known here, so units
+of writes are a lower bound: a Put counts the new item as if nothing stood there, an Update its key
+and the values it names, a Delete and a Check one block. They are exact for a new item of a Put.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from uuid import uuid4
+
+from datastore import limits
+from datastore.dynamodb.client import Client
+from datastore.dynamodb.expressions import Aliases, condition_expression, update_expression
+from datastore.dynamodb.failures import Cancelled
+from datastore.dynamodb.retry import Attempts
+from datastore.dynamodb.wire import Raw, encode_item, encode_key
+from datastore.limits import Footprint
+from datastore.table import (
+    INDEX_HASH,
+    Check,
+    ConditionFailed,
+    Delete,
+    FailedCheck,
+    Operation,
+    Put,
+    Update,
+)
+
+
+async def transact(
+    client: Client, table: str, attempts: Attempts, operations: Sequence[Operation]
+) -> float:
+    request = partial(
+        client.transact_write_items,
+        TransactItems=[_transact_item(table, operation) for operation in operations],
+        # One token for all attempts: a repeated success is remembered, not done again.
+        ClientRequestToken=str(uuid4()),
+    )
+    try:
+        await attempts.send(request)
+    except Cancelled as cancelled:
+        raise ConditionFailed(
+            cancelled.failed, _units_of_failure(operations, cancelled.failed)
+        ) from cancelled
+    return sum(_units(operation, transactional=True) for operation in operations)
+
+
+def _transact_item(table: str, operation: Operation) -> Raw:
+    aliases = Aliases()
+    body: Raw
+    match operation:
+        case Put(item):
+            kind, body = "Put", {"Item": encode_item(item)}
+        case Delete(key):
+            kind, body = "Delete", {"Key": encode_key(key)}
+        case Check(key):
+            kind, body = "ConditionCheck", {"Key": encode_key(key)}
+        case Update():
+            expression = update_expression(operation, aliases)
+            kind, body = (
+                "Update",
+                {"Key": encode_key(operation.key), "UpdateExpression": expression},
+            )
+    body["TableName"] = table
+    if operation.condition is not None:
+        body["ConditionExpression"] = condition_expression(operation.condition, aliases)
+        body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return {kind: body | aliases.arguments()}
+
+
+async def write(
+    client: Client, table: str, attempts: Attempts, operations: Sequence[Put | Delete]
+) -> float:
+    left = [_write_request(operation) for operation in operations]
+    while True:
+        answer = await attempts.send(partial(client.batch_write_item, RequestItems={table: left}))
+        rest = answer.get("UnprocessedItems", {}).get(table)
+        if not rest:
+            return sum(_units(operation, transactional=False) for operation in operations)
+        await attempts.pause_before_the_rest(of=len(left), left=len(rest))
+        left = rest
+
+
+def _write_request(operation: Put | Delete) -> Raw:
+    if isinstance(operation, Put):
+        return {"PutRequest": {"Item": encode_item(operation.item)}}
+    return {"DeleteRequest": {"Key": encode_key(operation.key)}}
+
+
+def _units(operation: Operation, *, transactional: bool) -> float:
+    match operation:
+        case Put(item):
+            new = limits.footprint(item)
+        case Update():
+            new = _named_by(operation)
+        case Delete():
+            return limits.write_units(None, None, transactional=transactional)
+        case Check():
+            return limits.unwritten_units(None)
+    return limits.write_units(None, new, transactional=transactional)
+
+
+def _named_by(update: Update) -> Footprint:
+    """Measure the item that the update would make where none stood."""
+    item = {
+        "pk": update.key.pk,
+        "sk": update.key.sk,
+        **update.set,
+        **update.default,
+        **update.add,
+    }
+    index_hash = item.get(INDEX_HASH)
+    return Footprint(limits.size_of(item), index_hash if isinstance(index_hash, str) else None)
+
+
+def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:
+    """Sum what the operations cost though nothing was written; items not known count as absent."""
+    there = {check.position: check.item for check in failed}
+    footprints = (
+        limits.footprint(item) if (item := there.get(position)) else None
+        for position in range(len(operations))
+    )
+    return sum(map(limits.unwritten_units, footprints))

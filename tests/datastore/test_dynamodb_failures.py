@@ -1,0 +1,164 @@
+"""What DynamoDB's error codes mean."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.session import get_session
+
+from datastore.dynamodb.failures import (
+    MEANINGS,
+    Cancelled,
+    Meaning,
+    Refused,
+    may_go_again,
+    meaning_of,
+    verdict,
+)
+from datastore.errors import LimitExceeded
+from datastore.table import FailedCheck
+
+CALLED = (
+    "BatchGetItem",
+    "BatchWriteItem",
+    "CreateTable",
+    "DescribeTable",
+    "DescribeTimeToLive",
+    "GetItem",
+    "Query",
+    "TransactWriteItems",
+    "UpdateTable",
+    "UpdateTimeToLive",
+)
+
+
+def failure(code: str, *, status: int = 400, message: str = "", reasons: Any = ()) -> ClientError:
+    answer: Any = {
+        "Error": {"Code": code, "Message": message},
+        "CancellationReasons": list(reasons),
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(answer, "TransactWriteItems")
+
+
+def cancelled(*codes: str) -> ClientError:
+    return failure("TransactionCanceledException", reasons=[{"Code": code} for code in codes])
+
+
+@pytest.mark.parametrize("operation", CALLED)
+def test_every_error_that_a_called_operation_declares_has_a_meaning(operation: str) -> None:
+    model = get_session().get_service_model("dynamodb").operation_model(operation)
+    declared = {
+        shape.metadata.get("error", {}).get("code", shape.name) for shape in model.error_shapes
+    }
+    assert declared
+    assert declared <= MEANINGS.keys()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "InternalServerError",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "ThrottlingException",
+        "TransactionInProgressException",
+    ],
+)
+def test_passing_failures_may_go_again(code: str) -> None:
+    assert may_go_again(failure(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "AccessDeniedException",
+        "IdempotentParameterMismatchException",
+        "ResourceNotFoundException",
+        "ValidationException",
+        "NeverHeardOfException",
+    ],
+)
+def test_refusals_do_not_go_again(code: str) -> None:
+    assert not may_go_again(failure(code))
+    assert meaning_of(code) is Meaning.REFUSED
+    refused = verdict(failure(code, message="because"))
+    assert isinstance(refused, Refused)
+    assert str(refused) == f"TransactWriteItems was refused with {code}: because"
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_any_failure_of_the_server_may_go_again(status: int) -> None:
+    assert may_go_again(failure(str(status), status=status))
+
+
+@pytest.mark.parametrize(
+    ("codes", "again"),
+    [
+        (["TransactionConflict", "None"], True),
+        (["None", "ThrottlingError"], True),
+        (["ProvisionedThroughputExceeded"], True),
+        (["ConditionalCheckFailed", "TransactionConflict"], True),
+        (["ConditionalCheckFailed", "None"], False),
+        (["ValidationError"], False),
+        (["ItemCollectionSizeLimitExceeded"], False),
+    ],
+)
+def test_a_cancelled_transaction_goes_again_when_a_reason_passes(
+    codes: list[str], again: bool
+) -> None:
+    assert may_go_again(cancelled(*codes)) is again
+
+
+def test_failed_conditions_keep_their_places_and_old_items() -> None:
+    reasons = [
+        {"Code": "None"},
+        {"Code": "ConditionalCheckFailed", "Item": {"n": {"N": "7"}}},
+        {"Code": "ConditionalCheckFailed"},
+    ]
+    verdict_ = verdict(failure("TransactionCanceledException", reasons=reasons))
+    assert isinstance(verdict_, Cancelled)
+    assert verdict_.failed == (FailedCheck(1, {"n": 7}), FailedCheck(2, None))
+
+
+@pytest.mark.parametrize(
+    ("message", "limit", "maximum"),
+    [
+        (
+            "Item size to update has exceeded the maximum allowed size",
+            "bytes of an item",
+            409_600,
+        ),
+        (
+            "Attempting to store more than 38 significant digits in a Number",
+            "digits of a number",
+            38,
+        ),
+        (
+            "Number overflow. Attempting to store a number with magnitude larger than supported",
+            "exponent of a number",
+            125,
+        ),
+        (
+            "Number underflow. Attempting to store a number with magnitude smaller than supported",
+            "negative exponent of a number",
+            130,
+        ),
+    ],
+)
+def test_an_update_that_grows_past_a_limit_says_which(
+    message: str, limit: str, maximum: int
+) -> None:
+    reasons = [{"Code": "ValidationError", "Message": message}]
+    exceeded = verdict(failure("TransactionCanceledException", reasons=reasons))
+    assert isinstance(exceeded, LimitExceeded)
+    assert (exceeded.limit, exceeded.maximum, exceeded.actual) == (limit, maximum, maximum + 1)
+
+
+def test_an_invalid_operation_is_named_in_the_refusal() -> None:
+    reasons = [{"Code": "None"}, {"Code": "ValidationError", "Message": "wrong type"}]
+    refused = verdict(failure("TransactionCanceledException", message="cancelled", reasons=reasons))
+    assert str(refused) == (
+        "TransactWriteItems was refused with TransactionCanceledException: "
+        "cancelled; 1: ValidationError wrong type"
+    )

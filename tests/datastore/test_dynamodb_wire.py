@@ -1,0 +1,93 @@
+"""Items as DynamoDB's JSON and back."""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore.dynamodb.wire import decode, decode_item, decode_key, encode, encode_item, encode_key
+from datastore.table import Item, Key, Value
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.decimals(
+    allow_nan=False, allow_infinity=False, min_value=Decimal("-1E+20"), max_value=Decimal("1E+20")
+)
+VALUES: st.SearchStrategy[Value] = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def typed(value: Value) -> object:
+    """The value with truth values told from numbers, as Python's equality does not."""
+    if isinstance(value, list):
+        return [typed(each) for each in value]
+    if isinstance(value, dict):
+        return {name: typed(each) for name, each in value.items()}
+    return (isinstance(value, bool), value)
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=4))
+def test_an_item_comes_back_from_the_wire_as_it_went(item: Item) -> None:
+    assert typed(decode_item(orjson.loads(orjson.dumps(encode_item(item))))) == typed(item)
+
+
+@pytest.mark.parametrize(
+    ("value", "wire"),
+    [
+        ("", {"S": ""}),
+        ("ä", {"S": "ä"}),
+        (True, {"BOOL": True}),
+        (False, {"BOOL": False}),
+        (0, {"N": "0"}),
+        (-7, {"N": "-7"}),
+        (10**37, {"N": "1" + "0" * 37}),
+        (Decimal("1.50"), {"N": "1.50"}),
+        (None, {"NULL": True}),
+        ([], {"L": []}),
+        ({}, {"M": {}}),
+        ([1, {"a": "b"}], {"L": [{"N": "1"}, {"M": {"a": {"S": "b"}}}]}),
+    ],
+)
+def test_each_type_has_its_letter(value: Value, wire: dict[str, Any]) -> None:
+    assert encode(value) == wire
+    assert typed(decode(wire)) == typed(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12),
+        ("-12", -12),
+        ("1.5", Decimal("1.5")),
+        ("1e3", Decimal("1E+3")),
+        ("1E-130", Decimal("1E-130")),
+    ],
+)
+def test_a_number_is_an_integer_exactly_when_it_is_written_as_one(
+    text: str, number: int | Decimal
+) -> None:
+    decoded = decode({"N": text})
+    assert decoded == number
+    assert type(decoded) is type(number)
+
+
+@pytest.mark.parametrize("value", [1.5, b"bytes", {"a", "b"}, (1,)])
+def test_what_the_port_does_not_know_is_not_written(value: Any) -> None:
+    with pytest.raises(TypeError, match="is no value of an item"):
+        encode(value)
+
+
+@pytest.mark.parametrize("wire", [{"SS": ["a"]}, {"NS": ["1"]}, {"B": "AA=="}, {"BS": ["AA=="]}])
+def test_what_the_port_does_not_know_is_not_read(wire: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="the port knows no values of type"):
+        decode(wire)
+
+
+def test_a_key_is_read_from_among_other_attributes() -> None:
+    key = Key("P:1", "PV:latest")
+    assert decode_key(encode_key(key) | {"siKey1": {"S": "P"}}) == key

@@ -1,0 +1,139 @@
+"""The stores that tests run on: each opened fresh and empty, none of them able to reach AWS."""
+
+import atexit
+import logging
+import os
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from unittest.mock import patch
+from uuid import uuid4
+
+from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.retry import DEADLINE
+from datastore.sqlite import SqliteTable
+from datastore.table import Table
+
+IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
+
+REGION = "us-east-1"
+NOBODY = "http://127.0.0.1:9"
+START_SECONDS = 10.0
+PACKAGES = Path(__file__).parent / "dynoxide" / "node_modules" / "@dynoxide"
+
+
+def skip_reason(name: str) -> str | None:
+    """Say why tests on the implementation cannot run here; None when they can."""
+    if name == "dynoxide" and _dynoxide_binary() is None:
+        return "no dynoxide here: tests/dynoxide/install.py fetches it on 64-bit Linux with npm"
+    return None
+
+
+@asynccontextmanager
+async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
+    """Open a table of the implementation that nobody else has; it is created and empty."""
+    if name == "sqlite":
+        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
+    else:
+        table = await open_dynamodb(_ENDPOINTS[name]())
+    try:
+        await table.create()
+        yield table
+    finally:
+        await table.close()
+
+
+async def open_dynamodb(
+    endpoint_url: str, *, name: str | None = None, deadline: float = DEADLINE
+) -> DynamoDBTable:
+    """Connect to a table at the endpoint, by default to one that does not exist yet."""
+    with aws_environment():
+        return await DynamoDBTable.open(
+            name or f"penstock-{uuid4()}",
+            region=REGION,
+            endpoint_url=endpoint_url,
+            deadline=deadline,
+        )
+
+
+@contextmanager
+def aws_environment() -> Iterator[None]:
+    """Replace what the environment says of AWS by credentials, and an endpoint, of nobody."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    dummies = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": NOBODY,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1",
+    }
+    with patch.dict(os.environ, kept | dummies, clear=True):
+        yield
+
+
+@cache
+def moto_endpoint() -> str:
+    """Give the URL of this process's moto server (DynamoDB, S3), started when first asked for."""
+    # Half a second of imports that most test runs do not need.
+    server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server.start()
+    atexit.register(server.stop)
+    _, port = server.get_host_and_port()
+    return f"http://127.0.0.1:{port}"
+
+
+@cache
+def dynoxide_endpoint() -> str:
+    """Give the URL of this process's dynoxide, kept in memory, started when first asked for."""
+    binary = _dynoxide_binary()
+    if binary is None:
+        raise FileNotFoundError(skip_reason("dynoxide"))
+    port = _free_port()
+    child = subprocess.Popen(
+        [binary, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(_end, child)
+    _until_listening(port, child)
+    return f"http://127.0.0.1:{port}"
+
+
+def _dynoxide_binary() -> Path | None:
+    return next(PACKAGES.glob("*/dynoxide"), None)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _until_listening(port: int, child: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and child.poll() is None:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.01)
+    raise TimeoutError("dynoxide did not start")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    child.wait()
+
+
+_ENDPOINTS: Mapping[str, Callable[[], str]] = {
+    "moto": moto_endpoint,
+    "dynoxide": dynoxide_endpoint,
+}
