@@ -14,7 +14,7 @@ from server.samples.seeding import Seeded
 from server.settings import Settings
 from server.store_options import StoreOptions
 
-DEFAULT_SIZE = 60
+DEFAULT_SIZE = 150
 
 _SIZE_HELP = "How many pipelines the catalogue has; more of them are made as it is raised."
 _PURGE_HELP = "Take the sample pipelines and the sample groups that are then empty out again."
