@@ -1,0 +1,169 @@
+"""Tagged resources in memory as streams that count what reading them costs."""
+
+import asyncio
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from datastore.intersect.filters import Filter, Wanted
+from datastore.intersect.streams import Row, Rows
+
+ROW_BYTES = 320
+BLOCK_BYTES = 4096
+
+
+def units(rows: int) -> float:
+    """What one eventually consistent read of so many rows is charged."""
+    return 0.5 * max(1, -(-rows * ROW_BYTES // BLOCK_BYTES))
+
+
+@dataclass(slots=True)
+class Meter:
+    """`depth` is the longest chain of requests of which each waited for the one before."""
+
+    reads: int = 0
+    counts: int = 0
+    units: float = 0.0
+    depth: int = 0
+    sizes: list[int] = field(default_factory=list)
+    rows: Counter[tuple[str, Wanted | None, str]] = field(default_factory=Counter)
+    open: int = 0
+    cancelled: int = 0
+
+    @property
+    def requests(self) -> int:
+        return self.reads + self.counts
+
+    async def wait(self) -> None:
+        """Take as long as any other request, so that those sent together end together."""
+        depth = self.depth + 1
+        self.open += 1
+        try:
+            for _ in range(5):
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.open -= 1
+        self.depth = max(self.depth, depth)
+
+
+def honest(count: int) -> int:
+    return count
+
+
+class World:
+    """Resources by id: the groups they are granted to, and their tags."""
+
+    def __init__(
+        self,
+        *,
+        page: int = 3276,
+        end_is_known: bool = False,
+        counted: Callable[[int], int] = honest,
+    ) -> None:
+        self.page = page
+        self.end_is_known = end_is_known
+        self.counted = counted
+        self.meter = Meter()
+        self.tags: dict[str, Mapping[str, str]] = {}
+        self.groups: dict[str, frozenset[str]] = {}
+        self._streams: dict[tuple[str, Wanted | None], list[str]] = {}
+        self._carriers: dict[Wanted, set[str]] = {}
+
+    def put(self, id: str, tags: Mapping[str, str], groups: frozenset[str]) -> None:
+        self.tags[id], self.groups[id] = tags, groups
+        self._streams.clear()
+        self._carriers.clear()
+
+    def remove(self, id: str) -> None:
+        del self.tags[id], self.groups[id]
+        self._streams.clear()
+        self._carriers.clear()
+
+    def sources(self, groups: tuple[str, ...], *, descending: bool) -> list["MemorySource"]:
+        return [MemorySource(self, group, descending) for group in groups]
+
+    def ids(self, group: str, wanted: Wanted | None) -> list[str]:
+        """One stream, ascending."""
+        if (group, wanted) not in self._streams:
+            carriers = set(self.tags) if wanted is None else self.carriers(wanted)
+            self._streams[group, wanted] = sorted(
+                carrier for carrier in carriers if group in self.groups[carrier]
+            )
+        return self._streams[group, wanted]
+
+    def carriers(self, wanted: Wanted) -> set[str]:
+        if wanted not in self._carriers:
+            key, levels = wanted.key, wanted.value.split("#")
+            self._carriers[wanted] = {
+                carrier
+                for carrier, tags in self.tags.items()
+                if key in tags and tags[key].split("#")[: len(levels)] == levels
+            }
+        return self._carriers[wanted]
+
+    def matching(self, wanted: Filter, groups: tuple[str, ...]) -> set[str]:
+        """The answer by set algebra."""
+        found = {one for one, held in self.groups.items() if held.intersection(groups)}
+        found = found.intersection(*map(self.carriers, wanted.all))
+        if wanted.any:
+            found &= set().union(*map(self.carriers, wanted.any))
+        return found.difference(*map(self.carriers, wanted.none))
+
+    def units_of_reading_all(self, wanted: Filter, groups: tuple[str, ...]) -> float:
+        """The plain way: every page of every wanted tag."""
+        return sum(
+            sum(
+                units(min(self.page, length - read)) for read in range(0, max(1, length), self.page)
+            )
+            for group in groups
+            for length in (len(self.ids(group, one)) for one in wanted.all)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource:
+    world: World
+    group: str
+    descending: bool
+
+    def tag(self, key: str, value: str) -> "MemoryStream":
+        return MemoryStream(self.world, self.group, Wanted(key, value), self.descending)
+
+    def members(self) -> "MemoryStream":
+        return MemoryStream(self.world, self.group, None, self.descending)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStream:
+    world: World
+    group: str
+    wanted: Wanted | None
+    descending: bool
+
+    async def read(self, after: str | None, limit: int) -> Rows:
+        world, meter = self.world, self.world.meter
+        meter.reads += 1
+        meter.sizes.append(limit)
+        await meter.wait()
+        ids = world.ids(self.group, self.wanted)
+        size = min(limit, world.page)
+        if self.descending:
+            end = len(ids) if after is None else bisect_left(ids, after)
+            beyond, page = end, ids[max(0, end - size) : end][::-1]
+        else:
+            start = 0 if after is None else bisect_right(ids, after)
+            beyond, page = len(ids) - start, ids[start : start + size]
+        meter.rows.update((self.group, self.wanted, one) for one in page)
+        meter.units += units(len(page))
+        ended = len(page) < size or (world.end_is_known and len(page) == beyond)
+        return Rows(tuple(Row(one, world.tags[one]) for one in page), None if ended else page[-1])
+
+    async def count(self) -> int:
+        self.world.meter.counts += 1
+        self.world.meter.units += 0.5
+        await self.world.meter.wait()
+        return self.world.counted(len(self.world.ids(self.group, self.wanted)))
