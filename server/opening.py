@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from datastore.dynamodb import DynamoDBTable
 from datastore.resources.scope import Budget
+from datastore.s3_files import S3Files
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
@@ -29,6 +30,19 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         yield table
     finally:
         await table.close()
+
+
+async def bucket_problems(settings: Settings) -> list[str]:
+    """Say in sentences why the bucket cannot be used; empty when it can, or none is set."""
+    if settings.bucket is None:
+        return []
+    files = await S3Files.open(
+        settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
+    )
+    try:
+        return list(await files.verify())
+    finally:
+        await files.close()
 
 
 def store_over(table: Table, settings: Settings) -> Store:

@@ -15,7 +15,8 @@ from datastore.table import Table
 from server.app import open_app
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
-from server.opening import location, open_table, store_over
+from server.logs import configure
+from server.opening import bucket_problems, location, open_table, store_over
 from server.options import option
 from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
@@ -40,6 +41,7 @@ def serve(
     The embedded store is made when missing and, when empty, filled with a sample catalogue.
     """
     settings = options.settings(host=host, port=port, seed=False if no_seed else None)
+    configure(settings.log_format)
     listener = _listen(settings)
     with listener, suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
         loop.run(_serve(settings, listener))
@@ -76,10 +78,13 @@ async def _prepare(table: Table, settings: Settings) -> None:
     """Make the embedded table; on DynamoDB a server does not make tables, it asks for them."""
     if settings.store == "sqlite":
         await table.create()
-    elif problems := await table.verify():
+        return
+    if problems := await table.verify():
         raise CommandFailed(
             *problems, "`penstock table create` makes the table.", code=ExitCode.STORE
         )
+    if problems := await bucket_problems(settings):
+        raise CommandFailed(*problems, code=ExitCode.STORE)
 
 
 def _config(app: Starlette) -> uvicorn.Config:

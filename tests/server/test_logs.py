@@ -1,0 +1,60 @@
+"""Log lines: one for each event, in the form that was chosen."""
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from server.logs import configure
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+
+
+def test_json_lines_hold_the_event_its_level_and_its_facts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure("json")
+    logging.getLogger("penstock.test").warning("slow", extra={"request_id": "abc"})
+    line = json.loads(capsys.readouterr().err)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "slow",
+        "level": "warning",
+        "logger": "penstock.test",
+        "request_id": "abc",
+    }
+
+
+def test_a_failure_is_one_json_line_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("json")
+    try:
+        raise ValueError("broken")
+    except ValueError as error:
+        logging.getLogger("penstock.test").error("failed", exc_info=error)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ValueError: broken" in json.loads(line)["exception"]
+
+
+def test_text_lines_are_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("text")
+    structlog.get_logger("penstock.test").info("started", port=8000)
+    shown = capsys.readouterr().err
+    assert "[info" in shown
+    assert "started" in shown
+    assert "port=8000" in shown
+
+
+def test_libraries_stay_quiet_below_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("json")
+    logging.getLogger("botocore").info("a request")
+    logging.getLogger("httpx").info("another")
+    assert capsys.readouterr().err == ""
