@@ -76,9 +76,16 @@ GrantPipelineResult = Annotated[
     strawberry.union("GrantPipelineResult"),
 ]
 RevokePipelineResult = Annotated[
-    RevokePipelinePayload | NotFound | NotPermitted | IllegalState,
+    RevokePipelinePayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union("RevokePipelineResult"),
 ]
+
+
+def _attributes(value: object) -> dict[str, Any] | None:
+    """The record keeps an object, where the scalar allows any JSON value."""
+    if value is None or isinstance(value, dict):
+        return value
+    raise Invalid([FieldProblem(["attributes"], "must be an object")])
 
 
 @strawberry.input
@@ -101,7 +108,7 @@ class CreatePipelineInput:
         return {
             "name": self.name.strip(),
             "description": given(self.description),
-            "attributes": given(self.attributes),
+            "attributes": _attributes(given(self.attributes)),
             "tags": tuple(tag.record() for tag in given(self.tags) or ()),
             "transformer": self.transformer.record(),
         }
@@ -128,6 +135,8 @@ class UpdatePipelineInput:
             raise Invalid([FieldProblem([name], "must not be null") for name in nulls])
         if "name" in found:
             found["name"] = found["name"].strip()
+        if "attributes" in found:
+            found["attributes"] = _attributes(found["attributes"])
         if "tags" in found:
             found["tags"] = tuple(tag.record() for tag in found["tags"] or ())
         if "transformer" in found:

@@ -140,8 +140,8 @@ class PipelineQuery:
         info: Info,
         group: GroupPath | None = UNSET,
         tags: TagFilter | None = UNSET,
-        include_child_groups: bool = False,
-        order: Order = Order.NEWEST_FIRST,
+        include_child_groups: bool | None = False,
+        order: Order | None = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
@@ -150,8 +150,8 @@ class PipelineQuery:
         listed = Listed(
             group=given(group) or info.context.caller.default_group,
             tags=(given(tags) or TagFilter()).filter(),
-            include_child_groups=include_child_groups,
-            newest_first=order is Order.NEWEST_FIRST,
+            include_child_groups=bool(include_child_groups),
+            newest_first=order is not Order.OLDEST_FIRST,
         )
         return await connect(
             info,
