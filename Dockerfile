@@ -8,6 +8,7 @@ COPY server/graphiql server/graphiql
 RUN python server/graphiql/build.py
 
 COPY pyproject.toml README.md LICENSE ./
+COPY formula formula
 COPY datastore datastore
 COPY resolvers resolvers
 COPY schema schema

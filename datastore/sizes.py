@@ -14,8 +14,8 @@ NESTING = 32
 def value_size(value: Value, level: int = 1) -> int:
     """Count the bytes of a value, which is itself a level of nesting, the outermost the first.
 
-    Raises LimitExceeded for numbers and levels beyond the limits, TypeError for a foreign type and
-    ValueError for what is not a finite number.
+    Raises LimitExceeded for numbers, levels and names beyond the limits, TypeError for a foreign
+    type and ValueError for what is not a finite number.
     """
     at_most("levels of nesting", NESTING, level)
     if isinstance(value, str):
@@ -25,6 +25,7 @@ def value_size(value: Value, level: int = 1) -> int:
     if isinstance(value, int | Decimal):
         return _number_size(value)
     if isinstance(value, dict):
+        at_most("empty attribute name", 0, int("" in value))
         inside = sum(
             1 + len(name.encode()) + value_size(each, level + 1) for name, each in value.items()
         )

@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from datastore.errors import FieldProblem
+from datastore.formulas import transform_problems
 from datastore.records import Output, Parameter, Transform, Transformer
 from datastore.text import comparison_form, prose_problem, text_problem
 
@@ -15,7 +18,15 @@ MAX_ENTRIES = 200
 
 
 def transformer_problems(transformer: Transformer) -> list[FieldProblem]:
-    """Every broken rule, each with its path below `transformer`."""
+    """Every broken rule, each with its path below `transformer`.
+
+    Formulas are looked at where the structure around them is right.
+    """
+    problems = _structure_problems(transformer) or transform_problems(transformer)
+    return _located(["transformer"], problems)
+
+
+def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
     outputs = [output for transform in transformer.transforms for output in transform.outputs]
     problems = [
         *_sequence_problems("parameters", transformer.parameters),
@@ -29,11 +40,11 @@ def transformer_problems(transformer: Transformer) -> list[FieldProblem]:
         problems += _located(["transforms", str(n)], _transform_problems(transform))
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
-    return _located(["transformer"], problems)
+    return problems
 
 
 def _located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
-    return [FieldProblem([*path, *problem.path], problem.message) for problem in problems]
+    return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
 
 def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> list[FieldProblem]:

@@ -1,6 +1,7 @@
 """Expected failures as members of the mutations' unions."""
 
 import strawberry
+from msgspec.structs import asdict
 from strawberry.types.field import StrawberryField
 
 from datastore import errors
@@ -34,11 +35,17 @@ class NotPermitted(UserError):
 class FieldProblem:
     path: list[str] = strawberry.field(description="Where in `input`.")
     message: str = strawberry.field(description="What is wrong there.")
+    code: str | None = strawberry.field(description="Of a formula: what is wrong, for a program.")
+    line: int | None = strawberry.field(description="Of a formula: the line, from 1.")
+    column: int | None = strawberry.field(description="Of a formula: the column, from 1.")
+    excerpt: str | None = strawberry.field(
+        description="Of a formula: the line in question, with a caret below the place."
+    )
 
 
 @strawberry.type(description="The input breaks rules; all that were found are listed.")
 class ValidationProblem(UserError):
-    problems: list[FieldProblem]
+    problems: list[FieldProblem] = strawberry.field(description="Every one that was found.")
 
 
 @strawberry.type(description="The name is held on the same line of groups, above or below.")
@@ -49,19 +56,19 @@ class NameTaken(UserError):
 
 @strawberry.type(description="The resource moved on since the caller read it.")
 class VersionConflict(UserError):
-    current_version: int
+    current_version: int = strawberry.field(description="The version that a change must name.")
 
 
 @strawberry.type(description="A documented limit would be passed.")
 class LimitExceeded(UserError):
-    limit: str
-    maximum: int
-    actual: int
+    limit: str = strawberry.field(description="What is limited.")
+    maximum: int = strawberry.field(description="The most there may be.")
+    actual: int = strawberry.field(description="How many there would be.")
 
 
 @strawberry.type(description="The state of the thing does not allow this.")
 class IllegalState(UserError):
-    state: str
+    state: str = strawberry.field(description="The state that stands in the way.")
 
 
 class _NotFound(strawberry.ExceptionHandler[errors.NotFound, NotFound]):
@@ -82,7 +89,7 @@ class _ValidationProblem(strawberry.ExceptionHandler[errors.Invalid, ValidationP
     def handle(
         self, exception: errors.Invalid, *, field: StrawberryField, info: strawberry.Info
     ) -> ValidationProblem:
-        problems = [FieldProblem(path=p.path, message=p.message) for p in exception.problems]
+        problems = [FieldProblem(**asdict(problem)) for problem in exception.problems]
         return ValidationProblem(
             message=exception.message,
             code=exception.code,

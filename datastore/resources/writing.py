@@ -46,7 +46,7 @@ class Writing(Generic[R]):
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        check(self.kind, resource)
+        await check(self.kind, resource)
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing())),
             Write(Put(version_item(self.kind, resource), Missing())),
@@ -73,9 +73,7 @@ class Writing(Generic[R]):
             if current.version != expected_version:
                 raise VersionConflict(current.version)
             _require_state_allows(current, changes)
-            changed = self._stamped(current, {**changes, "version": current.version + 1})
-            check(self.kind, changed)
-            return changed
+            return self._stamped(current, {**changes, "version": current.version + 1})
 
         return (await self._rewrite(id, updated))[1]
 
@@ -117,6 +115,8 @@ class Writing(Generic[R]):
             changed = change(current)
             if changed is current:
                 return current, current
+            if changed.version != current.version:
+                await check(self.kind, changed)
             try:
                 await self._commit(id, self._replacement(current, changed))
             except Moved:

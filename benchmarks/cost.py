@@ -1,0 +1,47 @@
+"""What reading costs: units, requests, and how many of them had to wait for one another."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import NamedTuple, TypeVar
+
+from benchmarks.postings_table import PostingsTable
+from datastore.table import Batch, Key, Page, Query
+
+P = TypeVar("P", Batch, Page)
+
+# A request sent within so many turns of the event loop was not sent because of another's answer.
+_TURNS = 5
+
+
+class Cost(NamedTuple):
+    """Read units, requests, and the longest chain of requests of which each waited for another."""
+
+    units: float
+    requests: int
+    depth: int
+
+    def __str__(self) -> str:
+        return f"{self.units:,.1f} / {self.requests:,} / {self.depth:,}"
+
+
+class Measured:
+    """A table that keeps account of what is read through it."""
+
+    def __init__(self, table: PostingsTable) -> None:
+        self._table = table
+        self.cost = Cost(0.0, 0, 0)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await self._charged(self._table.get(keys, consistent=consistent))
+
+    async def query(self, query: Query) -> Page:
+        return await self._charged(self._table.query(query))
+
+    async def _charged(self, answer: Awaitable[P]) -> P:
+        depth = self.cost.depth + 1
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        page = await answer
+        units, requests, deepest = self.cost
+        self.cost = Cost(units + page.units, requests + 1, max(deepest, depth))
+        return page

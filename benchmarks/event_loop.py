@@ -1,0 +1,200 @@
+"""Measures how long the embedded table's work keeps the event loop from running."""
+
+import argparse
+import asyncio
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import uvloop
+
+from datastore.sqlite import SqliteTable
+from datastore.table import Item, Key, Operation, Put, Query, Update
+
+SECONDS = 2.0
+TICK = 0.001
+ROWS = 8_000
+AT_ONCE = 4
+
+_SCHEDULED = Path("/proc/thread-self/schedstat")
+
+Work = Callable[[SqliteTable], Awaitable[object]]
+
+
+class Delays(NamedTuple):
+    """How late a tick every millisecond was, in milliseconds, and calls done meanwhile.
+
+    `own` is the worst that our own threads can have caused: the time they ran while a tick waited,
+    less than what it waited for a processor that was busy with other processes.
+    """
+
+    median: float
+    worst: float
+    own: float
+    calls: int
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.event_loop", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each measurement")
+    parser.add_argument("--write-to", type=Path, metavar="FILE", help="be the second process")
+    options = parser.parse_args(arguments)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        if options.write_to:
+            runner.run(_write_until_ended(options.write_to))
+        else:
+            # What a server has loaded is what its garbage collections have to look through.
+            import_module("server.app")
+            usual = runner.run(measured(options.seconds))
+            gc.collect()
+            gc.freeze()
+            print(table(usual, runner.run(measured(options.seconds))))
+
+
+def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
+    """The delays as Markdown."""
+    lines = [
+        f"| {name} | {late.calls:,} | {late.median:.1f} | {late.worst:.1f} | {late.own:.1f} "
+        f"| {frozen[name].own:.1f} |"
+        for name, late in usual.items()
+    ]
+    header = "| work | calls | median | worst | own | own, frozen |\n|---|--:|--:|--:|--:|--:|"
+    return "\n".join([header, *lines])
+
+
+async def measured(seconds: float) -> dict[str, Delays]:
+    """Keep a file's table busy with one kind of work after another, then with all at once."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "table.db"
+        async with _filled(path) as opened:
+            found = {"nothing": await _delays(opened, [], seconds)}
+            for name, work in WORK.items():
+                found[f"{name}, one at a time"] = await _delays(opened, [work], seconds)
+                found[f"{name}, {AT_ONCE} at once"] = await _delays(
+                    opened, [work] * AT_ONCE, seconds
+                )
+            everything = [*WORK.values()] * AT_ONCE
+            found["all of these at once"] = await _delays(opened, everything, seconds)
+            with _second_process(path):
+                found["all, and another process writing"] = await _delays(
+                    opened, everything, seconds
+                )
+    return found
+
+
+@asynccontextmanager
+async def _filled(path: Path) -> AsyncIterator[SqliteTable]:
+    opened = SqliteTable.open(path, busy_seconds=60)
+    try:
+        await opened.create()
+        for start in range(0, ROWS, 100):
+            await opened.transact([Put(_row(n)) for n in range(start, start + 100)])
+        yield opened
+    finally:
+        await opened.close()
+
+
+def _row(number: int) -> Item:
+    """About 320 bytes, as a row that carries a larger tag set."""
+    return {"pk": "list", "sk": f"{number:06}", "tags": {f"key {n}": "v" * 32 for n in range(7)}}
+
+
+async def _read_pages(table: SqliteTable) -> None:
+    page = await table.query(Query(partition="list"))
+    assert page.last is not None, "the page has less than 1 MB"
+
+
+async def _get_keys(table: SqliteTable) -> None:
+    batch = await table.get([Key("list", f"{number:06}") for number in range(100)])
+    assert len(batch.items) == 100
+
+
+async def _transact(table: SqliteTable) -> None:
+    await table.transact(_operations("here"))
+
+
+def _operations(name: str) -> list[Operation]:
+    puts: list[Operation] = [Put({**_row(number), "pk": name}) for number in range(50)]
+    counts = [Update(key=Key(name, f"count {number}"), add={"n": 1}) for number in range(50)]
+    return [*puts, *counts]
+
+
+WORK: Mapping[str, Work] = {
+    "pages of 1 MB": _read_pages,
+    "gets of 100 keys": _get_keys,
+    "transactions of 100 operations": _transact,
+}
+
+
+async def _delays(table: SqliteTable, works: Sequence[Work], seconds: float) -> Delays:
+    """Tick while each of the works is done over and over."""
+    until = time.perf_counter() + seconds
+    ticker = asyncio.create_task(_ticks(until))
+    calls = await asyncio.gather(*(_repeat(work, table, until) for work in works))
+    late, own = zip(*await ticker, strict=True)
+    return Delays(1_000 * median(late), 1_000 * max(late), 1_000 * max(own), sum(calls))
+
+
+async def _repeat(work: Work, table: SqliteTable, until: float) -> int:
+    calls = 0
+    while time.perf_counter() < until:
+        await work(table)
+        calls += 1
+    return calls
+
+
+async def _ticks(until: float) -> list[tuple[float, float]]:
+    """How much later than it should each timer rang, and how much of that is our doing; seconds."""
+    ticks: list[tuple[float, float]] = []
+    now = time.perf_counter()
+    while now < until:
+        due, ran, waited = now + TICK, time.process_time(), _waited()
+        await asyncio.sleep(TICK)
+        now = time.perf_counter()
+        late = max(0.0, now - due)
+        own = min(late, time.process_time() - ran, max(0.0, late - (_waited() - waited)))
+        ticks.append((late, own))
+    return ticks
+
+
+def _waited() -> float:
+    """Seconds that this thread was ready to run without a processor; 0 where nobody counts them."""
+    try:
+        return int(_SCHEDULED.read_text().split()[1]) / 1e9
+    except FileNotFoundError:
+        return 0.0
+
+
+@contextmanager
+def _second_process(path: Path) -> Iterator[None]:
+    """Another process that writes to the same file all the time."""
+    command = [sys.executable, "-m", "benchmarks.event_loop", "--write-to", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            yield
+            if child.poll() is not None:
+                raise RuntimeError("the second process ended too early")
+        finally:
+            child.terminate()
+
+
+async def _write_until_ended(path: Path) -> None:
+    opened = SqliteTable.open(path, busy_seconds=60)
+    await opened.transact(_operations("elsewhere"))
+    print("writing", flush=True)
+    while True:
+        await opened.transact(_operations("elsewhere"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Compares the search by several tags with the way of the data layer's document."""
+
+import argparse
+import asyncio
+import gc
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import requirements
+from benchmarks.comparison import COPIES, Answer, Comparison, compare_all
+from benchmarks.lists import DISTRIBUTIONS, draw
+from benchmarks.worlds import World, world_of
+
+HEADER = (
+    "| lists | matches | document | bare rows | ours | of 20 | document | bare rows | ours |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.tag_search", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="end with 1 if a promise is broken")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into the page")
+    options = parser.parse_args(arguments)
+    compared = asyncio.run(_compared())
+    print(in_full(compared))
+    print("\n" + summary(compared))
+    if options.write:
+        options.write.write_text(with_tables(options.write.read_text(), compared))
+    return asyncio.run(_check(compared)) if options.check else 0
+
+
+async def _compared() -> list[Comparison]:
+    compared: list[Comparison] = []
+    for distribution in DISTRIBUTIONS:
+        sizes = requirements.SIZES
+        world = world_of(draw(distribution, [size for size in sizes for _ in range(COPIES)]))
+        print(f"{distribution}: {_row_sizes(world)}", file=sys.stderr)
+        # So many rows are in use until the end that looking for garbage among them is in vain.
+        gc.freeze()
+        compared += await compare_all(world, distribution, sizes)
+        gc.unfreeze()
+    return compared
+
+
+async def _check(compared: Sequence[Comparison]) -> int:
+    sentences = requirements.broken(compared)
+    sentences += await requirements.broken_for_other_rows()
+    sentences += await requirements.broken_by_other_groups()
+    sentences += await requirements.broken_along_a_chain()
+    print("\n".join(sentences) or "All promises are kept.")
+    return 1 if sentences else 0
+
+
+def table(compared: Sequence[Comparison]) -> str:
+    """The costs as Markdown: whole lists on the left, first pages on the right."""
+    rows = [f"| {one.name} | {_cells(one.whole)} | {_cells(one.page)} |" for one in compared]
+    return "\n".join([HEADER, *rows])
+
+
+def in_full(compared: Sequence[Comparison]) -> str:
+    """A table for each way of drawing the lists."""
+    return "\n\n".join(
+        f"### {name.capitalize()}\n\n{table([one for one in compared if one.distribution == name])}"
+        for name in dict.fromkeys(one.distribution for one in compared)
+    )
+
+
+def summary(compared: Sequence[Comparison]) -> str:
+    """How often small rows, which cannot be matched alone, are cheaper to read than ours."""
+    whole, page = (
+        [a.ours.units / a.bare.units for a in answers if a.ours.units > a.bare.units]
+        for answers in ([one.whole for one in compared], [one.page for one in compared])
+    )
+    return (
+        f"The document's way on bare rows reads less than ours in {len(whole)} of {len(compared)} "
+        f"whole lists (ours reads up to {max(whole, default=1):.1f} times as much) and in "
+        f"{len(page)} first pages (up to {max(page, default=1):.1f} times)."
+    )
+
+
+def with_tables(page: str, compared: Sequence[Comparison]) -> str:
+    """The page with what stands between its markers replaced."""
+    short = [one for one in compared if one.distribution == "independent" and len(one.sizes) == 2]
+    parts = {"two tags": table(short), "summary": summary(compared), "all": in_full(compared)}
+    for name, text in parts.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+        page, count = pattern.subn(f"{begin}\n\n{text}\n\n{end}", page)
+        if count != 1:
+            raise ValueError(f"the page has {count} places for {name!r}")
+    return page
+
+
+def _cells(answer: Answer) -> str:
+    costs = (answer.document, answer.bare, answer.ours)
+    return " | ".join([f"{answer.matches:,}", *map(str, costs)])
+
+
+def _row_sizes(world: World) -> str:
+    ours, bare = world.row_sizes(), world.row_sizes(bare=True)
+    return f"rows of {ours[0]} to {ours[2]} bytes, {ours[1]} on average; bare rows of {bare[1]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Formulas are read and checked when they are saved, all of a resource's at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import formula.values as types
+from datastore.errors import FieldProblem
+from datastore.records import Parameter, Transformer, ValueType
+from formula.check import Surroundings
+from formula.errors import Code, Problem
+from formula.link import examine
+
+MAX_FORMULAS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One formula of a resource: where it stands in the input, and what it must give."""
+
+    path: tuple[str, ...]
+    text: str
+    output: ValueType
+    earlier: frozenset[str] | None = None
+
+
+def transform_problems(transformer: Transformer) -> list[FieldProblem]:
+    """Everything wrong with the formulas of a transformer whose structure is right.
+
+    A parameter that no formula uses is none of it: files have columns that pass through unread.
+    """
+    written = [
+        Written(
+            ("transforms", str(n), "formula"),
+            transform.formula,
+            transform.outputs[0].type,
+            _earlier(transformer, n),
+        )
+        for n, transform in enumerate(transformer.transforms)
+    ]
+    return formula_problems(written, transformer.parameters)
+
+
+def formula_problems(
+    written: Sequence[Written], parameters: Sequence[Parameter]
+) -> list[FieldProblem]:
+    """Everything wrong with formulas that share their parameters, each with its place."""
+    length = sum(len(one.text) for one in written)
+    if length > MAX_FORMULAS:
+        message = f"the formulas together are longer than {MAX_FORMULAS} characters"
+        return [FieldProblem(list(written[0].path[:-2]), message)]
+    known = tuple(map(_parameter, parameters))
+    reports = [
+        examine(
+            one.text,
+            Surroundings(known, types.ValueType(one.output), earlier=one.earlier),
+        )
+        for one in written
+    ]
+    return [
+        _field_problem(one.path, problem)
+        for one, report in zip(written, reports, strict=True)
+        for problem in report.problems
+        if problem.code is not Code.UNUSED_PARAMETER
+    ]
+
+
+def _field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
+    return FieldProblem(
+        list(path),
+        f"{problem.at}: {problem.message}",
+        code=problem.code.value,
+        line=problem.at.line,
+        column=problem.at.column,
+        excerpt=problem.excerpt,
+    )
+
+
+def _parameter(parameter: Parameter) -> types.Parameter:
+    return types.Parameter(
+        key=parameter.key, type=types.ValueType(parameter.type), required=parameter.required
+    )
+
+
+def _earlier(transformer: Transformer, n: int) -> frozenset[str]:
+    outputs = (transform.outputs[0] for transform in transformer.transforms[:n])
+    return frozenset(output.key for output in outputs if output.key is not None)

@@ -1,0 +1,119 @@
+"""Where LOOKUP and IMPACT find their data: a port, and data held in memory behind it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Protocol
+
+import msgspec
+
+from formula.errors import Code, Fault
+from formula.numbers import within_range
+from formula.values import Scalar, text_of
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """Which version of a named thing a call asks for; all None means the latest, nearest one."""
+
+    version: int | None = None
+    version_as_at: str | None = None
+    group: str | None = None
+
+
+LATEST = Pin()
+
+
+class Datasets(Protocol):
+    """Data by exact key. An absent row is None; raise a Fault for an unknown dataset or column.
+
+    Values are text, finite Decimal, bool or None, and nothing else.
+    """
+
+    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+        """Return the output column of the first row whose key column is exactly `key`.
+
+        `columns` is the pair key column, output column; None means the dataset's declared key
+        column and its first value column.
+        """
+        ...
+
+    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+        """Return an emission factor."""
+        ...
+
+
+class NoDatasets:
+    """No data at all: each dataset is unknown."""
+
+    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+        raise unknown_dataset(dataset)
+
+    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+        raise unknown_dataset(activity)
+
+
+def unknown_dataset(name: str) -> Fault:
+    return Fault(Code.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
+
+
+class Rows:
+    """A dataset in memory; its rows keep the order of the file."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Scalar]],
+        key_column: str | None = None,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._rows = tuple(tuple(row) for row in rows)
+        self._declared = self._declared_pair(key_column)
+        self._found: dict[tuple[str, str], dict[str, Scalar]] = {}
+
+    def _declared_pair(self, key_column: str | None) -> tuple[str, str]:
+        key = self._columns[0] if key_column is None else key_column
+        return key, next((column for column in self._columns if column != key), key)
+
+    def find(self, key: str, columns: tuple[str, str] | None) -> Scalar:
+        """Return the value of the first row with this key; None when there is none."""
+        pair = columns or self._declared
+        index = self._found.get(pair)
+        if index is None:
+            index = self._found[pair] = self._index(*pair)
+        return index.get(key)
+
+    def _index(self, key_column: str, output_column: str) -> dict[str, Scalar]:
+        for column in (key_column, output_column):
+            if column not in self._columns:
+                message = f"the dataset has no column {column[:60]!r}"
+                raise Fault(Code.UNKNOWN_DATASET, message)
+        key, output = self._columns.index(key_column), self._columns.index(output_column)
+        rows = (row for row in reversed(self._rows) if row[key] is not None)
+        return {text_of(row[key]): row[output] for row in rows}
+
+
+class InMemory:
+    """Datasets by (name, pin) and emission factors by (activity, pin), (impact, component)."""
+
+    def __init__(
+        self,
+        datasets: Mapping[tuple[str, Pin], Rows] | None = None,
+        impacts: Mapping[tuple[str, Pin], Mapping[tuple[str, str], Decimal]] | None = None,
+    ) -> None:
+        self._datasets = dict(datasets or {})
+        self._impacts = {name: dict(factors) for name, factors in (impacts or {}).items()}
+        for factors in self._impacts.values():
+            for factor in factors.values():
+                if not within_range(factor):
+                    raise ValueError(f"not an emission factor: {factor}")
+
+    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+        rows = self._datasets.get((dataset, pin))
+        if rows is None:
+            raise unknown_dataset(dataset)
+        return rows.find(key, columns)
+
+    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+        factors = self._impacts.get((activity, pin))
+        if factors is None:
+            raise unknown_dataset(activity)
+        return factors.get((impact, component))

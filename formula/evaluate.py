@@ -1,0 +1,134 @@
+"""Compile a formula once, then run it for any number of rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import DecimalException
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from formula import generate
+from formula.calls import Found
+from formula.check import Surroundings
+from formula.datasets import Datasets, NoDatasets
+from formula.errors import Code, Fault, FormulaFailure, Position
+from formula.limits import MAX_BATCH_STEPS
+from formula.link import Linked, closure, link
+from formula.parse import parse
+from formula.recent import Recent
+from formula.routine import FAULTS, Routine, fault_of
+from formula.values import Parameter, Scalar, Value, ValueType
+from formula.work import Work
+
+Row = Mapping[str, object]
+_NO_DATA: Final = NoDatasets()
+_NO_EARLIER: Final[Mapping[str, Scalar]] = MappingProxyType({})
+_COMPILED_STEPS: Final = 200_000
+_Key = tuple[
+    str,
+    tuple[Parameter, ...],
+    ValueType | None,
+    str | None,
+    frozenset[str] | None,
+    tuple[Found, ...],
+]
+
+
+class RowError(msgspec.Struct, frozen=True):
+    """Why a row has no value: `row` counts from 0; `column` is the input at fault, if one is."""
+
+    row: int
+    column: str | None
+    code: Code
+    message: str
+    at: Position | None
+
+
+class Results(msgspec.Struct, frozen=True):
+    """A value for each row, None where an error names the row."""
+
+    values: tuple[Value, ...]
+    errors: tuple[RowError, ...]
+
+
+class Compiled:
+    """A formula ready to run; it keeps no state between rows and may be shared by threads."""
+
+    def __init__(self, linked: Linked) -> None:
+        self.linked = linked
+        self.steps = linked.steps
+        self._routine = generate.for_rows(linked)
+        self._run = self._routine.run
+
+    @property
+    def source(self) -> str:
+        """The generated Python, for the curious."""
+        return self._routine.source
+
+    def run(
+        self,
+        row: Row,
+        datasets: Datasets = _NO_DATA,
+        earlier: Mapping[str, Scalar] = _NO_EARLIER,
+    ) -> Value:
+        """Return the value for a row, or raise FormulaFailure; `earlier` is what REF reads."""
+        work = Work() if self._routine.metered else None
+        try:
+            return self._run(row.get, datasets.lookup, datasets.impact, earlier.get, work)
+        except FAULTS as error:
+            raise failure_of(error, self._routine) from None
+
+    def run_all(self, rows: Iterable[Row], datasets: Datasets = _NO_DATA) -> Results:
+        """Return the values and errors of all rows; one row's error does not stop the others."""
+        run, lookup, impact, earlier = self._run, datasets.lookup, datasets.impact, _NO_EARLIER.get
+        work = Work()
+        values: list[Value] = []
+        errors: list[RowError] = []
+        for number, row in enumerate(rows):
+            work.begin_row()
+            try:
+                values.append(run(row.get, lookup, impact, earlier, work))
+            except FAULTS as error:
+                values.append(None)
+                failed = failure_of(error, self._routine)
+                errors.append(
+                    RowError(number, failed.column, failed.code, failed.message, failed.at)
+                )
+        return Results(tuple(values), tuple(errors))
+
+
+def failure_of(error: Fault | DecimalException, routine: Routine) -> FormulaFailure:
+    """Return the failure of a row for what its routine raised."""
+    fault = fault_of(error)
+    return FormulaFailure(fault.code, fault.message, routine.locate(error), fault.column)
+
+
+_COMPILED: Final = Recent[_Key, Compiled](max_weight=_COMPILED_STEPS)
+
+
+def compile_formula(text: str, surroundings: Surroundings | None = None) -> Compiled:
+    """Return the formula ready to run, compiled at most once while it is remembered.
+
+    It is remembered by its text, its declarations and the calculations it reaches. Raises
+    FormulaInvalid with all problems; unused parameters are not among them.
+    """
+    around = surroundings or Surroundings()
+    formula = parse(text)
+    found = closure(formula, around.library, around.within)
+    key = (text, around.parameters, around.output, around.within, around.earlier, found)
+    return _COMPILED.get(key, lambda: Compiled(link(formula, around)), _weight)
+
+
+def _weight(compiled: Compiled) -> int:
+    return 20 + compiled.steps
+
+
+def evaluate_rows(
+    compiled: Compiled, rows: Sequence[Row], datasets: Datasets = _NO_DATA
+) -> Results:
+    """Evaluate a batch; it raises FormulaFailure at once when the rows together cost too much."""
+    steps = max(1, compiled.steps) * len(rows)
+    if steps > MAX_BATCH_STEPS:
+        message = f"{len(rows)} rows take {steps} steps, more than {MAX_BATCH_STEPS}"
+        raise FormulaFailure(Code.WORK_LIMIT, message)
+    return compiled.run_all(rows, datasets)

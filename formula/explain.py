@@ -1,0 +1,132 @@
+"""One row, explained: the tree of a formula with the value of every part that was evaluated."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from formula import generate
+from formula.calls import Callee
+from formula.check import Surroundings
+from formula.datasets import Datasets, NoDatasets
+from formula.errors import FormulaFailure, Position
+from formula.evaluate import Row, failure_of
+from formula.link import Linked, link
+from formula.parse import parse
+from formula.pins import pin_of
+from formula.render import render
+from formula.routine import FAULTS, Routine
+from formula.tree import Assign, Chain, CustomCall, Expression, Line, children
+from formula.values import Scalar, Value, kind_of
+from formula.work import Work
+
+_MAX_TEXT: Final = 200
+_NO_DATA: Final = NoDatasets()
+_NOTHING: Final[Mapping[str, Scalar]] = {}
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a formula, in canonical text cut at 200 characters.
+
+    `evaluated` is False for branches not taken and for what an error kept from being reached.
+    Within a chain of operators, `operator` stands before the part and `so_far` is the value of the
+    chain up to and including it. `body` are the lines of a calculation that was called.
+    """
+
+    text: str
+    at: Position
+    evaluated: bool
+    value: Value = None
+    operator: str | None = None
+    so_far: Value = None
+    parts: tuple["Part", ...] = ()
+    body: tuple["Part", ...] = ()
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """The lines of a formula with their values, and the result or why there is none."""
+
+    lines: tuple[Part, ...]
+    value: Value
+    failure: FormulaFailure | None
+
+
+def explain(
+    text: str,
+    surroundings: Surroundings,
+    row: Row,
+    datasets: Datasets = _NO_DATA,
+    earlier: Mapping[str, Scalar] = _NOTHING,
+) -> Explanation:
+    """Evaluate a formula for one row and return every intermediate value.
+
+    Raises FormulaInvalid for a formula that cannot be used; a failure of the row is in the answer.
+    """
+    linked = link(parse(text), surroundings)
+    environment = (datasets.lookup, datasets.impact, earlier.get, Work())
+    return _explained(linked, generate.for_rows(linked, traced=True), (row.get,), environment)
+
+
+def _explained(
+    linked: Linked,
+    routine: Routine,
+    arguments: Sequence[object],
+    environment: Sequence[object],
+) -> Explanation:
+    seen: dict[int, Value] = {}
+    value, failure = None, None
+    try:
+        value = routine.run(*arguments, *environment, seen)
+    except FAULTS as error:
+        failure = failure_of(error, routine)
+    tree = _Tree(linked, seen, environment)
+    return Explanation(tuple(map(tree.line, linked.formula.lines)), value, failure)
+
+
+class _Tree:
+    """Puts the values that were seen beside the parts of the formula they belong to."""
+
+    def __init__(
+        self, linked: Linked, seen: Mapping[int, Value], environment: Sequence[object]
+    ) -> None:
+        self._linked = linked
+        self._seen = seen
+        self._environment = environment
+
+    def line(self, line: Line) -> Part:
+        if isinstance(line, Assign):
+            value = self.part(line.value)
+            return Part(_cut(render(line)), line.at, value.evaluated, value.value, parts=(value,))
+        return self.part(line)
+
+    def part(self, node: Expression) -> Part:
+        body = self._body(node) if isinstance(node, CustomCall) else ()
+        parts = self._chain(node) if isinstance(node, Chain) else map(self.part, children(node))
+        text, value = _cut(render(node)), self._seen.get(id(node))
+        return Part(
+            text, node.at, id(node) in self._seen, value, parts=tuple(parts), body=tuple(body)
+        )
+
+    def _chain(self, node: Chain) -> list[Part]:
+        parts = [self.part(node.first)]
+        for step in node.steps:
+            so_far = self._seen.get(id(step))
+            replace: Callable[..., Part] = msgspec.structs.replace
+            parts.append(replace(self.part(step.operand), operator=step.operator, so_far=so_far))
+        return parts
+
+    def _body(self, node: CustomCall) -> Sequence[Part]:
+        """Return the lines of the calculation, if the call was made: all its arguments fit."""
+        linked = self._linked.callees[Callee(node.name, pin_of(node.options))]
+        parameters = linked.surroundings.parameters
+        given = [self._seen[id(one)] for one in node.arguments if id(one) in self._seen]
+        fitting = [kind_of(v) in p.kind for v, p in zip(given, parameters, strict=False)]
+        if len(given) < len(node.arguments) or not all(fitting):
+            return ()
+        arguments = [*given, *([None] * (len(parameters) - len(given)))]
+        routine = generate.for_arguments(linked, traced=True)
+        return _explained(linked, routine, arguments, self._environment).lines
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -1,0 +1,21 @@
+"""How much one formula may ask for; docs/formula.md lists these beside what they bound."""
+
+MAX_TEXT = 10_000  # characters of a formula
+MAX_TOKENS = 2_000  # words, numbers and signs of a formula
+MAX_DEPTH = 64  # brackets within brackets, and operations within operations
+MAX_PARAMETERS = 200  # declared parameters of a formula
+MAX_STRING = 32_768  # characters of any text value
+MAX_DIGITS = 1_000  # significant digits of any number
+MAX_EXPONENT = 9_999  # a number's power of ten, and the right side of `^`, either sign
+QUOTIENT_DIGITS = 34  # significant digits of a division, a power or a conversion
+MAX_CALCULATIONS = 100  # calculations which a formula calls, directly or through others
+MAX_CALLED_TEXT = 20_000  # characters of their formulas together
+MAX_CALL_DEPTH = 16  # calculations calling calculations
+MAX_STEPS = 20_000  # operations of one row, calculations called included
+MAX_BATCH_STEPS = 2_000_000  # operations of all rows of one call
+MAX_ROW_WORK = 1_000_000  # characters handled by one row's text functions, weighed
+MAX_BATCH_WORK = 20_000_000  # the same for all rows of one call
+MAX_PATTERN = 200  # characters of a regular expression, date pattern or JSON path
+MAX_REGEX_STATES = 500  # states of a compiled regular expression
+MAX_REPEAT = 100  # the larger number in `{m,n}`
+MAX_JSON_DEPTH = 64  # arrays and objects within each other

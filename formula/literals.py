@@ -1,0 +1,68 @@
+"""Arguments written out in the formula are tried when it is checked, not first when a row fails."""
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+from formula import dates, json_path, regex_syntax, units
+from formula.date_pattern import date_pattern
+from formula.errors import Code, Fault, Position
+from formula.functions import Function
+from formula.locales import locale_of
+from formula.tree import Call, Literal
+from formula.values import Scalar
+
+Given = Mapping[str, Scalar]
+
+
+def _unit_pair(given: Given) -> None:
+    source, target = given.get("source"), given.get("target")
+    kinds = [given.get(name) for name in ("qualityKind", "quantityKind")]
+    if isinstance(source, str) and isinstance(target, str):
+        units.convert(
+            Decimal(0), source, target, *(k if isinstance(k, str) else None for k in kinds)
+        )
+
+
+def _date(given: Given) -> None:
+    tag, pattern = given.get("locale"), given.get("pattern")
+    locale = locale_of(tag if isinstance(tag, str) else None)
+    if isinstance(pattern, str):
+        date_pattern(pattern, locale.names)
+    if isinstance(zone := given.get("timezone"), str):
+        dates.zone_named(zone)
+    if isinstance(period := given.get("roundDownTo"), str):
+        dates.period_named(period)
+
+
+def _regex(given: Given) -> None:
+    if isinstance(pattern := given.get("regex"), str):
+        regex_syntax.program(pattern)
+
+
+def _path(given: Given) -> None:
+    if isinstance(path := given.get("path"), str):
+        json_path.steps_of(path)
+
+
+_TRIALS: Final[Mapping[str, Callable[[Given], None]]] = {
+    "AS_TIMESTAMP": _date,
+    "CONVERT": _unit_pair,
+    "GET_VALUE": _path,
+    "SPLIT": _regex,
+}
+
+
+def literal_problems(call: Call, function: Function) -> Iterator[tuple[Code, str, Position]]:
+    """Yield what the written-out arguments of a call would fail with, whatever the row."""
+    trial = _TRIALS.get(call.name)
+    if trial is None:
+        return
+    slots = function.slots_for(len(call.arguments))
+    named = [(slot.name, node) for slot, node in zip(slots, call.arguments, strict=True)]
+    named += [(option.name, option.value) for option in call.options]
+    given = {name: node.value for name, node in named if isinstance(node, Literal)}
+    try:
+        trial(given)
+    except Fault as fault:
+        yield fault.code, fault.message, call.at

@@ -1,0 +1,141 @@
+"""The units CONVERT knows. A line is: labels | symbols | size in the kind's first unit.
+
+Sizes are exact by definition, as fractions where no decimal is. Temperatures add where zero lies.
+A label shared by two units is ambiguous on purpose: `gallon` alone does not say which.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+_POUND: Final = "0.45359237"
+_TABLE: Final[Mapping[str, str]] = {
+    "Length": """
+        metre, meter | m | 1
+        kilometre, kilometer | km | 1000
+        centimetre, centimeter | cm | 0.01
+        millimetre, millimeter | mm | 0.001
+        micrometre, micrometer | µm, um | 0.000001
+        mile, international mile | mi | 1609.344
+        nautical mile | nmi | 1852
+        yard | yd | 0.9144
+        foot | ft | 0.3048
+        inch | in | 0.0254""",
+    "Mass": f"""
+        kilogram | kg | 1
+        gram | g | 0.001
+        milligram | mg | 0.000001
+        microgram | µg, ug | 0.000000001
+        tonne, metric ton | t | 1000
+        kilotonne | kt | 1000000
+        pound, pound mass | lb, lbm | {_POUND}
+        ounce, ounce mass | oz | 0.028349523125
+        stone | st | 6.35029318
+        short ton, us ton, ton | ton (US) | 907.18474
+        long ton, imperial ton, ton | ton (UK) | 1016.0469088""",
+    "Volume": """
+        cubic metre, cubic meter | m³, m3 | 1
+        litre, liter | L, l | 0.001
+        millilitre, milliliter | mL, ml | 0.000001
+        cubic centimetre, cubic centimeter | cm³, cm3 | 0.000001
+        cubic foot | ft³, ft3 | 0.028316846592
+        cubic inch | in³, in3 | 0.000016387064
+        us gallon, gallon | gal (US) | 0.003785411784
+        imperial gallon, uk gallon, gallon | gal (UK) | 0.00454609
+        us quart | qt (US) | 0.000946352946
+        us pint, pint | pt (US) | 0.000473176473
+        imperial pint, uk pint, pint | pt (UK) | 0.00056826125
+        us fluid ounce | fl oz (US) | 0.0000295735295625
+        oil barrel, barrel | bbl | 0.158987294928""",
+    "Energy": """
+        joule | J | 1
+        kilojoule | kJ | 1000
+        megajoule | MJ | 1000000
+        gigajoule | GJ | 1000000000
+        terajoule | TJ | 1000000000000
+        watt hour | Wh, W·h | 3600
+        kilowatt hour, kilowatthour | kWh, kW·h | 3600000
+        megawatt hour, megawatthour | MWh, MW·h | 3600000000
+        gigawatt hour, gigawatthour | GWh, GW·h | 3600000000000
+        thermochemical calorie, calorie | cal | 4.184
+        kilocalorie | kcal | 4184
+        british thermal unit | Btu, BTU | 1055.05585262
+        million british thermal units | MMBtu, MMBTU | 1055055852.62
+        therm | thm | 105505585.262
+        tonne of oil equivalent | toe | 41868000000""",
+    "Temperature": """
+        kelvin | K | 1
+        celsius, degree celsius | °C, degC | 1 | 273.15
+        fahrenheit, degree fahrenheit | °F, degF | 5/9 | 459.67
+        rankine, degree rankine | °R, degR | 5/9""",
+    "Time": """
+        second | s | 1
+        millisecond | ms | 0.001
+        minute | min | 60
+        hour | h | 3600
+        day | d | 86400
+        week | wk | 604800""",
+    "Area": """
+        square metre, square meter | m², m2 | 1
+        square kilometre, square kilometer | km², km2 | 1000000
+        square centimetre, square centimeter | cm², cm2 | 0.0001
+        hectare | ha | 10000
+        acre, international acre | ac | 4046.8564224
+        square mile | mi², mi2 | 2589988.110336
+        square yard | yd², yd2 | 0.83612736
+        square foot | ft², ft2 | 0.09290304
+        square inch | in², in2 | 0.00064516""",
+    "Power": """
+        watt | W | 1
+        milliwatt | mW | 0.001
+        kilowatt | kW | 1000
+        megawatt | MW | 1000000
+        gigawatt | GW | 1000000000
+        mechanical horsepower, horsepower | hp | 745.69987158227022
+        metric horsepower, horsepower | PS | 735.49875""",
+    "Pressure": """
+        pascal | Pa | 1
+        hectopascal | hPa | 100
+        kilopascal | kPa | 1000
+        megapascal | MPa | 1000000
+        bar | bar | 100000
+        millibar | mbar | 100
+        standard atmosphere, atmosphere | atm | 101325
+        torr | Torr | 20265/152
+        pound force per square inch | psi | 8896443230521/1290320000""",
+    "Velocity": """
+        metre per second, meter per second | m/s | 1
+        kilometre per hour, kilometer per hour | km/h | 5/18
+        mile per hour | mi/h, mph | 0.44704
+        foot per second | ft/s | 0.3048
+        knot | kn | 463/900""",
+}
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A unit: a value `v` of it is `(v + offset) * size` of the kind's first unit, exactly."""
+
+    kind: str
+    labels: tuple[str, ...]
+    symbols: tuple[str, ...]
+    size: Fraction
+    offset: Fraction
+
+
+def _unit(kind: str, line: str) -> Unit:
+    labels, symbols, size, *offset = (cell.strip() for cell in line.split("|"))
+    return Unit(
+        kind,
+        tuple(labels.split(", ")),
+        tuple(symbols.split(", ")),
+        Fraction(size),
+        Fraction(offset[0] if offset else 0),
+    )
+
+
+UNITS: Final = tuple(
+    _unit(kind, line) for kind, lines in _TABLE.items() for line in lines.strip().split("\n")
+)
+KINDS: Final = tuple(_TABLE)

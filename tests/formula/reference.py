@@ -1,0 +1,293 @@
+"""A formula evaluated the plain way, by walking its tree: what generated code must agree with."""
+
+from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+
+from formula.calls import Callee
+from formula.datasets import Datasets
+from formula.errors import Code, Fault, FormulaFailure, Position
+from formula.functions import FUNCTIONS
+from formula.inputs import binder
+from formula.link import Linked
+from formula.numbers import within_range
+from formula.pins import pin_of
+from formula.tree import (
+    COMPARISONS,
+    Assign,
+    Call,
+    Chain,
+    CustomCall,
+    Expression,
+    Index,
+    Literal,
+    Name,
+    Negate,
+    Step,
+)
+from formula.values import SCALAR, Kind, Scalar, Value, kind_of, output_kind, refuse, text_of
+from formula.work import Work
+
+ROOMY = Context(prec=30_000, rounding=ROUND_HALF_EVEN, Emin=-99_999, Emax=99_999)
+OUT_OF_RANGE = "the number needs more than 1000 digits or is beyond 10^9999"
+
+
+class Reference:
+    """Evaluates one formula for one row; every failure is a FormulaFailure with its place."""
+
+    def __init__(
+        self, linked: Linked, datasets: Datasets, earlier: Mapping[str, Scalar], work: Work
+    ) -> None:
+        self.linked = linked
+        self.datasets = datasets
+        self.earlier = earlier
+        self.work = work
+        self.names: dict[str, Value] = {}
+
+    def for_row(self, row: Mapping[str, object]) -> Value:
+        for parameter in self.linked.surroundings.parameters:
+            try:
+                self.names[parameter.key] = binder(parameter)(row.get(parameter.key))
+            except Fault as fault:
+                raise FormulaFailure(fault.code, fault.message, None, fault.column) from None
+        return self.result()
+
+    def result(self) -> Value:
+        *before, last = self.linked.formula.lines
+        for line in before:
+            assert isinstance(line, Assign)
+            self.names[line.name] = self.value(line.value)
+        assert not isinstance(last, Assign)
+        value = self.value(last)
+        output = self.linked.surroundings.output
+        if output is not None:
+            self.at(last.at, lambda: require(value, output_kind(output)))
+        return value
+
+    def at(self, at: Position, compute: Callable[[], Value]) -> Value:
+        try:
+            return compute()
+        except Fault as fault:
+            raise FormulaFailure(fault.code, fault.message, at, fault.column) from None
+
+    def wanted(self, node: Expression, kinds: Kind) -> Value:
+        value = self.value(node)
+        return self.at(node.at, lambda: require(value, kinds))
+
+    def number(self, node: Expression) -> Decimal:
+        value = self.wanted(node, Kind.NUMBER)
+        assert isinstance(value, Decimal)
+        return value
+
+    def value(self, node: Expression) -> Value:
+        match node:
+            case Literal() | Name():
+                return node.value if isinstance(node, Literal) else self.names[node.name]
+            case Negate():
+                operand = self.number(node.operand)
+                return self.at(node.at, lambda: exact(Decimal(0), "-", operand))
+            case Index():
+                values = self.wanted(node.operand, Kind.LIST)
+                assert isinstance(values, tuple)
+                return self.at(node.at, lambda: element(values, node.index))
+            case Chain():
+                return self.chain(node)
+            case Call():
+                return self.call(node)
+            case CustomCall():
+                return self.custom(node)
+
+    def chain(self, node: Chain) -> Value:
+        if node.steps[0].operator in COMPARISONS:
+            value = self.value(node.first)
+            for step in node.steps:
+                value = self.compare(value, step)
+            return value
+        number = self.number(node.first)
+        for step in node.steps:
+            number = self.calculate(number, step)
+        return number
+
+    def compare(self, left: Value, step: Step) -> Value:
+        right = self.value(step.operand)
+        return self.at(step.at, lambda: compare(left, step.operator, right))
+
+    def calculate(self, left: Decimal, step: Step) -> Decimal:
+        right = self.number(step.operand)
+        found = self.at(step.at, lambda: arithmetic(left, step.operator, right))
+        assert isinstance(found, Decimal)
+        return found
+
+    def call(self, node: Call) -> Value:
+        options = {option.name: option.value for option in node.options}
+        match node.name:
+            case "IF":
+                chosen = 1 if self.wanted(node.arguments[0], Kind.BOOLEAN) else 2
+                return self.value(node.arguments[chosen])
+            case "COALESCE":
+                return self.coalesce(node)
+            case "AND" | "OR":
+                return self.logical(node)
+            case "SWITCH":
+                return self.switch(node, options)
+            case "IMPACT" | "LOOKUP" | "REF":
+                return self.data(node)
+            case _:
+                return self.eager(node, options)
+
+    def coalesce(self, node: Call) -> Value:
+        for argument in node.arguments:
+            value = self.value(argument)
+            if value is not None:
+                return value
+        return None
+
+    def logical(self, node: Call) -> Value:
+        for argument in node.arguments:
+            value = self.wanted(argument, Kind.BOOLEAN)
+            if value is (node.name == "OR"):
+                return value
+        return node.name == "AND"
+
+    def switch(self, node: Call, options: Mapping[str, Expression]) -> Value:
+        subject = text_of(self.wanted(node.arguments[0], Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN))
+        fold = False
+        if "ignoreCase" in options:
+            fold = bool(self.wanted(options["ignoreCase"], Kind.BOOLEAN | Kind.NULL))
+        for case, result in zip(node.arguments[1::2], node.arguments[2::2], strict=True):
+            value = self.wanted(case, SCALAR)
+            texts = (subject, text_of(value))
+            if value is not None and (texts[0] == texts[1] or (fold and same_folded(*texts))):
+                return self.value(result)
+        if "default" in options:
+            return self.value(options["default"])
+        message = f"no case is {subject[:60]!r}, and there is no `default=`"
+        raise FormulaFailure(Code.NO_CASE_MATCHES, message, node.at)
+
+    def data(self, node: Call) -> Value:
+        slots = FUNCTIONS[node.name].slots_for(len(node.arguments))
+        values = {
+            slot.name: self.wanted(argument, slot.kinds)
+            for slot, argument in zip(slots, node.arguments, strict=True)
+        }
+        return self.at(node.at, lambda: self.fetched(node, values))
+
+    def fetched(self, node: Call, values: Mapping[str, Value]) -> Value:
+        texts = {name: text_of(value) for name, value in values.items()}
+        pin = pin_of(node.options)
+        if node.name == "REF":
+            return self.earlier.get(texts["output"])
+        if node.name == "LOOKUP":
+            columns = (texts["keyColumn"], texts["outputColumn"]) if len(texts) == 4 else None
+            return self.datasets.lookup(texts["dataset"], texts["value"], columns, pin)
+        activity, impact, component = texts.values()
+        found = self.datasets.impact(activity, impact, component, pin)
+        if found is None:
+            path = ", ".join(map(repr, texts.values()))
+            raise Fault(Code.IMPACT_NOT_FOUND, f"there is no emission factor for {path}")
+        return found
+
+    def eager(self, node: Call, options: Mapping[str, Expression]) -> Value:
+        function = FUNCTIONS[node.name]
+        slots = function.slots_for(len(node.arguments))
+        values = [self.wanted(a, s.kinds) for a, s in zip(node.arguments, slots, strict=True)]
+        for slot in function.options:
+            given = options.get(slot.name)
+            values.append(None if given is None else self.wanted(given, slot.kinds | Kind.NULL))
+        run = function.run
+        assert run is not None
+        meter = [self.work] if function.metered else []
+        return self.at(node.at, lambda: run(*meter, *values))
+
+    def custom(self, node: CustomCall) -> Value:
+        linked = self.linked.callees[Callee(node.name, pin_of(node.options))]
+        called = Reference(linked, self.datasets, self.earlier, self.work)
+        parameters = linked.surroundings.parameters
+        called.names = {parameter.key: None for parameter in parameters}
+        for parameter, argument in zip(parameters, node.arguments, strict=False):
+            called.names[parameter.key] = self.wanted(argument, parameter.kind)
+        try:
+            return called.result()
+        except FormulaFailure as failure:
+            message = f"in #{node.name}, {failure.at}: {failure.message}"
+            raise FormulaFailure(failure.code, message, node.at) from None
+
+
+def require(value: Value, kinds: Kind) -> Value:
+    if kind_of(value) not in kinds:
+        refuse(value, kinds)
+    return value
+
+
+def element(values: tuple[Scalar, ...], index: int) -> Scalar:
+    if index < len(values):
+        return values[index]
+    message = f"there is no element [{index}] in a list of {len(values)}"
+    raise Fault(Code.INDEX_OUT_OF_RANGE, message)
+
+
+def same_folded(left: str, right: str) -> bool:
+    return len(left) == len(right) and left.lower() == right.lower()
+
+
+def exact(left: Decimal, operator: str, right: Decimal) -> Decimal:
+    with localcontext(ROOMY):
+        result = {"+": left + right, "-": left - right, "*": left * right}[operator]
+    if not within_range(result):
+        raise Fault(Code.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
+    return result
+
+
+def arithmetic(left: Decimal, operator: str, right: Decimal) -> Decimal:
+    if operator in "+-*":
+        return exact(left, operator, right)
+    if operator == "/":
+        if right == 0:
+            raise Fault(Code.DIVISION_BY_ZERO, "division by zero")
+        with localcontext(ROOMY) as context:
+            context.prec = 34
+            return within(left / right)
+    if not -9999 <= right <= 9999:
+        raise Fault(Code.EXPONENT_TOO_LARGE, "the exponent is beyond 9999")
+    if left == 0 and right <= 0:
+        raise Fault(Code.UNDEFINED_POWER, "zero has no power of zero or below")
+    if left < 0 and int(right) != right:
+        raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
+    with localcontext(ROOMY) as context:
+        context.prec = 34
+        context.clear_traps()
+        return within(left**right)
+
+
+def within(number: Decimal) -> Decimal:
+    if not within_range(number) or (number != 0 and number.adjusted() < -9999):
+        raise Fault(Code.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
+    return number
+
+
+def compare(left: Value, operator: str, right: Value) -> bool:
+    if operator in {"==", "!="} and (left is None or right is None):
+        return (left is right) is (operator == "==")
+    if left is None or right is None:
+        raise Fault(Code.NULL_OPERAND, "null has no order; only == and != take it")
+    kinds = kind_of(left), kind_of(right)
+    if kinds[0] != kinds[1] or kinds[0] == Kind.LIST:
+        words = [WORDS[kind] for kind in kinds]
+        raise Fault(Code.WRONG_TYPE, f"{words[0]} cannot be compared with {words[1]}")
+    below = left < right  # type: ignore[operator]
+    answers = {
+        "==": left == right,
+        "!=": left != right,
+        "<": below,
+        "<=": below or left == right,
+        ">": not below and left != right,
+        ">=": not below,
+    }
+    return answers[operator]
+
+
+WORDS = {
+    Kind.NUMBER: "a number",
+    Kind.TEXT: "text",
+    Kind.BOOLEAN: "true or false",
+    Kind.LIST: "a list",
+}

@@ -1,0 +1,163 @@
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formula.dates import PERIODS, as_timestamp
+from formula.errors import Code, Fault
+from formula.work import Work
+
+
+def moment(text: str, pattern: str, *options: str | None) -> str:
+    """Return the instant in UTC, with options given as time zone, locale, period."""
+    padded = (*options, None, None, None)[:3]
+    milliseconds = as_timestamp(Work(), text, pattern, *padded)
+    instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(milliseconds))
+    return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("2024", "yyyy", "2024-01-01T00:00:00.000Z"),
+        ("5.3.07", "d.M.yy", "2007-03-05T00:00:00.000Z"),
+        ("17 May 2024 9:05 pm", "d MMM yyyy h:mm a", "2024-05-17T21:05:00.000Z"),
+        ("12 am 2024", "hh a yyyy", "2024-01-01T00:00:00.000Z"),
+        ("12 PM 2024", "hh a yyyy", "2024-01-01T12:00:00.000Z"),
+        ("Friday, 17 may 2024", "EEEE, d MMMM uuuu", "2024-05-17T00:00:00.000Z"),
+        ("20240517T123015.1239Z", "yyyyMMdd'T'HHmmss.SSSSX", "2024-05-17T12:30:15.123Z"),
+        ("2024-05-17T12:00-0330", "yyyy-MM-dd'T'HH:mmZ", "2024-05-17T15:30:00.000Z"),
+        ("2024-05-17 12:00 Europe/Berlin", "yyyy-MM-dd HH:mm VV", "2024-05-17T10:00:00.000Z"),
+        ("2024-05", "yyyy-MM[-dd]", "2024-05-01T00:00:00.000Z"),
+        ("2024-05-09", "yyyy-MM[-dd]", "2024-05-09T00:00:00.000Z"),
+        ("o'clock 7 2024", "'o''clock' H yyyy", "2024-01-01T07:00:00.000Z"),
+        ("1969-12-31T23:59:59.9999Z", "yyyy-MM-dd'T'HH:mm:ss.SSSSX", "1969-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_pattern_reads_a_time(text: str, pattern: str, expected: str) -> None:
+    assert moment(text, pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [
+        ("17 März 2024", "de"),
+        ("17 mars 2024", "fr-CA"),
+        ("17 Mar. 2024", "es_MX"),
+        ("17 MAR 2024", "en-US"),
+    ],
+)
+def test_names_of_months_are_those_of_the_locale(text: str, locale: str) -> None:
+    assert moment(text, "d MMM yyyy", None, locale) == "2024-03-17T00:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("period", "expected"),
+    [
+        ("day", "2024-05-16T22:00:00.000Z"),
+        ("week", "2024-05-12T22:00:00.000Z"),
+        ("month", "2024-04-30T22:00:00.000Z"),
+        ("quarter", "2024-03-31T22:00:00.000Z"),
+        ("YEAR", "2023-12-31T23:00:00.000Z"),
+    ],
+)
+def test_rounding_is_in_the_zone(period: str, expected: str) -> None:
+    zoned = moment("2024-05-17 15:00", "yyyy-MM-dd HH:mm", "Europe/Berlin", None, period)
+
+    assert zoned == expected
+
+
+def test_the_week_starts_as_the_locale_has_it() -> None:
+    def week(locale: str | None) -> str:
+        return moment("2024-05-19", "yyyy-MM-dd", None, locale, "week")[:10]
+
+    assert [week(locale) for locale in (None, "en-GB", "en-US", "de", "fr-CA")] == [
+        "2024-05-13",
+        "2024-05-13",
+        "2024-05-19",
+        "2024-05-13",
+        "2024-05-19",
+    ]
+
+
+def test_an_offset_in_the_text_fixes_the_instant_and_the_option_only_the_rounding() -> None:
+    text, pattern = "2024-01-01T00:30+02:00", "yyyy-MM-dd'T'HH:mmXXX"
+
+    assert moment(text, pattern) == "2023-12-31T22:30:00.000Z"
+    assert moment(text, pattern, "America/New_York") == "2023-12-31T22:30:00.000Z"
+    assert moment(text, pattern, None, None, "day") == "2023-12-31T22:00:00.000Z"
+    assert moment(text, pattern, "UTC", None, "year") == "2023-01-01T00:00:00.000Z"
+    assert moment(text, pattern, "+05:00", None, "day") == "2023-12-31T19:00:00.000Z"
+
+
+def test_a_zone_in_the_text_rounds_by_its_rules() -> None:
+    text, pattern = "2024-05-17T12:00+02:00[Europe/Berlin]", "yyyy-MM-dd'T'HH:mmXXX'['VV']'"
+
+    assert moment(text, pattern, None, None, "year") == "2023-12-31T23:00:00.000Z"
+
+
+def test_a_day_that_starts_after_midnight_starts_at_its_first_moment() -> None:
+    text = ("2018-11-04 12:00", "yyyy-MM-dd HH:mm", "America/Sao_Paulo", None, "day")
+
+    assert moment(*text) == "2018-11-04T03:00:00.000Z"
+
+
+def test_a_skipped_time_is_read_with_the_offset_before_and_a_repeated_one_as_the_earlier() -> None:
+    pattern = "yyyy-MM-dd HH:mm"
+
+    assert moment("2024-03-31 02:30", pattern, "Europe/Berlin") == "2024-03-31T01:30:00.000Z"
+    assert moment("2024-10-27 02:30", pattern, "Europe/Berlin") == "2024-10-27T00:30:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "code"),
+    [
+        ("2024-02-30", "yyyy-MM-dd", Code.INVALID_DATE),
+        ("0000", "yyyy", Code.INVALID_DATE),
+        ("2024 13 am", "yyyy hh a", Code.INVALID_DATE),
+        ("Mon 2024-05-17", "EEE yyyy-MM-dd", Code.INVALID_DATE),
+        ("2024-1-1", "yyyy-MM-dd", Code.INVALID_DATE),
+        ("2024-01-01 ", "yyyy-MM-dd", Code.INVALID_DATE),
+        ("2024 Mars/Base", "yyyy VV", Code.UNKNOWN_TIMEZONE),
+        ("2024", "MM", Code.INVALID_DATE_PATTERN),
+        ("2024", "yyyy yyyy", Code.INVALID_DATE_PATTERN),
+        ("2024", "yyyy h", Code.INVALID_DATE_PATTERN),
+        ("2024", "[yyyy", Code.INVALID_DATE_PATTERN),
+        ("2024", "yyyy'", Code.INVALID_DATE_PATTERN),
+        ("2024", "yyyyG", Code.INVALID_DATE_PATTERN),
+        ("2024", "y" * 201, Code.INVALID_DATE_PATTERN),
+    ],
+)
+def test_a_time_or_pattern_that_cannot_be_is_refused(text: str, pattern: str, code: Code) -> None:
+    with pytest.raises(Fault) as caught:
+        moment(text, pattern)
+
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("zone", ["Europe", "../etc/passwd", "/etc/localtime", "", "a" * 200, "é"])
+def test_a_zone_that_is_none_is_refused(zone: str) -> None:
+    with pytest.raises(Fault) as caught:
+        moment("2024", "yyyy", zone)
+
+    assert caught.value.code == Code.UNKNOWN_TIMEZONE
+
+
+@given(
+    st.datetimes(datetime(1900, 1, 1), datetime(2090, 1, 1)),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]),
+    st.sampled_from(PERIODS),
+)
+def test_rounding_down_twice_is_rounding_down_once_and_never_goes_up(
+    local: datetime, zone: str, period: str
+) -> None:
+    text = local.isoformat(timespec="seconds")
+    pattern = "yyyy-MM-dd'T'HH:mm:ss"
+    exact, rounded = (as_timestamp(Work(), text, pattern, zone, None, p) for p in (None, period))
+    again = datetime.fromtimestamp(int(rounded) / 1000, UTC).astimezone(ZoneInfo(zone))
+    written = again.isoformat(timespec="seconds")[:19]
+
+    assert rounded <= exact
+    assert as_timestamp(Work(), written, pattern, zone, None, period) == rounded
