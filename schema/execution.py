@@ -1,19 +1,30 @@
 """From a request to its answer: find the document, check its limits, run it, mask its errors."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import Any, Final, NamedTuple, Protocol, TypeGuard, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard, cast
 
-from graphql import ExecutionResult, GraphQLError, execute
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    OperationType,
+    create_source_event_stream,
+    execute,
+)
+from graphql import Executor as CoreExecutor
 from strawberry import Schema
 from strawberry.execution import optimized_is_awaitable
 
-from datastore.errors import ErrorCode
+from datastore.errors import ErrorCode, PenstockError
 from schema.documents import Document, Documents, core_schema
-from schema.errors import FormattedError, report, request_error
+from schema.errors import FormattedError, internal, known, report, request_error
 from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
+
+_Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
 
 _is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
@@ -37,9 +48,17 @@ class Prepared(NamedTuple):
     variables: dict[str, Any]
     cost: int
 
+    @property
+    def is_subscription(self) -> bool:
+        return self.operation.node.operation is OperationType.SUBSCRIPTION
+
+    @property
+    def is_mutation(self) -> bool:
+        return self.operation.node.operation is OperationType.MUTATION
+
 
 class Refused(Exception):
-    """The request was refused before anything ran; `errors` are in their answered form."""
+    """There is no result to answer with, only `errors`, in their answered form."""
 
     def __init__(self, *errors: FormattedError) -> None:
         super().__init__(errors[0]["message"])
@@ -64,7 +83,7 @@ class Executor(Protocol):
 class Engine:
     """Runs the operations of one schema. `executor` replaces graphql-core's own execution."""
 
-    __slots__ = ("_documents", "_executor", "_persisted", "limits")
+    __slots__ = ("_documents", "_executor", "_interpreter", "_persisted", "limits")
 
     def __init__(
         self,
@@ -77,7 +96,18 @@ class Engine:
         self.limits = limits or Limits()
         self._documents = Documents(schema, self.limits)
         self._persisted = persisted or Persisted()
-        self._executor = executor or Interpreter(schema, self.limits)
+        self._interpreter = Interpreter(schema, self.limits)
+        self._executor = executor or self._interpreter
+
+    @property
+    def documents_kept(self) -> int:
+        """How many checked documents are in memory."""
+        return len(self._documents)
+
+    @property
+    def persisted_kept(self) -> int:
+        """How many texts were sent with their digest and are in memory."""
+        return self._persisted.kept
 
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
         """Settle what to run and what it costs; Refused where it may not run."""
@@ -96,6 +126,35 @@ class Engine:
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
         """Execute a prepared operation; errors come back masked, only cancellation is raised."""
         result = self._executor(prepared, context)
+        if isawaitable(result):
+            result = await result
+        return self.answer(result, request_id)
+
+    async def events(
+        self, prepared: Prepared, context: object, request_id: str
+    ) -> AsyncGenerator[object]:
+        """Yield the events of a prepared subscription; Refused where none can be had any more."""
+        try:
+            source = self._interpreter.source(prepared, context)
+            if isawaitable(source):
+                source = await source
+            if isinstance(source, ExecutionResult):
+                raise Refused(*self.answer(source, request_id).body["errors"])
+            async with aclosing(source) as events:
+                async for event in events:
+                    yield event
+        except Refused:
+            raise
+        except PenstockError as error:
+            raise Refused(known(error)) from None
+        except Exception as error:
+            raise Refused(internal(error, request_id)) from None
+
+    async def run_event(
+        self, prepared: Prepared, event: object, context: object, request_id: str
+    ) -> Answer:
+        """Execute a prepared subscription for one of its events."""
+        result = self._interpreter(prepared, context, event)
         if isawaitable(result):
             result = await result
         return self.answer(result, request_id)
@@ -134,13 +193,12 @@ class Interpreter:
         self._coercion_errors = limits.errors
 
     def __call__(
-        self, prepared: Prepared, context: object, /
+        self, prepared: Prepared, context: object, root: object = None, /
     ) -> ExecutionResult | Awaitable[ExecutionResult]:
-        if prepared.document.ast is None:
-            raise ValueError("a document with errors cannot be run")
         return execute(
             self._schema,
-            prepared.document.ast,
+            _ast(prepared),
+            root_value=root,
             context_value=context,
             variable_values=prepared.variables,
             operation_name=prepared.operation.name,
@@ -149,3 +207,26 @@ class Interpreter:
             is_awaitable=_is_awaitable,
             hide_suggestions=True,
         )
+
+    def source(self, prepared: Prepared, context: object) -> _Source | Awaitable[_Source]:
+        """Open the events of a subscription, or give the errors that keep it from having any."""
+        executor = CoreExecutor.build(
+            self._schema,
+            _ast(prepared),
+            context_value=context,
+            raw_variable_values=prepared.variables,
+            operation_name=prepared.operation.name,
+            max_coercion_errors=self._coercion_errors,
+            is_awaitable=_is_awaitable,
+            hide_suggestions=True,
+        )
+        if isinstance(executor, list):
+            return ExecutionResult(errors=executor)
+        # Every source of ours is a generator, which can be closed.
+        return cast("_Source | Awaitable[_Source]", create_source_event_stream(executor))
+
+
+def _ast(prepared: Prepared) -> DocumentNode:
+    if prepared.document.ast is None:
+        raise ValueError("a document with errors cannot be run")
+    return prepared.document.ast

@@ -43,6 +43,11 @@ class Persisted:
         self._digests = frozenset(_digest(text) for text in self._trusted.values())
         self._automatic: Lru[str, str] = Lru(count, size)
 
+    @property
+    def kept(self) -> int:
+        """How many texts are kept under the digests they were sent with."""
+        return len(self._automatic)
+
     def text_of(self, document_id: str) -> str:
         """Find the text behind an id; GraphQLError with a code where there is none."""
         if self.mode is PersistedMode.OFF:

@@ -13,6 +13,13 @@ EDITOR = ".graphiql-query-editor"
 ANSWER = ".graphiql-response .view-lines"
 OUTDATED = '{"Authorization": "Bearer outdated.token"}'
 TYPED = '{"authorization": "Bearer typed.token", "X-Typed": "yes"}'
+FIRST_PIPELINE = """async (token) => {
+  const query = "{ pipelines(first: 1, order: OLDEST_FIRST) { nodes { id name } } }";
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ query });
+  const answer = await fetch("/graphql", { method: "POST", headers, body });
+  return (await answer.json()).data.pipelines.nodes[0];
+}"""
 
 
 async def open_page(visit: Visit) -> Page:
@@ -177,3 +184,22 @@ async def test_a_typed_authorization_wins(visit: Visit) -> None:
     headers = await (await sent.value).all_headers()
     assert headers["authorization"] == "Bearer typed.token"
     assert headers["x-typed"] == "yes"
+
+
+async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
+    visit: Visit,
+) -> None:
+    page = await open_page(visit)
+    token = (await settings_of(page))["devToken"]
+    shown = await page.evaluate(FIRST_PIPELINE, token)
+    await write(page, f'subscription {{ pipelineChanged(id: "{shown["id"]}") {{ name version }} }}')
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"pipelineChanged"')
+    await expect(page.locator(ANSWER)).to_contain_text(shown["name"])
+    await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
+    first, asked = (json.loads(text) for text in visit.sent)
+    assert (first["type"], asked["type"]) == ("connection_init", "subscribe")
+    assert first["payload"]["authorization"] == f"Bearer {token}"
+    assert [json.loads(text)["type"] for text in visit.received] == ["connection_ack", "next"]
+    assert len(visit.sockets) == 1
+    assert_quiet(visit)

@@ -1,0 +1,107 @@
+"""The messages of the graphql-transport-ws protocol, and the codes a connection is closed with."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+
+from schema.errors import FormattedError
+from schema.execution import OperationRequest
+from server.encoding import encode
+from server.problems import Problem
+from server.request import from_json
+
+PROTOCOL: Final = "graphql-transport-ws"
+ACK: Final = b'{"type":"connection_ack"}'
+PONG: Final = b'{"type":"pong"}'
+_MAX_REASON: Final = 123  # bytes, by the WebSocket protocol
+
+
+class CloseCode(IntEnum):
+    """Those of the protocol, and four of WebSocket itself."""
+
+    MESSAGE_TOO_BIG = 1009
+    INTERNAL_ERROR = 1011
+    SERVICE_RESTART = 1012
+    TRY_AGAIN_LATER = 1013
+    BAD_REQUEST = 4400
+    UNAUTHORIZED = 4401
+    FORBIDDEN = 4403
+    SUBPROTOCOL_NOT_ACCEPTABLE = 4406
+    INITIALISATION_TIMEOUT = 4408
+    SUBSCRIBER_EXISTS = 4409
+    TOO_MANY_INITIALISATIONS = 4429
+
+
+class Closing(Exception):
+    """The connection is to be closed, and why."""
+
+    def __init__(self, code: CloseCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason.encode(errors="replace")[:_MAX_REASON].decode(errors="ignore")
+
+
+class _Message(msgspec.Struct, frozen=True, tag_field="type"):
+    """What every message has; fields that the protocol does not know are left aside."""
+
+
+class ConnectionInit(_Message, frozen=True, tag="connection_init"):
+    payload: dict[str, Any] | None = None
+
+
+class Ping(_Message, frozen=True, tag="ping"):
+    payload: dict[str, Any] | None = None
+
+
+class Pong(_Message, frozen=True, tag="pong"):
+    payload: dict[str, Any] | None = None
+
+
+OperationId: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+
+
+class Subscribe(_Message, frozen=True, tag="subscribe"):
+    id: OperationId
+    payload: msgspec.Raw
+
+    def request(self) -> OperationRequest:
+        """Read the payload by the rules for a request body; Closing where it is none."""
+        try:
+            return from_json(bytes(self.payload))
+        except Problem as problem:
+            raise Closing(CloseCode.BAD_REQUEST, str(problem)) from None
+
+
+class Complete(_Message, frozen=True, tag="complete"):
+    id: str
+
+
+ClientMessage: TypeAlias = ConnectionInit | Ping | Pong | Subscribe | Complete
+
+_decoder: Final[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(ClientMessage)
+
+
+def parsed(text: str, most: int) -> ClientMessage:
+    """Read a message of at most so many bytes; Closing where it is none."""
+    try:
+        raw = text.encode()
+        if len(raw) > most:
+            raise Closing(CloseCode.MESSAGE_TOO_BIG, f"A message has at most {most} bytes.")
+        return _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise Closing(CloseCode.BAD_REQUEST, "Invalid message") from None
+
+
+def next_message(id: str, body: Mapping[str, Any]) -> bytes:
+    """Write an answer; TypeError where it holds what JSON has no form for."""
+    return encode({"id": id, "type": "next", "payload": body})
+
+
+def error_message(id: str, errors: list[FormattedError]) -> bytes:
+    return encode({"id": id, "type": "error", "payload": errors})
+
+
+def complete_message(id: str) -> bytes:
+    return encode({"id": id, "type": "complete"})

@@ -1,0 +1,182 @@
+"""Running an operation for a client that stays: any number of answers, then an end."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from datastore.access import Caller
+from datastore.errors import ErrorCode, PenstockError
+from datastore.metered import Units
+from schema.errors import FormattedError, formatted, internal, known
+from schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
+from server.graphql import Admission, MeteredContext, OpenContext, entered
+from server.observing import Seen, WatchOperation, watched
+
+
+class Sink(Protocol):
+    """Where the answers of one operation go; each call may wait for a client that reads slowly."""
+
+    async def next(self, body: dict[str, Any]) -> None:
+        """Send an answer; TypeError where it holds what JSON has no form for."""
+
+    async def error(self, errors: list[FormattedError]) -> None:
+        """Send errors in place of an answer; the operation is over."""
+
+    async def complete(self) -> None:
+        """Say that there are no more answers."""
+
+
+class Runner(NamedTuple):
+    """The engine, and the way to open the contexts that operations run with.
+
+    A subscription opens one for as long as it lasts, and a fresh one for each of its events: what
+    is loaded for one event must not be taken for the state at the next.
+    """
+
+    engine: Engine
+    open_context: OpenContext
+    introspection: bool = True
+
+    def prepare(self, request: OperationRequest, seen: Seen) -> Prepared | Refused:
+        """Settle what to run, or why nothing is."""
+        seen.asked(request)
+        try:
+            prepared = self.engine.prepare(request, introspection=self.introspection)
+        except Refused as refused:
+            return refused
+        except Exception as error:
+            return Refused(internal(error, seen.request_id))
+        seen.prepared(prepared)
+        return prepared
+
+    async def answers(
+        self, caller: Caller, prepared: Prepared, seen: Seen
+    ) -> AsyncGenerator[Answer]:
+        """Yield the answers of an operation; Refused where there is none, or no more of them."""
+        id = seen.request_id
+        admission = Admission(id, prepared.operation, prepared.cost)
+        seen.units = spent = Units()
+        if not prepared.is_subscription:
+            run = partial(self.engine.run, prepared, request_id=id)
+            yield await self._within_deadline(caller, admission, run, spent)
+            return
+        async with (
+            self._opened(caller, admission, spent) as context,
+            aclosing(self.engine.events(prepared, context, id)) as events,
+        ):
+            async for event in events:
+                run = partial(self.engine.run_event, prepared, event, request_id=id)
+                yield await self._within_deadline(caller, admission, run, spent)
+
+    async def _within_deadline(
+        self,
+        caller: Caller,
+        admission: Admission,
+        run: Callable[[object], Awaitable[Answer]],
+        spent: Units,
+    ) -> Answer:
+        seconds = self.engine.limits.deadline_seconds
+        try:
+            async with (
+                asyncio.timeout(seconds) as deadline,
+                self._opened(caller, admission, spent) as context,
+            ):
+                return await run(context)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            message = f"The operation took longer than {seconds:g} s."
+            raise Refused(formatted(message, ErrorCode.TIMEOUT)) from None
+
+    @asynccontextmanager
+    async def _opened(
+        self, caller: Caller, admission: Admission, spent: Units
+    ) -> AsyncIterator[MeteredContext]:
+        """Open a context whose units are added to those spent when it closes."""
+        async with entered(self.open_context(caller, admission)) as context:
+            try:
+                yield context
+            finally:
+                spent.rcu += context.units.rcu
+                spent.wcu += context.units.wcu
+                spent.calls += context.units.calls
+
+
+class Operation:
+    """One operation on its way from a request to its end, shown to every watcher.
+
+    A mutation, once begun, runs to its result even when nobody waits for it any more: a client
+    that leaves over HTTP does not undo half of one either.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        caller: Caller,
+        asked: Prepared | Refused,
+        seen: Seen,
+        watchers: Sequence[WatchOperation] = (),
+    ) -> None:
+        self._runner = runner
+        self._caller = caller
+        self._asked = asked
+        self._seen = seen
+        self._watchers = watchers
+        self._task: asyncio.Task[None] | None = None
+        self._must_finish = not isinstance(asked, Refused) and asked.is_mutation
+        self._muted = False
+
+    @property
+    def has_one_answer(self) -> bool:
+        return isinstance(self._asked, Refused) or not self._asked.is_subscription
+
+    def start(self, sink: Sink, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        """Run in a task of the group; the sink gets every answer and how it ended."""
+        self._task = tasks.create_task(self._run(sink))
+        return self._task
+
+    def stop(self) -> bool:
+        """Say no more; returns whether the operation itself stops as well."""
+        self._muted = True
+        if self._task is not None and not self._must_finish:
+            self._task.cancel()
+        return not self._must_finish
+
+    async def _run(self, sink: Sink) -> None:
+        with watched(self._watchers, self._seen):
+            try:
+                await self._answer(sink)
+            except Refused as refused:
+                await self._fail(sink, refused.errors)
+            except PenstockError as error:
+                await self._fail(sink, [known(error)])
+            except Exception as error:
+                await self._fail(sink, [internal(error, self._seen.request_id)])
+
+    async def _answer(self, sink: Sink) -> None:
+        if isinstance(self._asked, Refused):
+            raise self._asked
+        answers = self._runner.answers(self._caller, self._asked, self._seen)
+        async with aclosing(answers):
+            async for answer in answers:
+                self._must_finish = False
+                if self._muted:
+                    return
+                errors = answer.body.get("errors", [])
+                if "data" not in answer.body:
+                    raise Refused(*errors)
+                await sink.next(answer.body)
+                self._answered(errors)
+        await sink.complete()
+
+    async def _fail(self, sink: Sink, errors: list[FormattedError]) -> None:
+        self._must_finish = False
+        if not self._muted:
+            self._answered(errors)
+            await sink.error(errors)
+
+    def _answered(self, errors: list[FormattedError]) -> None:
+        self._seen.failed(errors)
+        self._seen.answered(200 if self._seen.transport == "sse" else None)

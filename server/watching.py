@@ -1,0 +1,100 @@
+"""Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
+
+from starlette.datastructures import Headers
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from datastore.observed import Ended, Observed, WatchBatch
+from datastore.store import Store
+from schema.execution import Engine
+from server.access_log import logged
+from server.metrics import Metrics
+from server.observing import SEEN, Seen, WatchOperation, watched
+from server.opening import DATABASE
+from server.request import request_id_of
+from server.settings import Settings
+from server.tracing import Tracing, tracing
+
+
+class Watched:
+    """An application whose HTTP requests are operations, each shown to every watcher.
+
+    A preflight asks for no operation. What comes over a WebSocket shows its operations itself.
+    """
+
+    def __init__(self, app: ASGIApp, watchers: Sequence[WatchOperation]) -> None:
+        self._app = app
+        self._watchers = tuple(watchers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] == "OPTIONS":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        seen = Seen.of(request_id_of(headers), "http", headers)
+        with watched(self._watchers, seen):
+            await self._app({**scope, SEEN: seen}, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What the settings and OpenTelemetry's own configuration want one application to show."""
+
+    metrics: Metrics | None
+    tracing: Tracing | None
+    log: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Watching":
+        sqlite = settings.store == "sqlite"
+        traced = tracing("sqlite", DATABASE) if sqlite else tracing("aws.dynamodb", settings.table)
+        return cls(Metrics() if settings.metrics else None, traced, settings.access_log)
+
+    @property
+    def operations(self) -> tuple[WatchOperation, ...]:
+        """The watchers of operations, the span's first: the others run inside it."""
+        sources = [source.operation for source in self._sources]
+        return (*sources, logged) if self.log else tuple(sources)
+
+    def store(self, store: Store) -> Store:
+        """Show what goes through the store from now on."""
+        if not self._sources:
+            return store
+        table = Observed(store.table, [source.call for source in self._sources])
+        batches = [source.batch for source in self._sources]
+        return replace(store, table=table, watch=_together(batches))
+
+    def app(self, app: ASGIApp) -> ASGIApp:
+        """Show the operations of an application."""
+        return Watched(app, self.operations) if self.operations else app
+
+    def count(self, engine: Engine, streams: Sized) -> None:
+        """Count the documents that an engine keeps, and the streams that are open."""
+        if self.metrics is not None:
+            self.metrics.count_cache("documents", lambda: engine.documents_kept)
+            self.metrics.count_cache("persisted", lambda: engine.persisted_kept)
+            self.metrics.count_streams(lambda: len(streams))
+
+    def routes(self) -> Iterator[BaseRoute]:
+        if self.metrics is not None:
+            yield self.metrics.route()
+
+    @property
+    def _sources(self) -> list[Metrics | Tracing]:
+        return [source for source in (self.tracing, self.metrics) if source is not None]
+
+
+def _together(watchers: Sequence[WatchBatch]) -> WatchBatch:
+    def began(reader: str, size: int) -> Ended:
+        ended = [watch(reader, size) for watch in watchers]
+
+        def end() -> None:
+            for each in reversed(ended):
+                each()
+
+        return end
+
+    return began

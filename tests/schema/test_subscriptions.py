@@ -1,0 +1,284 @@
+"""Subscriptions to what is stored: whoever writes it, and whoever may see it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from datastore.access import Caller
+from datastore.changes import Changes, Watch, polled
+from datastore.errors import Unavailable
+from datastore.metered import Metered
+from datastore.store import Store
+from datastore.table import Batch, Item, Key
+from schema import schema
+from schema.documents import core_schema
+from schema.execution import OperationRequest, Refused
+from schema.subscriptions import StreamContext
+from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
+
+CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"
+DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"
+GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
+FRENCH = as_caller("fleur", "/eu/france=reader")
+STRANGER = as_caller("eve", "/eu=admin")
+PATIENCE = 5.0
+
+STRANGERS = {"pipelineChanged": CHANGED}
+"""A subscription to each field by somebody who may not see what it is about."""
+
+
+class Gets(Metered):
+    """A table that notes what was asked for by key, and fails as often as told."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.table)
+        self.asked: list[tuple[frozenset[Key], bool]] = []
+        self.failures = 0
+        self.hidden: set[Key] = set()
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        self.asked.append((frozenset(keys), consistent))
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("The store did not answer.")
+        batch = await super().get(keys, consistent=consistent)
+        if consistent:
+            return batch
+        seen = {key: item for key, item in batch.items.items() if key not in self.hidden}
+        return Batch(seen, batch.units)
+
+
+@asynccontextmanager
+async def subscribed(
+    store: Store, changes: Changes, id: str, caller: Caller = ROOT, query: str = CHANGED
+) -> AsyncIterator[AsyncIterator[Any]]:
+    async with aclosing(answers(store, changes, id, caller, query)) as found:
+        yield found
+
+
+async def answers(
+    store: Store, changes: Changes, id: str, caller: Caller, query: str
+) -> AsyncGenerator[Any]:
+    """What a client hears: the value of the one field for each event."""
+    prepared = engine().prepare(OperationRequest(query=query, variables={"id": id}))
+
+    def context() -> StreamContext:
+        return StreamContext.over(store, caller, CURSORS, changes)
+
+    async with aclosing(engine().events(prepared, context(), "a test")) as events:
+        async for event in events:
+            answer = await engine().run_event(prepared, event, context(), "a test")
+            assert answer.body.keys() == {"data"}, answer
+            (value,) = answer.body["data"].values()
+            yield value
+
+
+async def coming(answers: AsyncIterator[Any]) -> Any:
+    """The next answer; None at the end."""
+    async with asyncio.timeout(PATIENCE):
+        return await anext(answers, None)
+
+
+async def refusal(store: Store, changes: Changes, id: str, caller: Caller, query: str) -> Any:
+    with pytest.raises(Refused) as refused:
+        await coming(answers(store, changes, id, caller, query))
+    return refused.value.errors
+
+
+async def waiting(answers: AsyncIterator[Any]) -> "asyncio.Task[Any]":
+    """Ask for the next answer, which is not there yet."""
+    task = asyncio.ensure_future(coming(answers))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not task.done()
+    return task
+
+
+async def test_the_present_state_comes_at_once_and_each_change_after_it(
+    any_store: Store,
+) -> None:
+    ask = Ask(any_store)
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    async with (
+        polled(any_store.table, 0.01) as changes,
+        subscribed(any_store, changes, id) as heard,
+    ):
+        assert await coming(heard) == {"name": "one", "version": 1, "groups": ["/usa"]}
+        await ask.change(id, 1, name="two")
+        assert await coming(heard) == {"name": "two", "version": 2, "groups": ["/usa"]}
+        await ask.input(GRANT, id=id, group="/eu")
+        assert await coming(heard) == {"name": "two", "version": 2, "groups": ["/usa", "/eu"]}
+        await ask.input(DELETE, id=id)
+        assert await coming(heard) is None
+
+
+async def test_whoever_reads_slowly_gets_the_latest_state_only(store: Store, ask: Ask) -> None:
+    changes = Changes(store.table)
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    async with subscribed(store, changes, id) as slow, subscribed(store, changes, id) as quick:
+        assert [(await coming(each))["version"] for each in (slow, quick)] == [1, 1]
+        first = [await waiting(slow), await waiting(quick)]
+        for version in (1, 2, 3):
+            await ask.change(id, version, name=f"after {version}")
+            await changes.poll()
+            if version == 1:
+                assert [(await each)["version"] for each in first] == [2, 2]
+            else:
+                assert (await coming(quick))["version"] == version + 1
+        assert (await coming(slow))["version"] == 4
+        (await waiting(slow)).cancel()
+        await asyncio.sleep(0)
+
+
+async def test_a_subscriber_who_loses_sight_hears_no_more(store: Store, ask: Ask) -> None:
+    changes = Changes(store.table)
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.input(GRANT, id=id, group="/eu")
+    async with (
+        subscribed(store, changes, id, FRENCH) as theirs,
+        subscribed(store, changes, id) as ours,
+    ):
+        assert [(await coming(each))["name"] for each in (theirs, ours)] == ["one", "one"]
+        tasks = [await waiting(theirs), await waiting(ours)]
+        await ask.input(REVOKE, id=id, group="/eu")
+        await changes.poll()
+        assert await tasks[0] is None
+        assert await tasks[1] == {"name": "one", "version": 1, "groups": ["/usa"]}
+
+
+def test_every_subscription_is_walked_as_a_stranger() -> None:
+    root = core_schema(schema).subscription_type
+    assert root is not None
+    assert STRANGERS.keys() == root.fields.keys()
+
+
+@pytest.mark.parametrize("field", STRANGERS)
+async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
+    field: str, store: Store, ask: Ask
+) -> None:
+    table = Gets(store)
+    changes = Changes(table)
+    await ask.grow()
+    hidden, gone = await ask.make("/usa", "one"), await ask.make("/usa", "two")
+    await ask.input(DELETE, id=gone)
+    found = [await refusal(store, changes, id, STRANGER, STRANGERS[field]) for id in (hidden, gone)]
+    for errors in found:
+        (error,) = errors
+        assert error["extensions"] == {"code": "NOT_FOUND", "path": ["id"]}
+        assert error["message"].startswith("There is no pipeline 0")
+        assert error["message"].count(" ") == 4
+    await changes.poll()
+    assert table.asked == []  # nobody follows anything
+
+
+@pytest.mark.parametrize("id", ["", "x", "UGlwZWxpbmU6", "R3JvdXA6L3VzYQ=="])
+async def test_an_id_of_something_else_is_not_found(id: str, store: Store) -> None:
+    (error,) = await refusal(store, Changes(store.table), id, ROOT, CHANGED)
+    assert error["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_a_round_is_one_read_however_many_follow(store: Store, ask: Ask) -> None:
+    table = Gets(store)
+    changes = Changes(table)
+    await ask.grow()
+    ids = [await ask.make("/usa", f"number {n}") for n in range(3)]
+    streams = [answers(store, changes, id, ROOT, CHANGED) for id in (*ids, *ids)]
+    for stream in streams:
+        await coming(stream)
+    tasks = [await waiting(stream) for stream in streams]
+    await changes.poll()
+    ((keys, consistent),) = table.asked
+    assert (len(keys), consistent) == (3, False)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    table.asked.clear()
+    await changes.poll()
+    assert table.asked == []
+
+
+async def test_a_row_that_is_missing_is_looked_for_again_before_it_counts_as_gone(
+    store: Store, ask: Ask
+) -> None:
+    table = Gets(store)
+    changes = Changes(table)
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    async with subscribed(store, changes, id) as heard:
+        await coming(heard)
+        task = await waiting(heard)
+        await changes.poll()
+        table.hidden |= table.asked[0][0]
+        await changes.poll()
+        assert [consistent for _, consistent in table.asked] == [False, False, True]
+        assert not task.done()
+        await ask.input(DELETE, id=id)
+        await changes.poll()
+        assert await task is None
+
+
+async def test_a_store_that_is_away_is_asked_again(
+    store: Store, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = Gets(store)
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    async with polled(table, 0.01) as changes, subscribed(store, changes, id) as heard:
+        await coming(heard)
+        table.failures = 2
+        task = await waiting(heard)
+        await ask.change(id, 1, name="two")
+        assert (await task)["name"] == "two"
+    assert table.failures == 0
+    assert "the followed rows could not be read" in caplog.text
+
+
+async def test_a_source_that_crashes_is_masked(
+    store: Store, ask: Ask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+
+    def broken(_changes: Changes, _key: Key, _revision: int) -> Watch:
+        raise RuntimeError("secret of the house")
+
+    monkeypatch.setattr(Changes, "watch", broken)
+    heard = answers(store, Changes(store.table), id, ROOT, CHANGED)
+    assert (await coming(heard))["name"] == "one"
+    with pytest.raises(Refused) as refused:
+        await coming(heard)
+    extensions = {"code": "INTERNAL_SERVER_ERROR", "requestId": "a test"}
+    assert refused.value.errors == [{"message": "Internal error", "extensions": extensions}]
+    assert "secret of the house" in caplog.text
+
+
+async def test_the_poller_ends_with_its_owner(store: Store) -> None:
+    before = asyncio.all_tasks()
+    async with polled(store.table, 0.01):
+        assert len(asyncio.all_tasks()) == len(before) + 1
+    assert asyncio.all_tasks() == before
+
+
+def row(revision: int) -> Item:
+    return {"pk": "P:1", "sk": "PV:latest", "revision": revision}
+
+
+async def test_an_older_state_never_follows_a_newer_one() -> None:
+    watch = Watch(3)
+    for revision in (1, 3, 5, 4):
+        watch.offer(row(revision))
+    assert await watch.next() == row(5)
+    watch.offer(row(5))
+    watch.offer(row(2))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await watch.next()
+    watch.offer(None)
+    assert await watch.next() is None

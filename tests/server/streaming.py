@@ -1,0 +1,277 @@
+"""A service of streams over a small schema, and clients that talk ASGI to it without a socket."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import strawberry
+from starlette.types import ASGIApp, Message
+
+from datastore.access import Caller, Role
+from datastore.errors import NotFound, Unauthenticated, Unavailable
+from datastore.metered import Units
+from datastore.paths import ROOT
+from schema.execution import Engine
+from schema.limits import Limits
+from server.auth import Session
+from server.graphql import Admission, GraphQLApp
+from server.observing import Seen
+from server.streams.events import EventStreams
+from server.streams.limits import StreamLimits
+from server.streams.messages import PROTOCOL
+from server.streams.operations import Runner
+from server.streams.registry import Streams
+from server.streams.service import StreamService
+from server.streams.websocket import WebSocketApp
+
+PATIENCE = 5.0
+QUICK = StreamLimits(messages_per_second=100_000)
+INIT = {"type": "connection_init", "payload": {"authorization": "Bearer ann"}}
+ACK = {"type": "connection_ack"}
+
+
+class World:
+    """What operations left behind."""
+
+    def __init__(self) -> None:
+        self.units = Units(rcu=1.0, calls=1)
+        self.written: list[str] = []
+        self.produced = 0
+        self.closed_sources = 0
+        self.go = asyncio.Event()
+
+
+Info = strawberry.Info[World, None]
+
+
+@strawberry.type
+class Tick:
+    number: int
+
+    @strawberry.field
+    def fails(self) -> int | None:
+        raise RuntimeError("secret of the house")
+
+
+@strawberry.type
+class Query:
+    @strawberry.field
+    def hello(self) -> str:
+        return "world"
+
+    @strawberry.field
+    def number(self, value: int) -> int:
+        return value
+
+    @strawberry.field
+    def crash(self) -> str | None:
+        raise RuntimeError("secret of the house")
+
+    @strawberry.field
+    async def wait(self, info: Info) -> str:
+        await info.context.go.wait()
+        return "waited"
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation
+    async def write(self, info: Info, text: str) -> str:
+        await info.context.go.wait()
+        info.context.written.append(text)
+        return text
+
+
+@strawberry.type
+class Subscription:
+    @strawberry.subscription
+    async def ticks(self, info: Info, to: int) -> AsyncIterator[Tick]:
+        try:
+            for number in range(to):
+                info.context.produced += 1
+                yield Tick(number=number)
+        finally:
+            info.context.closed_sources += 1
+
+    @strawberry.subscription
+    async def silence(self, info: Info) -> AsyncIterator[Tick]:
+        try:
+            yield Tick(number=0)
+            await asyncio.Event().wait()
+        finally:
+            info.context.closed_sources += 1
+
+    @strawberry.subscription
+    async def breaks(self, expected: bool) -> AsyncIterator[Tick]:
+        yield Tick(number=0)
+        raise NotFound("It is gone.") if expected else RuntimeError("secret of the house")
+
+
+SCHEMA = strawberry.Schema(Query, Mutation, Subscription)
+
+
+class House:
+    """The service with its two transports; `Bearer NAME` is NAME, for as long as `valid` says."""
+
+    def __init__(
+        self,
+        limits: StreamLimits = QUICK,
+        *,
+        per_caller: int = 20,
+        valid: float | None = None,
+        introspection: bool = True,
+        engine: Limits | None = None,
+    ) -> None:
+        self.world = World()
+        self.opened: list[Admission] = []
+        self.closed = 0
+        self.seen: list[Seen] = []
+        self.valid = valid
+        self.streams = Streams(per_caller)
+        self.engine = Engine(SCHEMA, engine)
+        runner = Runner(self.engine, self._open, introspection)
+        service = StreamService(runner, self.session_of, self.streams, limits)
+        self.service = replace(service, watchers=(self._watch,))
+        plain = GraphQLApp(self.engine, authenticate=self._caller_of, open_context=self._open)
+        self.websocket: ASGIApp = WebSocketApp(self.service, origins=["https://app.example.org"])
+        self.http: ASGIApp = EventStreams(self.service, plain)
+
+    async def session_of(self, headers: Mapping[str, object]) -> Session:
+        match [value for name, value in headers.items() if name.lower() == "authorization"]:
+            case ["Bearer away"]:
+                raise Unavailable("The issuer's keys cannot be had.", retry_after=5)
+            case ["Bearer crash"]:
+                raise RuntimeError("secret of the house")
+            case [str(text)] if text.startswith("Bearer "):
+                caller = Caller(text.removeprefix("Bearer "), {ROOT: Role.ADMIN})
+                return Session(caller, None if self.valid is None else time.time() + self.valid)
+        raise Unauthenticated("There is no one token.")
+
+    async def _caller_of(self, headers: Mapping[str, object]) -> Caller:
+        return (await self.session_of(headers)).caller
+
+    @contextmanager
+    def _open(self, _caller: Caller, admission: Admission) -> Iterator[World]:
+        self.opened.append(admission)
+        try:
+            yield self.world
+        finally:
+            self.closed += 1
+
+    def _watch(self, seen: Seen) -> Callable[[], None]:
+        return lambda: self.seen.append(seen)
+
+
+class Line:
+    """One connection as the application sees it; `blocked` holds up what it sends."""
+
+    def __init__(self) -> None:
+        self.incoming: asyncio.Queue[Message] = asyncio.Queue()
+        self.outgoing: asyncio.Queue[Message] = asyncio.Queue()
+        self.free = asyncio.Event()
+        self.free.set()
+        self.task: asyncio.Task[None] | None = None
+
+    async def send(self, message: Message) -> None:
+        await self.free.wait()
+        self.outgoing.put_nowait(message)
+
+    async def sent(self) -> Message:
+        async with asyncio.timeout(PATIENCE):
+            return await self.outgoing.get()
+
+    async def ended(self) -> None:
+        """Wait until the application has returned."""
+        assert self.task is not None
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.wait([self.task])
+        self.task.result()
+
+
+@asynccontextmanager
+async def running(line: Line, app: ASGIApp, scope: Mapping[str, Any]) -> AsyncIterator[None]:
+    line.task = asyncio.create_task(_call(app, line, dict(scope)))
+    try:
+        yield
+    finally:
+        line.task.cancel()
+        await asyncio.wait([line.task])
+
+
+async def _call(app: ASGIApp, line: Line, scope: dict[str, Any]) -> None:
+    call: Awaitable[None] = app(scope, line.incoming.get, line.send)
+    await call
+
+
+class Talk(Line):
+    """A client of graphql-transport-ws."""
+
+    def say(self, message: object) -> None:
+        text = message if isinstance(message, str) else json.dumps(message)
+        self.incoming.put_nowait({"type": "websocket.receive", "text": text})
+
+    def ask(self, id: str, query: str, **more: Any) -> None:
+        self.say({"type": "subscribe", "id": id, "payload": {"query": query, **more}})
+
+    def leave(self) -> None:
+        self.incoming.put_nowait({"type": "websocket.disconnect", "code": 1001})
+
+    async def heard(self) -> Any:
+        message = await self.sent()
+        assert set(message) == {"type", "text"}, message
+        return json.loads(message["text"])
+
+    async def heard_all(self, id: str) -> list[Any]:
+        """What comes for an operation, to its end."""
+        messages: list[Any] = []
+        while not messages or messages[-1]["type"] == "next":
+            messages.append(await self.heard())
+            assert messages[-1]["id"] == id
+        return messages
+
+    async def is_served(self) -> bool:
+        self.ask("still here?", "{ hello }")
+        messages = await self.heard_all("still here?")
+        return [one.get("payload") for one in messages] == [{"data": {"hello": "world"}}, None]
+
+    async def closed(self) -> tuple[int, str]:
+        message = await self.sent()
+        assert message["type"] == "websocket.close", message
+        await self.ended()
+        return message["code"], message["reason"]
+
+
+def header_list(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return [(name.encode(), value.encode("latin-1")) for name, value in named.items()]
+
+
+@asynccontextmanager
+async def handshake(
+    house: House, protocols: tuple[str, ...] = (PROTOCOL,), **headers: str
+) -> AsyncIterator[Talk]:
+    sent = header_list({"host": "api.example.org", **headers})
+    scope = {"type": "websocket", "headers": sent, "subprotocols": list(protocols)}
+    talk = Talk()
+    talk.incoming.put_nowait({"type": "websocket.connect"})
+    async with running(talk, house.websocket, scope):
+        yield talk
+
+
+@asynccontextmanager
+async def accepted(house: House, **headers: str) -> AsyncIterator[Talk]:
+    async with handshake(house, (PROTOCOL,), **headers) as talk:
+        assert await talk.sent() == {"type": "websocket.accept", "subprotocol": PROTOCOL}
+        yield talk
+
+
+@asynccontextmanager
+async def connected(house: House, user: str = "ann") -> AsyncIterator[Talk]:
+    async with accepted(house) as talk:
+        talk.say({"type": "connection_init", "payload": {"authorization": f"Bearer {user}"}})
+        assert await talk.heard() == ACK
+        yield talk
