@@ -16,16 +16,24 @@ class Role(IntEnum):
 
 
 class Caller:
-    """A verified user and their roles; `default_group` stands in where no group is named."""
+    """A verified user and their roles; `default_group` stands in where no group is named.
 
-    __slots__ = ("default_group", "roles", "user_id")
+    `api_key` is the id of the key that acts for the user, None where they act themselves.
+    """
+
+    __slots__ = ("api_key", "default_group", "roles", "user_id")
 
     def __init__(
-        self, user_id: str, roles: Mapping[GroupPath, Role], default_group: GroupPath | None = None
+        self,
+        user_id: str,
+        roles: Mapping[GroupPath, Role],
+        default_group: GroupPath | None = None,
+        api_key: str | None = None,
     ) -> None:
         self.user_id = user_id
         self.roles = MappingProxyType(dict(roles))
         self.default_group = default_group
+        self.api_key = api_key
 
     def role_at(self, group: GroupPath) -> Role | None:
         """The effective role: that of the deepest ancestor-or-self where the caller holds one."""

@@ -11,6 +11,7 @@ PenstockError
 │   └── IllegalState        the resource's state does not allow the change
 ├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
 ├── Unauthenticated         no caller could be established
+├── RateLimited             the caller used up what they may spend for now
 └── Unavailable             the store did not answer in time, whatever was retried
 """
 
@@ -85,10 +86,18 @@ class NotPermitted(Failure):
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
-    """One broken rule of an input: where, and in which words."""
+    """One broken rule of an input: where, and in which words.
+
+    Problems of a formula also have their code, line and column (from 1), and the line in question
+    with a caret below the place.
+    """
 
     path: list[str]
     message: str
+    code: str | None = None
+    line: int | None = None
+    column: int | None = None
+    excerpt: str | None = None
 
 
 class Invalid(Failure):
@@ -166,6 +175,16 @@ class Unauthenticated(PenstockError):
     """The request carries no proof of who asks, or one that does not hold."""
 
     code = ErrorCode.UNAUTHENTICATED
+
+
+class RateLimited(PenstockError):
+    """The caller used up what they may spend for now; `retry_after` is in seconds."""
+
+    code = ErrorCode.RATE_LIMITED
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"You asked for more than your share; try again in {retry_after} s.")
+        self.retry_after = retry_after
 
 
 class Unavailable(PenstockError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from datastore.errors import FieldProblem
 from datastore.keys import Part, Template
@@ -65,7 +65,10 @@ PIPELINE = Kind(
     problems=lambda pipeline: transformer_problems(pipeline.transformer),
 )
 
+KINDS: tuple[Kind[Any], ...] = (PIPELINE,)
+
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
+OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
@@ -73,6 +76,8 @@ TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value}")
 TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
+API_KEY = row("AK:{id}", "AK", "AK:{user}")
+JOB = row("J:{id}", "J", "J:pending")
 
 ROWS = (
     PIPELINE.latest,
@@ -83,4 +88,6 @@ ROWS = (
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,
     IDEMPOTENCY,
+    API_KEY,
+    JOB,
 )

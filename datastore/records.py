@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from datastore.access import Role
 from datastore.paths import GroupPath
 
 
@@ -138,3 +139,20 @@ class TagValue(Struct, frozen=True, kw_only=True):
     def has_children(self) -> bool:
         """Whether some resource's value goes on below this level."""
         return self.deeper > 0
+
+
+class GroupRole(Struct, frozen=True, kw_only=True):
+    """A role at a group and below it."""
+
+    group: GroupPath
+    role: Role
+
+
+class ApiKey(Struct, frozen=True, kw_only=True):
+    """What a user is shown of one of their keys; `roles` in the order of the groups."""
+
+    id: str
+    name: str
+    roles: tuple[GroupRole, ...]
+    created_at: str
+    expires_at: str

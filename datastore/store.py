@@ -1,12 +1,15 @@
 """The door to everything stored: repositories bound to a caller, and nothing without one."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from datastore.access import Caller
+from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.clock import Clock
 from datastore.groups import Groups
 from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
+from datastore.observed import WatchBatch, unwatched
 from datastore.records import Pipeline
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
@@ -16,27 +19,37 @@ from datastore.table import Key, Table
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one caller sees; `units` counts what it costs to look."""
+    """What one caller sees; `units` counts what it costs to look, `watch` is shown each batch."""
 
     caller: Caller
     units: Units
     groups: Groups
     pipelines: Repository[Pipeline]
+    api_keys: ApiKeys
+    watch: WatchBatch = unwatched
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and budget that its views work with."""
+    """A table, and the clock and bounds that its views work with."""
 
     table: Table
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
+    watch: WatchBatch = unwatched
+    longest_api_key: timedelta = timedelta(days=365)
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
-        return View(caller, table.units, Groups(scope), Repository.of(PIPELINE, scope))
+        pipelines = Repository.of(PIPELINE, scope)
+        api_keys = ApiKeys(scope, self.longest_api_key)
+        return View(caller, table.units, Groups(scope), pipelines, api_keys, self.watch)
+
+    async def credential(self, api_key: str) -> Credential | None:
+        """Read what an API key is held against, by its id; the caller is known only afterwards."""
+        return await find_credential(self.table, api_key)
 
     async def ping(self) -> None:
         """Read one key, to learn whether the table answers; raises Unavailable."""
@@ -44,5 +57,12 @@ class Store:
 
     async def finish_deletes(self) -> int:
         """Go on with deletes that were cut short; return how many there were."""
+        return await self._deleting().sweep()
+
+    async def pending_deletes(self) -> int:
+        """Count the deletes that were cut short, as far as one page of them goes."""
+        return await self._deleting().pending()
+
+    def _deleting(self) -> Deleting[Pipeline]:
         nobody = Scope(self.table, Caller("", {}), self.clock, self.budget)
-        return await Deleting(PIPELINE, nobody).sweep()
+        return Deleting(PIPELINE, nobody)

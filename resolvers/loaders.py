@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
 
+from datastore.observed import WatchBatch
 from datastore.paths import GroupPath
 from datastore.records import Group, Pipeline
 from datastore.slices import Slice, Window
@@ -30,10 +31,12 @@ class Loaders:
     def over(cls, view: View) -> "Loaders":
         versions = view.pipelines.versions
         return cls(
-            pipelines=_loader(view.pipelines.reading.many),
-            groups=_loader(view.groups.many),
-            pipeline_versions=_loader(versions.numbered, _by_id),
-            pipeline_version_pages=_loader(versions.pages, _by_id),
+            pipelines=_loader("pipelines", view.watch, view.pipelines.reading.many),
+            groups=_loader("groups", view.watch, view.groups.many),
+            pipeline_versions=_loader("pipeline_versions", view.watch, versions.numbered, _by_id),
+            pipeline_version_pages=_loader(
+                "pipeline_version_pages", view.watch, versions.pages, _by_id
+            ),
         )
 
 
@@ -43,12 +46,18 @@ def _by_id(key: tuple[Pipeline, object]) -> tuple[str, int, object]:
 
 
 def _loader(
+    name: str,
+    watch: WatchBatch,
     read: Callable[[Sequence[K]], Awaitable[Sequence[T | Exception]]],
     cache_key: Callable[[K], Any] | None = None,
 ) -> "DataLoader[K, T]":
     """A loader over a read that answers aligned; a failure in the answer fails that key alone."""
 
     async def batch(keys: list[K]) -> list[T]:
-        return list(await read(keys))  # type: ignore[arg-type]  # failures reject their key
+        ended = watch(name, len(keys))
+        try:
+            return list(await read(keys))  # type: ignore[arg-type]  # failures reject their key
+        finally:
+            ended()
 
     return DataLoader(batch, max_batch_size=MAX_BATCH, get_cache_key=cache_key)

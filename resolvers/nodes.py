@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from datastore.errors import NotFound
+from datastore.errors import BadInput, NotFound
 from datastore.paths import parse_group_path
 from datastore.records import Group, Pipeline
 from resolvers import pipelines
@@ -22,7 +22,7 @@ async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record |
 async def _one(context: Context, id: Named | None) -> Record | None:
     try:
         return None if id is None else await _read(context, *id)
-    except NotFound:
+    except (NotFound, BadInput):
         return None
 
 
@@ -32,9 +32,15 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
             return await context.loaders.pipelines.load(key)
         case "PipelineVersion":
             id, _, version = key.partition(":")
-            number = int(version) if version.isascii() and version.isdecimal() else 0
-            return await pipelines.version_by_id(context, id, number)
+            return await pipelines.version_by_id(context, id, _number(version))
         case "Group":
-            return await context.loaders.groups.load(parse_group_path(key))
+            path = parse_group_path(key)
+            return await context.loaders.groups.load(path) if path == key else None
         case _:
             return None
+
+
+def _number(text: str) -> int:
+    """Read a number in the one way we write it; 0, which no version has, for any other text."""
+    number = int(text) if text.isascii() and text.isdecimal() else 0
+    return number if str(number) == text else 0

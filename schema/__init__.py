@@ -3,28 +3,31 @@
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
+from schema.api_keys import ApiKeyMutation
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.scalars import SCALARS
+from schema.subscriptions import Subscription
 from schema.tags import TagQuery
 from schema.viewer import ViewerQuery
 
 
-@strawberry.type
+@strawberry.type(description="What can be read.")
 class Query(ViewerQuery, GroupQuery, TagQuery, PipelineQuery):
     pass
 
 
-@strawberry.type
-class Mutation(GroupMutation, PipelineMutation):
+@strawberry.type(description="What can be changed.")
+class Mutation(GroupMutation, PipelineMutation, ApiKeyMutation):
     pass
 
 
 schema = strawberry.Schema(
     Query,
     Mutation,
+    Subscription,
     types=[Group, Pipeline, PipelineVersion],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,

@@ -7,8 +7,10 @@ from typing import Annotated, TypeAlias, TypeVar
 import strawberry
 
 from datastore import records
-from datastore.access import Caller
+from datastore.access import Caller, Role
+from datastore.paths import GroupPath
 from datastore.store import Store
+from datastore.tags import MAX_DEPTH, MAX_LENGTH
 from resolvers.context import Context
 from resolvers.loaders import Loaders
 from schema.cursors import Cursors
@@ -31,6 +33,10 @@ class RequestContext(Context):
 
 Info: TypeAlias = strawberry.Info[RequestContext, None]
 
+InGroup = Annotated[
+    GroupPath | None,
+    strawberry.argument(description="The caller's default group if absent."),
+]
 First = Annotated[
     int | None, strawberry.argument(description="How many from the start, 1 to 100; 20 if absent.")
 ]
@@ -47,6 +53,7 @@ strawberry.enum(
     description="Whether a resource may be used. Where not, only its state can change.",
 )
 strawberry.enum(records.ValueType, description="The type of a value in a row.")
+strawberry.enum(Role, description="What a caller may do; each includes the one before.")
 
 
 @strawberry.enum(description="The order of a list by time of creation.")
@@ -55,16 +62,24 @@ class Order(Enum):
     OLDEST_FIRST = "OLDEST_FIRST"
 
 
+@strawberry.type(description="A role at a group and below it.")
+class GroupRole:
+    group: GroupPath = strawberry.field(description="The topmost group where it holds.")
+    role: Role = strawberry.field(description="What it allows.")
+
+
 @strawberry.type(description="A tag; the levels of a hierarchical value are joined by `/`.")
 class Tag:
-    key: str
-    value: str
+    key: str = strawberry.field(description="As written; a resource has each key once.")
+    value: str = strawberry.field(description="As written.")
 
 
 @strawberry.input(description="A tag; the levels of a hierarchical value are joined by `/`.")
 class TagInput:
-    key: str
-    value: str
+    key: str = strawberry.field(description=f"1 to {MAX_LENGTH} characters.")
+    value: str = strawberry.field(
+        description=f"1 to {MAX_DEPTH} levels of 1 to {MAX_LENGTH} characters each."
+    )
 
     def record(self) -> records.Tag:
         return records.Tag(key=self.key, value=self.value)

@@ -25,15 +25,15 @@ class PageInfo:
 
 @strawberry.type(description="An entry of a list and its cursor.")
 class Edge(Generic[T]):
-    node: T
-    cursor: str
+    node: T = strawberry.field(description="The entry.")
+    cursor: str = strawberry.field(description="Where it lies, for `after` and `before`.")
 
 
 @strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    edges: list[Edge[T]]
+    edges: list[Edge[T]] = strawberry.field(description="The entries, in order.")
     nodes: list[T] = strawberry.field(description="The nodes of the edges.")
-    page_info: PageInfo
+    page_info: PageInfo = strawberry.field(description="Whether and where the list goes on.")
 
 
 def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:

@@ -66,15 +66,15 @@ class DeleteGroupPayload:
 
 CreateGroupResult = Annotated[
     CreateGroupPayload | NotFound | NotPermitted | ValidationProblem | NameTaken,
-    strawberry.union("CreateGroupResult"),
+    strawberry.union("CreateGroupResult", description="The new group, or why there is none."),
 ]
 DeleteGroupResult = Annotated[
     DeleteGroupPayload | NotFound | NotPermitted | IllegalState,
-    strawberry.union("DeleteGroupResult"),
+    strawberry.union("DeleteGroupResult", description="The group that was, or why it still is."),
 ]
 
 
-@strawberry.input
+@strawberry.input(description="The group to create.")
 class CreateGroupInput:
     path: GroupPath = strawberry.field(description="`/usa/northwest`; the parent exists.")
     name: str | None = strawberry.field(
@@ -82,9 +82,9 @@ class CreateGroupInput:
     )
 
 
-@strawberry.input
+@strawberry.input(description="The group to delete.")
 class DeleteGroupInput:
-    path: GroupPath
+    path: GroupPath = strawberry.field(description="Where it lies; not the root.")
 
 
 @strawberry.type
@@ -93,7 +93,10 @@ class GroupQuery:
         graphql_type=Group | None, description="A group on one line with a group of the caller."
     )
     @staticmethod
-    async def group(info: Info, path: GroupPath) -> records.Group | None:
+    async def group(
+        info: Info,
+        path: Annotated[GroupPath, strawberry.argument(description="Where it lies.")],
+    ) -> records.Group | None:
         return await groups.by_path(info.context, path)
 
 

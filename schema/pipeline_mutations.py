@@ -9,6 +9,8 @@ from datastore import records
 from datastore.errors import FieldProblem, Invalid
 from datastore.paths import GroupPath
 from datastore.records import State
+from datastore.rules import MAX_DESCRIPTION, MAX_NAME
+from datastore.tags import MAX_TAGS
 from resolvers import pipelines
 from schema.common import Info, TagInput, given
 from schema.failures import (
@@ -24,6 +26,13 @@ from schema.nodes import key_of
 from schema.pipelines import Pipeline
 from schema.scalars import JSON
 from schema.transformers import TransformerInput
+
+_ID = "The global id of the pipeline."
+_NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
+_DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
+_ATTRIBUTES = "An object of whatever its users keep with it."
+_TAGS = f"What it is found by: at most {MAX_TAGS}, no two of the same key."
+_TRANSFORMER = "What it does with a row."
 
 
 @strawberry.type(description="A pipeline was created, or found by its idempotency key.")
@@ -54,7 +63,7 @@ class RevokePipelinePayload:
 
 CreatePipelineResult = Annotated[
     CreatePipelinePayload | NotFound | NotPermitted | ValidationProblem | NameTaken | LimitExceeded,
-    strawberry.union("CreatePipelineResult"),
+    strawberry.union("CreatePipelineResult", description="The new pipeline, or why there is none."),
 ]
 UpdatePipelineResult = Annotated[
     UpdatePipelinePayload
@@ -65,19 +74,28 @@ UpdatePipelineResult = Annotated[
     | VersionConflict
     | LimitExceeded
     | IllegalState,
-    strawberry.union("UpdatePipelineResult"),
+    strawberry.union(
+        "UpdatePipelineResult", description="The new version, or why nothing changed."
+    ),
 ]
 DeletePipelineResult = Annotated[
     DeletePipelinePayload | NotFound | NotPermitted | VersionConflict,
-    strawberry.union("DeletePipelineResult"),
+    strawberry.union(
+        "DeletePipelineResult", description="The pipeline that was, or why it still is."
+    ),
 ]
 GrantPipelineResult = Annotated[
     GrantPipelinePayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
-    strawberry.union("GrantPipelineResult"),
+    strawberry.union(
+        "GrantPipelineResult", description="The pipeline with the grant, or why nothing changed."
+    ),
 ]
 RevokePipelineResult = Annotated[
     RevokePipelinePayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
-    strawberry.union("RevokePipelineResult"),
+    strawberry.union(
+        "RevokePipelineResult",
+        description="The pipeline without the grant, or why nothing changed.",
+    ),
 ]
 
 
@@ -88,16 +106,16 @@ def _attributes(value: object) -> dict[str, Any] | None:
     raise Invalid([FieldProblem(["attributes"], "must be an object")])
 
 
-@strawberry.input
+@strawberry.input(description="The pipeline to create.")
 class CreatePipelineInput:
     group: GroupPath | None = strawberry.field(
         default=UNSET, description="The owner; the caller's default group if left out."
     )
-    name: str
-    description: str | None = UNSET
-    attributes: JSON | None = UNSET
-    tags: list[TagInput] | None = UNSET
-    transformer: TransformerInput
+    name: str = strawberry.field(description=_NAME)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    attributes: JSON | None = strawberry.field(default=UNSET, description=_ATTRIBUTES)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    transformer: TransformerInput = strawberry.field(description=_TRANSFORMER)
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
         description="The same key with the same input within a day gives the same pipeline.",
@@ -116,14 +134,16 @@ class CreatePipelineInput:
 
 @strawberry.input(description="What to change; fields left out stay, null clears.")
 class UpdatePipelineInput:
-    id: strawberry.ID
+    id: strawberry.ID = strawberry.field(description=_ID)
     expected_version: int = strawberry.field(description="The version the changes are based on.")
-    name: str | None = UNSET
-    description: str | None = UNSET
-    attributes: JSON | None = UNSET
-    tags: list[TagInput] | None = UNSET
-    transformer: TransformerInput | None = UNSET
-    state: State | None = UNSET
+    name: str | None = strawberry.field(default=UNSET, description=_NAME)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    attributes: JSON | None = strawberry.field(default=UNSET, description=_ATTRIBUTES)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    transformer: TransformerInput | None = strawberry.field(default=UNSET, description=_TRANSFORMER)
+    state: State | None = strawberry.field(
+        default=UNSET, description="While it is not enabled, nothing else can change."
+    )
 
     def changes(self) -> dict[str, Any]:
         """The fields that were given; raises Invalid for a null where there must be a value."""
@@ -144,24 +164,24 @@ class UpdatePipelineInput:
         return found
 
 
-@strawberry.input
+@strawberry.input(description="The pipeline to delete.")
 class DeletePipelineInput:
-    id: strawberry.ID
+    id: strawberry.ID = strawberry.field(description=_ID)
     expected_version: int | None = strawberry.field(
         default=UNSET, description="If given, the version that must be the current one."
     )
 
 
-@strawberry.input
+@strawberry.input(description="What to grant to whom.")
 class GrantPipelineInput:
-    id: strawberry.ID
-    group: GroupPath
+    id: strawberry.ID = strawberry.field(description=_ID)
+    group: GroupPath = strawberry.field(description="The group that is to see it.")
 
 
-@strawberry.input
+@strawberry.input(description="What to revoke from whom.")
 class RevokePipelineInput:
-    id: strawberry.ID
-    group: GroupPath
+    id: strawberry.ID = strawberry.field(description=_ID)
+    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
 
 
 @strawberry.type

@@ -11,7 +11,7 @@ from datastore.paths import GroupPath
 from datastore.records import State
 from datastore.resources.listing import Listed
 from resolvers import pipelines
-from schema.common import After, Before, First, Info, Last, Order, Tag, given
+from schema.common import After, Before, First, Info, InGroup, Last, Order, Tag, given
 from schema.connections import Connection, connect, page_of
 from schema.groups import Group
 from schema.nodes import Node, key_of
@@ -25,20 +25,20 @@ class Pipeline(Node):
     name: str = strawberry.field(
         description="Unique along the line of each group it is granted to."
     )
-    description: str | None
-    state: State
+    description: str | None = strawberry.field(description="What it is for, for people.")
+    state: State = strawberry.field(description="Whether it may be used.")
     attributes: JSON | None = strawberry.field(description="Whatever its users keep with it.")
-    tags: list[Tag]
+    tags: list[Tag] = strawberry.field(description="What it is found by.")
     groups: list[GroupPath] = strawberry.field(
         description="The groups granted access; those below them inherit it."
     )
     owner: GroupPath = strawberry.field(description="The group it was created in.")
-    transformer: Transformer
+    transformer: Transformer = strawberry.field(description="What it does with a row.")
     version: int = strawberry.field(description="Counts the contents, from 1.")
-    created_at: DateTime
-    created_by: str
+    created_at: DateTime = strawberry.field(description="When its first version was made.")
+    created_by: str = strawberry.field(description="The id of the user who created it.")
     updated_at: DateTime = strawberry.field(description="When this version was made.")
-    updated_by: str
+    updated_by: str = strawberry.field(description="The id of the user who made this version.")
 
     @classmethod
     def is_type_of(cls, value: object, _info: object) -> bool:
@@ -77,7 +77,9 @@ class Pipeline(Node):
     )
     @staticmethod
     async def version_numbered(
-        pipeline: strawberry.Parent[records.Pipeline], info: Info, version: int
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        version: Annotated[int, strawberry.argument(description="The number, from 1.")],
     ) -> records.Pipeline | None:
         try:
             return await pipelines.version(info.context, pipeline, version)
@@ -87,18 +89,20 @@ class Pipeline(Node):
 
 @strawberry.type(description="A pipeline as it was at one of its versions.")
 class PipelineVersion(Node):
-    version: int
-    name: str
-    description: str | None
-    state: State
-    attributes: JSON | None
-    tags: list[Tag]
+    version: int = strawberry.field(description="Its number, from 1.")
+    name: str = strawberry.field(description="The name at this version.")
+    description: str | None = strawberry.field(description="What the pipeline was for, for people.")
+    state: State = strawberry.field(description="Whether the pipeline could be used.")
+    attributes: JSON | None = strawberry.field(description="Whatever its users kept with it.")
+    tags: list[Tag] = strawberry.field(
+        description="The tags at this version; searches go by the latest."
+    )
     groups: list[GroupPath] = strawberry.field(description="The grants as of this version.")
-    transformer: Transformer
+    transformer: Transformer = strawberry.field(description="What it did with a row.")
     created_at: DateTime = strawberry.field(description="When the pipeline was created.")
-    created_by: str
+    created_by: str = strawberry.field(description="The id of the user who created the pipeline.")
     updated_at: DateTime = strawberry.field(description="When this version was made.")
-    updated_by: str
+    updated_by: str = strawberry.field(description="The id of the user who made this version.")
 
     @classmethod
     def is_type_of(cls, value: object, _info: object) -> bool:
@@ -116,7 +120,9 @@ class PipelineVersion(Node):
 class PipelineQuery:
     @strawberry.field(graphql_type=Pipeline | None, description="A pipeline by its global id.")
     @staticmethod
-    async def pipeline(info: Info, id: strawberry.ID) -> records.Pipeline | None:
+    async def pipeline(
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+    ) -> records.Pipeline | None:
         return await pipelines.by_id(info.context, key_of("Pipeline", id))
 
     @strawberry.field(
@@ -125,7 +131,9 @@ class PipelineQuery:
     )
     @staticmethod
     async def pipeline_by_name(
-        info: Info, name: str, group: GroupPath | None = UNSET
+        info: Info,
+        name: Annotated[str, strawberry.argument(description="The name, in any case.")],
+        group: InGroup = UNSET,
     ) -> records.Pipeline | None:
         return await pipelines.by_name(info.context, name, given(group))
 
@@ -138,10 +146,16 @@ class PipelineQuery:
     @staticmethod
     async def pipelines(
         info: Info,
-        group: GroupPath | None = UNSET,
-        tags: TagFilter | None = UNSET,
-        include_child_groups: bool | None = False,
-        order: Order | None = Order.NEWEST_FIRST,
+        group: InGroup = UNSET,
+        tags: Annotated[
+            TagFilter | None, strawberry.argument(description="All pipelines if absent.")
+        ] = UNSET,
+        include_child_groups: Annotated[
+            bool | None, strawberry.argument(description="Whether to look below the group as well.")
+        ] = False,
+        order: Annotated[
+            Order | None, strawberry.argument(description="By the time of creation.")
+        ] = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,

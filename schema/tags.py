@@ -1,27 +1,39 @@
 """Tags: filters by them, and the keys and values in use."""
 
+from typing import Annotated
+
 import strawberry
 from strawberry import UNSET
 
 from datastore import records
+from datastore.filters import MAX_TERMS
 from datastore.filters import TagFilter as Filter
-from datastore.paths import GroupPath
 from resolvers import tags
 from resolvers.tags import ResourceKind
-from schema.common import After, Before, First, Info, Last, TagInput, given
+from schema.common import After, Before, First, Info, InGroup, Last, TagInput, given
 from schema.connections import Connection, connect, page_of
 
 strawberry.enum(ResourceKind, description="What carries the tags.")
 
+OfKind = Annotated[ResourceKind, strawberry.argument(description="What carries the tags.")]
+
 
 @strawberry.input(
     description="Which tags to have: all of `all`, one of `any`, none of `none`. A value also "
-    "stands for every value below it: `material` for `material/metal/steel`."
+    "stands for every value below it: `material` for `material/metal/steel`. At most "
+    f"{MAX_TERMS} terms in all."
 )
 class TagFilter:
-    all: list[TagInput] | None = UNSET
-    any: list[TagInput] | None = UNSET
-    none: list[TagInput] | None = UNSET
+    all: list[TagInput] | None = strawberry.field(
+        default=UNSET, description="Every one of these is there."
+    )
+    any: list[TagInput] | None = strawberry.field(
+        default=UNSET,
+        description="At least one of these is there; an empty list does not restrict.",
+    )
+    none: list[TagInput] | None = strawberry.field(
+        default=UNSET, description="Not one of these is there."
+    )
 
     def filter(self) -> Filter:
         return Filter(all=_tags(self.all), any=_tags(self.any), none=_tags(self.none))
@@ -56,8 +68,8 @@ class TagQuery:
     @staticmethod
     async def tag_keys(
         info: Info,
-        kind: ResourceKind,
-        group: GroupPath | None = UNSET,
+        kind: OfKind,
+        group: InGroup = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
@@ -78,10 +90,12 @@ class TagQuery:
     @staticmethod
     async def tag_values(
         info: Info,
-        kind: ResourceKind,
-        key: str,
-        parent: str | None = UNSET,
-        group: GroupPath | None = UNSET,
+        kind: OfKind,
+        key: Annotated[str, strawberry.argument(description="The key of the tags.")],
+        parent: Annotated[
+            str | None, strawberry.argument(description="The value to go below; the top if absent.")
+        ] = UNSET,
+        group: InGroup = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,

@@ -5,49 +5,61 @@ from strawberry import UNSET
 
 from datastore import records
 from datastore.records import ValueType
+from datastore.transformers import (
+    MAX_DESCRIPTION,
+    MAX_ENTRIES,
+    MAX_FORMULA,
+    MAX_KEY,
+    MAX_LABEL,
+)
 from schema.common import given
+
+_POSITION = "The position, from 0; entries are given in this order."
+_KEY = f"1 to {MAX_KEY} characters; no two are alike."
+_LABEL = f"For people; at most {MAX_LABEL} characters."
+_DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
 
 
 @strawberry.type(description="An input column.")
 class Parameter:
     index: int = strawberry.field(description="The position, from 0.")
     key: str = strawberry.field(description="The name that formulas use, as `:key`.")
-    label: str | None
-    description: str | None
-    type: ValueType
-    required: bool
+    label: str | None = strawberry.field(description="How it is shown.")
+    description: str | None = strawberry.field(description="What it means, for people.")
+    type: ValueType = strawberry.field(description="What its values are.")
+    required: bool = strawberry.field(description="Whether every row has a value.")
 
 
 @strawberry.type(description="An output column.")
 class Output:
     index: int = strawberry.field(description="The position, from 0.")
-    key: str | None
-    label: str | None
-    description: str | None
-    type: ValueType
+    key: str | None = strawberry.field(description="Its name, if it has one.")
+    label: str | None = strawberry.field(description="How it is shown.")
+    description: str | None = strawberry.field(description="What it means, for people.")
+    type: ValueType = strawberry.field(description="What its values are.")
 
 
 @strawberry.type(description="One formula and the output that it fills.")
 class Transform:
     index: int = strawberry.field(description="The position, from 0.")
-    formula: str
-    outputs: list[Output]
+    formula: str = strawberry.field(description="How the value is computed from the parameters.")
+    outputs: list[Output] = strawberry.field(description="The one column that it fills.")
 
 
 @strawberry.type(description="How an input row becomes an output row.")
 class Transformer:
-    parameters: list[Parameter]
-    transforms: list[Transform]
+    parameters: list[Parameter] = strawberry.field(description="The input columns, in order.")
+    transforms: list[Transform] = strawberry.field(description="One for each output, in order.")
 
 
 @strawberry.input(description="An input column.")
 class ParameterInput:
-    index: int
-    key: str
-    label: str | None = UNSET
-    description: str | None = UNSET
-    type: ValueType
-    required: bool = False
+    index: int = strawberry.field(description=_POSITION)
+    key: str = strawberry.field(description=f"{_KEY} Formulas use it as `:key`.")
+    label: str | None = strawberry.field(default=UNSET, description=_LABEL)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    type: ValueType = strawberry.field(description="What its values are.")
+    required: bool = strawberry.field(default=False, description="Whether every row has a value.")
 
     def record(self) -> records.Parameter:
         return records.Parameter(
@@ -62,11 +74,11 @@ class ParameterInput:
 
 @strawberry.input(description="An output column.")
 class OutputInput:
-    index: int
-    key: str | None = UNSET
-    label: str | None = UNSET
-    description: str | None = UNSET
-    type: ValueType
+    index: int = strawberry.field(description=_POSITION)
+    key: str | None = strawberry.field(default=UNSET, description=_KEY)
+    label: str | None = strawberry.field(default=UNSET, description=_LABEL)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    type: ValueType = strawberry.field(description="What its values are.")
 
     def record(self) -> records.Output:
         return records.Output(
@@ -80,9 +92,9 @@ class OutputInput:
 
 @strawberry.input(description="One formula and the output that it fills.")
 class TransformInput:
-    index: int
-    formula: str
-    outputs: list[OutputInput]
+    index: int = strawberry.field(description=_POSITION)
+    formula: str = strawberry.field(description=f"1 to {MAX_FORMULA} characters.")
+    outputs: list[OutputInput] = strawberry.field(description="Exactly one, with the index 0.")
 
     def record(self) -> records.Transform:
         outputs = tuple(output.record() for output in self.outputs)
@@ -91,8 +103,8 @@ class TransformInput:
 
 @strawberry.input(description="How an input row becomes an output row.")
 class TransformerInput:
-    parameters: list[ParameterInput]
-    transforms: list[TransformInput]
+    parameters: list[ParameterInput] = strawberry.field(description=f"At most {MAX_ENTRIES}.")
+    transforms: list[TransformInput] = strawberry.field(description=f"1 to {MAX_ENTRIES}.")
 
     def record(self) -> records.Transformer:
         return records.Transformer(

@@ -1,33 +1,27 @@
 """Who asks, and objects by their global ids."""
 
+from typing import Annotated
+
 import strawberry
 
-from datastore.access import Role
 from datastore.errors import BadInput
 from datastore.paths import GroupPath
 from resolvers.nodes import Record, by_ids
-from schema.common import Info
+from schema.api_keys import ApiKeyViewer
+from schema.common import GroupRole, Info
 from schema.nodes import Node, parsed
 from schema.prices import costs
 
 MAX_NODES = 100
 
-strawberry.enum(Role, description="What a caller may do; each includes the one before.")
-
-
-@strawberry.type(description="The role of the caller at a group and below it.")
-class GroupRole:
-    group: GroupPath
-    role: Role
-
 
 @strawberry.type(description="The caller.")
-class Viewer:
-    user_id: str
+class Viewer(ApiKeyViewer):
+    user_id: str = strawberry.field(description="The id by which other things name the user.")
     default_group: GroupPath | None = strawberry.field(
         description="Stands in wherever a group is left out."
     )
-    roles: list[GroupRole]
+    roles: list[GroupRole] = strawberry.field(description="What the caller may do, and where.")
 
 
 @strawberry.type
@@ -43,7 +37,9 @@ class ViewerQuery:
         graphql_type=Node | None, description="An object by its global id, if the caller sees it."
     )
     @staticmethod
-    async def node(info: Info, id: strawberry.ID) -> Record | None:
+    async def node(
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+    ) -> Record | None:
         (found,) = await by_ids(info.context, [parsed(id)])
         return found
 
@@ -53,7 +49,10 @@ class ViewerQuery:
         metadata=costs(1, sized_by="ids"),
     )
     @staticmethod
-    async def nodes(info: Info, ids: list[strawberry.ID]) -> list[Record | None]:
+    async def nodes(
+        info: Info,
+        ids: Annotated[list[strawberry.ID], strawberry.argument(description="The global ids.")],
+    ) -> list[Record | None]:
         if len(ids) > MAX_NODES:
             raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))
         return await by_ids(info.context, [parsed(id) for id in ids])

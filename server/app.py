@@ -6,40 +6,70 @@ from contextlib import asynccontextmanager, contextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from datastore.access import Caller
+from datastore.changes import Changes, polled
 from datastore.store import Store
 from schema import schema
-from schema.common import RequestContext
 from schema.execution import Engine
 from schema.limits import Limits
+from schema.subscriptions import StreamContext
 from server import graphiql
+from server.api_keys import ApiKeyAuthenticator
 from server.auth import Authenticator, open_authenticator
 from server.dev_identity import DevIdentity, is_loopback
-from server.graphql import Admission, GraphQLApp
+from server.graphql import Admission, GraphQLApp, OpenContext
 from server.health import health_routes
 from server.hosts import KnownHosts
 from server.opening import cursors_of
+from server.rate_limit import RateLimiter
 from server.settings import Settings
+from server.streams.events import EventStreams
+from server.streams.limits import StreamLimits
+from server.streams.operations import Runner
+from server.streams.registry import Streams
+from server.streams.service import StreamService
+from server.streams.websocket import WebSocketApp
+from server.watching import Watching
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, store: Store, identity: DevIdentity | None
+    settings: Settings,
+    store: Store,
+    identity: DevIdentity | None,
+    streams: Streams | None = None,
 ) -> AsyncIterator[Starlette]:
-    """Make the application over an open store; its GraphiQL page acts as `identity`."""
-    async with open_authenticator(settings) as authenticator:
+    """Make the application over an open store; its GraphiQL page acts as `identity`.
+
+    Whoever stops the server stops `streams` first, or waits for clients to leave.
+    """
+    streams = streams_of(settings) if streams is None else streams
+    watching = Watching.of(settings)
+    store = watching.store(store)
+    async with (
+        open_authenticator(settings) as tokens,
+        polled(store.table, settings.change_poll_seconds) as changes,
+    ):
+        seconds = settings.api_key_cache_seconds
+        authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
+        open_context = _contexts(settings, store, changes)
         yield Starlette(
             routes=[
                 *health_routes(store.ping),
-                Route("/graphql", _endpoint(settings, store, authenticator)),
+                *watching.routes(),
+                *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
             ],
             middleware=list(_middleware(settings)),
         )
+
+
+def streams_of(settings: Settings) -> Streams:
+    return Streams(settings.max_streams_per_caller)
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -61,20 +91,56 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def _endpoint(settings: Settings, store: Store, authenticator: Authenticator) -> GraphQLApp:
+def stream_limits_of(settings: Settings) -> StreamLimits:
+    return StreamLimits(
+        operations=settings.max_stream_operations,
+        messages_per_second=settings.stream_messages_per_second,
+        queue=settings.stream_queue,
+        init_seconds=settings.stream_init_seconds,
+    )
+
+
+def _contexts(settings: Settings, store: Store, changes: Changes) -> OpenContext:
     cursors = cursors_of(settings)
+    limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
 
     @contextmanager
-    def open_context(caller: Caller, _admission: Admission) -> Iterator[RequestContext]:
-        yield RequestContext.open(store, caller, cursors)
+    def open_context(caller: Caller, admission: Admission) -> Iterator[StreamContext]:
+        limiter.spend(caller.user_id, admission.cost)
+        yield StreamContext.over(store, caller, cursors, changes)
 
-    return GraphQLApp(
-        Engine(schema, limits_of(settings)),
+    return open_context
+
+
+def _graphql(
+    settings: Settings,
+    authenticator: Authenticator,
+    open_context: OpenContext,
+    streams: Streams,
+    watching: Watching,
+) -> list[BaseRoute]:
+    """Serve one engine over plain HTTP, over events and over WebSocket."""
+    engine = Engine(schema, limits_of(settings))
+    watching.count(engine, streams)
+    introspection = settings.introspection == "authenticated"
+    plain = GraphQLApp(
+        engine,
         authenticate=authenticator.caller_of,
         open_context=open_context,
         statuses=settings.http_statuses,
-        introspection=settings.introspection == "authenticated",
+        introspection=introspection,
     )
+    service = StreamService(
+        Runner(engine, open_context, introspection),
+        authenticator.session_of,
+        streams,
+        stream_limits_of(settings),
+        watching.operations,
+    )
+    return [
+        Route("/graphql", watching.app(EventStreams(service, plain))),
+        WebSocketRoute("/graphql", WebSocketApp(service, origins=settings.allowed_origins)),
+    ]
 
 
 def _page(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:

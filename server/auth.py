@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import httpx
 import msgspec
@@ -20,6 +20,13 @@ from server.jwks import Jwks
 from server.settings import Settings
 
 
+class Session(NamedTuple):
+    """A caller, and when what proves them ceases to: seconds since 1970, None for never."""
+
+    caller: Caller
+    expires_at: float | None
+
+
 class Authenticator(Protocol):
     """Whatever can tell who sends a request."""
 
@@ -28,6 +35,9 @@ class Authenticator(Protocol):
 
         Raises Unauthenticated, and Unavailable while the issuer's keys cannot be had.
         """
+
+    async def session_of(self, headers: Mapping[str, object]) -> Session:
+        """Return the caller as `caller_of` does, and for how long they are proved to be one."""
 
 
 class KeySource(Protocol):
@@ -59,11 +69,17 @@ class TokenAuthenticator:
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Verify the token and read the caller from its claims."""
-        token = _bearer_token(headers)
+        return (await self.session_of(headers)).caller
+
+    async def session_of(self, headers: Mapping[str, object]) -> Session:
+        """Verify the token; its session ends when a new request with it would be refused."""
+        token = bearer_token(headers)
         try:
             claims = _claims_of(await self._verified(token))
             self._check(claims)
-            return caller_from(claims, self._rules.roles_claim, self._rules.default_group_claim)
+            rules = self._rules
+            caller = caller_from(claims, rules.roles_claim, rules.default_group_claim)
+            return Session(caller, claims["exp"] + rules.clock_skew)
         except ExpiredTokenError as error:
             raise Unauthenticated("The token has expired.") from error
         except (JoseError, BadInput) as error:
@@ -144,7 +160,8 @@ def dev_authenticator(settings: Settings) -> Authenticator:
     return TokenAuthenticator(rules, DevKeys(dev_key(settings.data_dir)))
 
 
-def _bearer_token(headers: Mapping[str, object]) -> bytes:
+def bearer_token(headers: Mapping[str, object]) -> bytes:
+    """Return what follows `Bearer`, in ASCII; Unauthenticated where the header is not just that."""
     found = [value for name, value in headers.items() if name.lower() == "authorization"]
     if not found:
         raise Unauthenticated("The request carries no Authorization header.")

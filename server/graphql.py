@@ -1,8 +1,8 @@
 """GraphQL over HTTP: one ASGI application between a request and the engine that runs it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from typing import NamedTuple, Protocol, TypeAlias
 
 from graphql import OperationType
@@ -15,7 +15,8 @@ from schema.execution import Answer, Engine, Prepared, Refused
 from schema.limits import Operation
 from server.encoding import encode
 from server.negotiation import MediaType
-from server.problems import Malformed, Problem, Statuses, refusal, status_of, unexpected
+from server.observing import MeasuredUnits
+from server.problems import Malformed, Problem, Statuses, refusal, status_of, stopping, unexpected
 from server.request import ALLOWED, ClientGone, Exchange, check_method, read
 from server.response import Response, cached, graphql_response
 
@@ -26,17 +27,6 @@ class Admission(NamedTuple):
     request_id: str
     operation: Operation
     cost: int
-
-
-class MeasuredUnits(Protocol):
-    """What an operation used of the store: capacity units, and calls made."""
-
-    @property
-    def rcu(self) -> float: ...
-    @property
-    def wcu(self) -> float: ...
-    @property
-    def calls(self) -> int: ...
 
 
 class MeteredContext(Protocol):
@@ -87,9 +77,13 @@ class GraphQLApp:
         except ClientGone:
             return
         except Problem as problem:
-            response = self._refused(problem, exchange)
+            response = self.refused(problem, exchange)
+        except asyncio.CancelledError:
+            # A server that stops cancels what takes too long: nobody else has an answer for it.
+            response = self.refused(stopping(), exchange)
         except Exception as error:
-            response = self._refused(unexpected(error, exchange.request_id), exchange)
+            response = self.refused(unexpected(error, exchange.request_id), exchange)
+        exchange.seen.answered(response.status)
         await response.send(send, exchange.request_id)
 
     async def _response(self, exchange: Exchange) -> Response:
@@ -112,9 +106,11 @@ class GraphQLApp:
         try:
             caller = await self._authenticate(exchange.headers)
             request = await read(exchange, self._engine.limits)
+            exchange.seen.asked(request)
             prepared = self._engine.prepare(request, introspection=self._introspection)
+            exchange.seen.prepared(prepared)
             check_kind(prepared.operation, exchange)
-            answer, units = await self._run(caller, prepared, exchange.request_id)
+            answer, units = await self._run(caller, prepared, exchange)
         except Refused as error:
             return self._answered(Answer({"errors": error.errors}), exchange, media)
         except PenstockError as error:
@@ -124,16 +120,13 @@ class GraphQLApp:
         return self._answered(answer, exchange, media)
 
     async def _run(
-        self, caller: Caller, prepared: Prepared, request_id: str
+        self, caller: Caller, prepared: Prepared, exchange: Exchange
     ) -> tuple[Answer, MeasuredUnits]:
-        admission = Admission(request_id, prepared.operation, prepared.cost)
-        async with AsyncExitStack() as stack:
-            opened = self._open_context(caller, admission)
-            if isinstance(opened, AbstractAsyncContextManager):
-                context = await stack.enter_async_context(opened)
-            else:
-                context = stack.enter_context(opened)
-            return await self._engine.run(prepared, context, request_id), context.units
+        admission = Admission(exchange.request_id, prepared.operation, prepared.cost)
+        async with entered(self._open_context(caller, admission)) as context:
+            exchange.seen.units = context.units
+            answer = await self._engine.run(prepared, context, exchange.request_id)
+            return answer, context.units
 
     def _cost(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
         return {
@@ -146,6 +139,7 @@ class GraphQLApp:
 
     def _answered(self, answer: Answer, exchange: Exchange, media: MediaType) -> Response:
         errors = answer.body.get("errors")
+        exchange.seen.failed(errors or ())
         code = errors[0]["extensions"]["code"] if errors else None
         plain = media is MediaType.JSON
         status = status_of(answer.body, code, json=plain, draft=self._draft)
@@ -155,7 +149,9 @@ class GraphQLApp:
             return cached(response, exchange.headers.get("if-none-match"))
         return response
 
-    def _refused(self, problem: Problem, exchange: Exchange) -> Response:
+    def refused(self, problem: Problem, exchange: Exchange) -> Response:
+        """Dress a problem as the answer to a request."""
+        exchange.seen.failed([problem.error])
         status = 422 if self._draft and isinstance(problem, Malformed) else problem.status
         media = self._type(exchange.media or MediaType.JSON, status)
         return graphql_response(status, encode({"errors": [problem.error]}), media, problem.headers)
@@ -165,12 +161,27 @@ class GraphQLApp:
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
+@asynccontextmanager
+async def entered(opened: Opened) -> AsyncIterator[MeteredContext]:
+    """Enter a context that may open either way."""
+    if isinstance(opened, AbstractAsyncContextManager):
+        async with opened as context:
+            yield context
+    else:
+        with opened as context:
+            yield context
+
+
 def check_kind(operation: Operation, exchange: Exchange) -> None:
     """Refuse what this way of asking cannot run: changes by GET, streams in one answer."""
-    kind = operation.node.operation
-    if kind is OperationType.SUBSCRIPTION:
+    if operation.node.operation is OperationType.SUBSCRIPTION:
         raise Problem(ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP.")
-    if kind is OperationType.MUTATION and exchange.method == "GET":
+    check_safe(operation, exchange)
+
+
+def check_safe(operation: Operation, exchange: Exchange) -> None:
+    """Refuse changes by GET."""
+    if operation.node.operation is OperationType.MUTATION and exchange.method == "GET":
         raise Problem(
             ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}
         )

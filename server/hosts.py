@@ -1,20 +1,40 @@
 """Refuses requests sent to a host name that is not ours, as a rebound DNS name would be."""
 
 from collections.abc import Sequence
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 HEALTH = frozenset({"/healthz", "/readyz"})
+METRICS = "/metrics"
 
 
 class KnownHosts:
-    """Starlette's check of the Host header for all but the health endpoints, which probes ask."""
+    """Starlette's check of the Host header for all but what probes and scrapers ask."""
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self._app = app
         self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        open_to_all = scope["type"] == "http" and scope["path"] in HEALTH
-        await (self._app if open_to_all else self._guarded)(scope, receive, send)
+        await (self._app if _is_open(scope) else self._guarded)(scope, receive, send)
+
+
+def _is_open(scope: Scope) -> bool:
+    """Whether any host will do; for the metrics any address, which no DNS name can stand for."""
+    if scope["type"] != "http":
+        return False
+    if scope["path"] == METRICS:
+        return _is_address(Headers(scope=scope).get("host", ""))
+    return scope["path"] in HEALTH
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False
+    return True

@@ -76,7 +76,8 @@ class Jwks:
     async def _fetch(self) -> None:
         try:
             async with asyncio.timeout(FETCH_SECONDS):
-                document = await fetch_json(self._http, self._url or await self._discover())
+                url = self._url or await keys_url(self._http, self._issuer)
+                document = await fetch_json(self._http, url)
             self._keys = keys_from(document.value)
             age = USUAL_AGE if document.max_age is None else document.max_age
             self._fresh_until = self._clock() + min(max(age, SHORTEST_AGE), LONGEST_AGE)
@@ -87,13 +88,15 @@ class Jwks:
             self._next_fetch = self._clock() + pause
             self._fetching = None
 
-    async def _discover(self) -> str:
-        document = await fetch_json(self._http, self._issuer.rstrip("/") + _DISCOVERY)
-        match document.value:
-            case {"issuer": self._issuer, "jwks_uri": str(url)}:
-                return url
-            case _:
-                raise FetchFailed(f"the configuration is not that of the issuer {self._issuer}")
+
+async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
+    """Read the URL of an issuer's keys from its configuration. Raises FetchFailed."""
+    document = await fetch_json(http, issuer.rstrip("/") + _DISCOVERY)
+    match document.value:
+        case {"issuer": str(named), "jwks_uri": str(url)} if named == issuer:
+            return url
+        case _:
+            raise FetchFailed(f"the configuration is not that of the issuer {issuer}")
 
 
 def pick(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:

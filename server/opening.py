@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from hashlib import sha256
 
 from datastore.dynamodb import DynamoDBTable
@@ -51,7 +52,7 @@ def store_over(table: Table, settings: Settings) -> Store:
         reads=2 * settings.search_max_units,
         rounds=settings.search_max_round_trips,
     )
-    return Store(table, budget=budget)
+    return Store(table, budget=budget, longest_api_key=timedelta(days=settings.api_key_max_days))
 
 
 def cursors_of(settings: Settings) -> Cursors:

@@ -66,6 +66,12 @@ def refusal(error: PenstockError, *, with_token: bool) -> Problem:
     return problem
 
 
+def stopping() -> Problem:
+    """Make the answer to what a server cannot finish any more, or not begin."""
+    headers = {"retry-after": "1", "connection": "close"}
+    return Problem(ErrorCode.SERVICE_UNAVAILABLE, "The server is stopping.", headers=headers)
+
+
 def unexpected(error: Exception, request_id: str) -> Problem:
     """Log an exception nobody foresaw; its answer says nothing but the request id."""
     problem = Problem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")

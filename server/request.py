@@ -14,6 +14,7 @@ from datastore.errors import ErrorCode
 from schema.execution import OperationRequest
 from schema.limits import Limits
 from server.negotiation import MediaType, is_json, negotiate
+from server.observing import SEEN, Seen
 from server.problems import Malformed, Problem
 
 ALLOWED: Final = "GET, POST, OPTIONS"
@@ -38,19 +39,24 @@ class ClientGone(Exception):
 
 
 class Exchange(NamedTuple):
-    """An HTTP request as it came in; `media` is the type to answer in, None where there is none."""
+    """An HTTP request as it came in; `media` is the type to answer in, None where there is none.
+
+    `seen` is told how it goes; it is the one that `server.watching` shows around, if it does.
+    """
 
     scope: Scope
     headers: Headers
     receive: Receive
     media: MediaType | None
     request_id: str
+    seen: Seen
 
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
         headers = Headers(scope=scope)
         media = negotiate(",".join(headers.getlist("accept")))
-        return cls(scope, headers, receive, media, request_id_of(headers))
+        seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
+        return cls(scope, headers, receive, media, seen.request_id, seen)
 
     @property
     def method(self) -> str:

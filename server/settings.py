@@ -109,6 +109,13 @@ class Settings(BaseSettings):
         60, ge=0, le=600, description="How far the issuer's clock may be off, in seconds."
     )
 
+    api_key_max_days: int = Field(
+        365, gt=0, le=3650, description="Longest life of an API key, in days."
+    )
+    api_key_cache_seconds: float = Field(
+        5, ge=0, le=60, description="How long a revoked API key may still be accepted, in seconds."
+    )
+
     graphiql: bool | None = Field(
         None,
         description="Whether the GraphiQL page is served. By default only without an issuer.",
@@ -138,12 +145,54 @@ class Settings(BaseSettings):
     max_operations: int = Field(10, gt=0, description="Most operations in a document.")
     max_mutation_fields: int = Field(10, gt=0, description="Most root fields in a mutation.")
     max_cost: int = Field(5_000, gt=0, description="Highest computed cost of an operation.")
+    rate_limit_per_second: float = Field(
+        2_000,
+        ge=0,
+        description="Cost that one caller may spend a second in each server process, so divide by "
+        "their number; 0 for no limit. An operation spends its computed cost, 1 at least.",
+    )
+    rate_limit_burst: int = Field(
+        20_000, gt=0, description="Cost that one caller may spend at once after a pause, likewise."
+    )
     max_errors: int = Field(5, gt=0, description="Most errors reported for one document.")
     deadline_seconds: float = Field(
         10, gt=0, description="Time for an operation, in seconds; TIMEOUT afterwards."
     )
     body_read_seconds: float = Field(
         2, gt=0, description="Time for the client to send a request body, in seconds."
+    )
+    max_streams_per_caller: int = Field(
+        20,
+        gt=0,
+        description="Most WebSocket connections and event streams that one caller may hold open in "
+        "one server process.",
+    )
+    max_stream_operations: int = Field(
+        50, gt=0, description="Most operations that run at once over one WebSocket connection."
+    )
+    stream_messages_per_second: int = Field(
+        50,
+        gt=0,
+        description="Messages a second that are read from a WebSocket connection; a second's worth "
+        "may come at once, more are left waiting.",
+    )
+    stream_queue: int = Field(
+        16,
+        gt=0,
+        description="Answers kept for a stream whose client reads slowly. When they are as many, "
+        "subscriptions wait; those to changes then skip to the latest.",
+    )
+    stream_init_seconds: float = Field(
+        10,
+        gt=0,
+        description="Time for the client of a WebSocket connection to send `connection_init`, in "
+        "seconds.",
+    )
+    change_poll_seconds: float = Field(
+        1,
+        gt=0,
+        description="How often the store is asked for changes that somebody is subscribed to, in "
+        "seconds. Each time costs half a read unit or more for each row that is followed.",
     )
     search_max_units: int = Field(
         500,
@@ -152,6 +201,22 @@ class Settings(BaseSettings):
     )
     search_max_round_trips: int = Field(
         50, gt=0, description="Round trips to the store a search by tags may make before it does."
+    )
+    metrics: bool = Field(
+        True,
+        description="Whether `/metrics` is served, to whoever can connect. It holds counts and "
+        "times, and nothing that a client sent.",
+    )
+    access_log: bool = Field(
+        True,
+        description="Whether each operation is logged: its name, type and digest, how it went and "
+        "what it cost.",
+    )
+    shutdown_seconds: int = Field(
+        10,
+        gt=0,
+        description="Time for requests to be answered after the server is told to stop, in "
+        "seconds. Those that are not get 503.",
     )
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log: `text` for people, or one JSON object a line."

@@ -1,0 +1,83 @@
+"""Turns an API key into a caller; whatever else is sent is left to the tokens' authenticator."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from datastore.access import Caller
+from datastore.api_keys import PREFIX, Credential, KeyText
+from datastore.clock import wall_clock
+from datastore.errors import Unauthenticated
+from schema.lru import Lru
+from server.auth import Authenticator, Session, bearer_token
+from server.claims import default_group_from
+
+SESSION_SECONDS: Final = 900
+"""A stream opened with a key ends by then, so that a revocation reaches it."""
+
+MAX_KEPT: Final = 10_000
+MAX_KEPT_ROLES: Final = 50_000
+
+
+class _Kept(NamedTuple):
+    """A credential, and until when on the clock it need not be read again."""
+
+    credential: Credential
+    until: float
+
+
+class ApiKeyAuthenticator:
+    """Accepts API keys sent as `Authorization: Bearer`, and passes everything else on to `tokens`.
+
+    `find` reads a key by its id. One that was found is kept for `seconds`: for so long after it was
+    revoked it may still be accepted. An expired one never is.
+    """
+
+    def __init__(
+        self,
+        tokens: Authenticator,
+        find: Callable[[str], Awaitable[Credential | None]],
+        seconds: float,
+        *,
+        now: Callable[[], datetime] = wall_clock,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tokens = tokens
+        self._find = find
+        self._seconds = seconds
+        self._now = now
+        self._clock = clock
+        self._kept: Lru[str, _Kept] = Lru(MAX_KEPT, MAX_KEPT_ROLES)
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Return the user of the key with the key's roles."""
+        return (await self.session_of(headers)).caller
+
+    async def session_of(self, headers: Mapping[str, object]) -> Session:
+        """Return the same; the session ends with the key, or earlier to have it looked up again."""
+        token = bearer_token(headers).decode()
+        if not token.startswith(PREFIX):
+            return await self._tokens.session_of(headers)
+        text, now = KeyText.parse(token), self._now()
+        credential = None if text is None else await self._credential(text.id)
+        if text is None or credential is None or not credential.admits(text, now):
+            raise Unauthenticated("The API key is not accepted.")
+        return Session(
+            Caller(
+                credential.user,
+                credential.roles,
+                default_group_from(None, credential.roles),
+                credential.id,
+            ),
+            min(credential.expires, now.timestamp() + SESSION_SECONDS),
+        )
+
+    async def _credential(self, id: str) -> Credential | None:
+        kept, now = self._kept.get(id), self._clock()
+        if kept is not None and now < kept.until:
+            return kept.credential
+        found = await self._find(id)
+        if found is not None:
+            self._kept.put(id, _Kept(found, now + self._seconds), len(found.roles))
+        return found
