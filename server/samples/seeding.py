@@ -76,7 +76,8 @@ async def _create_group(view: View, group: GroupPath) -> None:
 
 async def _delete_group(view: View, group: GroupPath) -> None:
     with suppress(IllegalState, NotFound):
-        await view.groups.delete(group)
+        if (await view.groups.one(group)).created_by == SEEDER.user_id:
+            await view.groups.delete(group)
 
 
 async def _create_pipeline(view: View, sample: Sample) -> bool:

@@ -1,0 +1,133 @@
+"""Callers, drafts and documents for tests that ask as clients do, without HTTP between."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from datastore.access import Caller
+from datastore.metered import Units
+from datastore.store import Store
+from schema import schema
+from schema.common import RequestContext
+from schema.cursors import Cursors
+from schema.execution import Engine, OperationRequest, Refused
+from server.claims import default_group_from, roles_from
+
+CURSORS = Cursors(b"a key that only tests have")
+GROUPS = ("/usa", "/usa/northwest", "/usa/southeast", "/eu", "/eu/france")
+TRANSFORMER: Mapping[str, Any] = {
+    "parameters": [{"index": 0, "key": "x", "type": "NUMBER"}],
+    "transforms": [{"index": 0, "formula": ":x", "outputs": [{"index": 0, "type": "NUMBER"}]}],
+}
+CREATE_GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) {
+  __typename ...on CreateGroupPayload { group { path } } ...on UserError { code message } } }"""
+CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
+  __typename ...on CreatePipelinePayload { pipeline { id name version } }
+  ...on UserError { code message path } } }"""
+UPDATE = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
+  __typename ...on UpdatePipelinePayload { pipeline { id name version } }
+  ...on UserError { code message path } } }"""
+
+
+def as_caller(user: str, *roles: str, default_group: str | None = None) -> Caller:
+    """Make a caller as a token would: `as_caller("ana", "/usa=admin", "/eu=reader")`."""
+    held = roles_from(list(roles))
+    return Caller(user, held, default_group_from(default_group, held))
+
+
+ROOT = as_caller("root", "/=admin")
+
+
+def tagged(*texts: str) -> list[dict[str, str]]:
+    """Make tag inputs of texts like `material=metal/steel`."""
+    return [{"key": key, "value": value} for key, _, value in (t.partition("=") for t in texts)]
+
+
+def draft(name: str, *tags: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "tags": tagged(*tags), "transformer": TRANSFORMER, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one request was answered, and what it consumed of the store."""
+
+    data: Any
+    errors: tuple[Mapping[str, Any], ...]
+    units: Units
+
+    @property
+    def value(self) -> Any:
+        """The value of the one root field; the answer holds no error."""
+        assert self.errors == ()
+        (value,) = self.data.values()
+        return value
+
+    @property
+    def code(self) -> str:
+        """The code of the one error; the answer holds nothing else."""
+        (error,) = self.errors
+        assert not self.data or not any(self.data.values())
+        code: str = error["extensions"]["code"]
+        return code
+
+
+@cache
+def engine() -> Engine:
+    """One for all tests: it keeps the documents it has checked."""
+    return Engine(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Runs documents over a store, each as one request of one caller."""
+
+    store: Store
+
+    async def __call__(
+        self, query: str, variables: Mapping[str, Any] | None = None, caller: Caller = ROOT
+    ) -> Answer:
+        context = RequestContext.open(self.store, caller, CURSORS)
+        try:
+            prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
+        except Refused as refused:
+            return Answer(None, tuple(refused.errors), context.units)
+        body = (await engine().run(prepared, context, "a test")).body
+        return Answer(body.get("data"), tuple(body.get("errors", ())), context.units)
+
+    async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:
+        """Run a mutation with this input; gives its one result."""
+        return (await self(document, {"input": input}, caller)).value
+
+    async def grow(self, *paths: str) -> None:
+        """Create the groups, parents first."""
+        for path in paths or GROUPS:
+            created = await self.input(CREATE_GROUP, path=path)
+            assert created["__typename"] == "CreateGroupPayload", created
+
+    async def make(
+        self, group: str, name: str, *tags: str, caller: Caller = ROOT, **more: Any
+    ) -> str:
+        """Create a pipeline; gives its global id."""
+        created = await self.input(CREATE, caller, **draft(name, *tags, group=group, **more))
+        assert created["__typename"] == "CreatePipelinePayload", created
+        id: str = created["pipeline"]["id"]
+        return id
+
+    async def change(self, id: str, expected: int, **changes: Any) -> int:
+        """Update a pipeline; gives its version."""
+        updated = await self.input(UPDATE, ROOT, id=id, expectedVersion=expected, **changes)
+        assert updated["__typename"] == "UpdatePipelinePayload", updated
+        version: int = updated["pipeline"]["version"]
+        return version
+
+    async def names(self, group: str | None, caller: Caller = ROOT, **listed: Any) -> list[str]:
+        """List a group's first hundred, oldest first unless told otherwise."""
+        variables = {"group": group, "order": "OLDEST_FIRST", **listed}
+        page = (await self(LIST, variables, caller)).value
+        return [node["name"] for node in page["nodes"]]
+
+
+LIST = """query($group: GroupPath, $tags: TagFilter, $below: Boolean, $order: Order) {
+  pipelines(group: $group, tags: $tags, includeChildGroups: $below, order: $order, first: 100) {
+    nodes { name } } }"""

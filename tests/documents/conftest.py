@@ -1,0 +1,10 @@
+"""The patterns of the documents hold on every implementation."""
+
+import pytest
+
+from datastore.store import Store
+
+
+@pytest.fixture
+def store(any_store: Store) -> Store:
+    return any_store

@@ -1,0 +1,251 @@
+"""The patterns of groups, names and grants, for pipelines, one test for each row."""
+
+from typing import Any
+
+from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
+
+NORTHWEST = as_caller("nora", "/usa/northwest=reader")
+FRANCE = as_caller("fleur", "/eu/france=reader")
+GROUP = "query($path: GroupPath!) { group(path: $path) { path name } }"
+CHILDREN = """query($path: GroupPath!) {
+  group(path: $path) { children { nodes { path name parent { path } } } } }"""
+DELETE_GROUP = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
+  __typename ...on DeleteGroupPayload { group { path } } ...on UserError { code message } } }"""
+GRANT = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
+  __typename ...on GrantPipelinePayload { changed pipeline { groups version } }
+  ...on UserError { code path } ...on NameTaken { group holder } } }"""
+REVOKE = """mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) {
+  __typename ...on RevokePipelinePayload { pipeline { groups version } } ...on UserError { code }
+} }"""
+PIPELINE = "query($id: ID!) { pipeline(id: $id) { name version } }"
+VERSION = """query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { name } } }"""
+VERSIONS = "query($id: ID!) { pipeline(id: $id) { versions { nodes { version } } } }"
+BY_NAME = """query($name: String!, $group: GroupPath!) {
+  pipelineByName(name: $name, group: $group) { id owner } }"""
+VALUES = """query($group: GroupPath!) { tagValues(kind: PIPELINE, key: "scope", group: $group) {
+  nodes { value count } } }"""
+
+
+async def children(ask: Ask, path: str, caller: Any = ROOT) -> list[str]:
+    page = (await ask(CHILDREN, {"path": path}, caller)).value["children"]
+    assert all(node["parent"]["path"] == path for node in page["nodes"])
+    return [node["path"] for node in page["nodes"]]
+
+
+async def test_create_a_group(ask: Ask) -> None:
+    """create a group"""
+    await ask.grow("/usa")
+    made = await ask.input(CREATE_GROUP, path="/USA/Northwest", name="The Northwest")
+    assert made["group"] == {"path": "/usa/northwest"}
+    found = (await ask(GROUP, {"path": "/usa/northwest"}, NORTHWEST)).value
+    assert found == {"path": "/usa/northwest", "name": "The Northwest"}
+    again = await ask.input(CREATE_GROUP, path="/usa/northwest")
+    assert again["code"] == "NAME_TAKEN"
+
+
+async def test_delete_a_group(ask: Ask) -> None:
+    """delete a group"""
+    await ask.grow("/usa", "/usa/northwest")
+    held = await ask.input(DELETE_GROUP, path="/usa")
+    assert (held["__typename"], held["code"]) == ("IllegalState", "ILLEGAL_STATE")
+    assert (await ask.input(DELETE_GROUP, path="/usa/northwest"))["group"]["path"]
+    assert (await ask(GROUP, {"path": "/usa/northwest"})).code == "NOT_FOUND"
+    assert (await ask.input(DELETE_GROUP, path="/usa"))["group"] == {"path": "/usa"}
+    assert await children(ask, "/") == []
+
+
+async def test_list_the_children_of_a_group(ask: Ask) -> None:
+    """list the children of a group"""
+    await ask.grow("/usa", "/usa2", "/usa/south", "/usa/north", "/usa/north/seattle")
+    assert await children(ask, "/") == ["/usa", "/usa2"]
+    assert await children(ask, "/usa") == ["/usa/north", "/usa/south"]
+    assert await children(ask, "/usa", as_caller("sue", "/usa/south=reader")) == ["/usa/south"]
+
+
+async def test_list_what_lies_in_a_subtree(ask: Ask) -> None:
+    """list what lies in a subtree"""
+    await ask.grow()
+    for group in ("/", "/usa", "/usa/northwest", "/usa/southeast", "/eu"):
+        await ask.make(group, f"in {group}")
+    below = ["in /", "in /usa", "in /usa/northwest", "in /usa/southeast"]
+    assert await ask.names("/usa", below=True) == below
+    assert await ask.names("/usa") == below[:2]
+    assert await ask.names("/usa", NORTHWEST, below=True) == below[:3]
+
+
+async def test_process_the_group_created_event(ask: Ask) -> None:
+    """process the group created event"""
+    await ask.grow("/usa")
+    await ask.make("/usa", "one", "scope=1")
+    await ask.grow("/usa/northwest")
+    assert await ask.names("/usa/northwest", NORTHWEST) == ["one"]
+    assert await ask.names("/usa/northwest", tags={"all": tagged("scope=1")}) == ["one"]
+    counted = (await ask(VALUES, {"group": "/usa/northwest"}, NORTHWEST)).value
+    assert counted["nodes"] == [{"value": "1", "count": 1}]
+
+
+async def test_process_the_group_deleted_event(ask: Ask) -> None:
+    """process the group deleted event"""
+    await ask.grow("/usa", "/usa/northwest")
+    above = await ask.make("/usa", "above", "scope=1")
+    within = await ask.make("/usa/northwest", "within", "scope=2")
+    refused = await ask.input(DELETE_GROUP, path="/usa/northwest")
+    assert refused["code"] == "ILLEGAL_STATE"
+    assert (await ask(PIPELINE, {"id": within})).value["name"] == "within"
+    gone = "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }"
+    await ask(gone, {"i": {"id": within}})
+    assert (await ask.input(DELETE_GROUP, path="/usa/northwest"))["group"]
+    assert (await ask(PIPELINE, {"id": above}, NORTHWEST)).value["name"] == "above"
+    assert await ask.names("/usa") == ["above"]
+    assert (await ask(VALUES, {"group": "/usa"})).value["nodes"] == [{"value": "1", "count": 1}]
+
+
+async def test_ensure_uniqueness_of_a_name_within_a_group(ask: Ask) -> None:
+    """ensure uniqueness of a name within a group"""
+    await ask.grow()
+    await ask.make("/usa", "Vehicle Emissions")
+    for group in ("/usa", "/", "/usa/northwest"):
+        refused = await ask.input(CREATE, **draft(" vehicle emissionS", group=group))
+        assert (refused["code"], refused["path"]) == ("NAME_TAKEN", ["name"])
+    await ask.make("/eu", "vehicle emissions")
+    assert await ask.names("/", below=True) == ["Vehicle Emissions", "vehicle emissions"]
+
+
+async def test_grant_a_group_access_to_a_resource(ask: Ask) -> None:
+    """grant a group access to a resource"""
+    await ask.grow()
+    id = await ask.make("/usa/northwest", "one")
+    granted = await ask.input(GRANT, id=id, group="/eu")
+    groups = ["/usa/northwest", "/eu"]
+    assert granted["pipeline"] == {"groups": groups, "version": 1}
+    assert await ask.names("/eu") == ["one"]
+    holder = await ask.make("/usa/southeast", "two")
+    taken = await ask.make("/eu/france", "two")
+    refused = await ask.input(GRANT, id=holder, group="/eu")
+    assert (refused["code"], refused["group"], refused["holder"]) == (
+        "NAME_TAKEN",
+        "/eu/france",
+        taken,
+    )
+    assert await ask.names("/eu", below=True) == ["one", "two"]
+
+
+async def test_process_the_group_membership_granted_event(ask: Ask) -> None:
+    """process the group membership granted event"""
+    await ask.grow()
+    id = await ask.make("/usa", "one", "scope=1")
+    assert await ask.names("/eu/france", FRANCE) == []
+    assert (await ask.input(GRANT, id=id, group="/eu"))["changed"] is True
+    assert await ask.names("/eu/france", FRANCE) == ["one"]
+    assert await ask.names("/eu/france", FRANCE, tags={"all": tagged("scope=1")}) == ["one"]
+    inherited = await ask.input(GRANT, id=id, group="/eu/france")
+    assert (inherited["changed"], inherited["pipeline"]["groups"]) == (False, ["/usa", "/eu"])
+
+
+async def test_revoke_a_groups_access_to_a_resource(ask: Ask) -> None:
+    """revoke a group's access to a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.input(GRANT, id=id, group="/eu")
+    assert (await ask.input(REVOKE, id=id, group="/eu"))["pipeline"]["groups"] == ["/usa"]
+    assert await ask.names("/eu") == []
+    await ask.make("/eu", "one")
+    own = await ask.input(REVOKE, id=id, group="/usa")
+    assert own == {"__typename": "IllegalState", "code": "ILLEGAL_STATE"}
+    assert await ask.names("/usa") == ["one"]
+
+
+async def test_process_the_group_membership_revoked_event(ask: Ask) -> None:
+    """process the group membership revoked event"""
+    await ask.grow()
+    id = await ask.make("/usa/northwest", "one", "scope=1")
+    await ask.input(GRANT, id=id, group="/eu")
+    assert (await ask(PIPELINE, {"id": id}, FRANCE)).value["name"] == "one"
+    await ask.input(REVOKE, id=id, group="/eu")
+    assert (await ask(PIPELINE, {"id": id}, FRANCE)).code == "NOT_FOUND"
+    assert await ask.names("/eu/france", FRANCE) == []
+    assert (await ask(VALUES, {"group": "/eu/france"}, FRANCE)).value["nodes"] == []
+    await ask.input(GRANT, id=id, group="/")
+    assert await ask.names("/eu/france", FRANCE) == ["one"]
+    narrowed = await ask.input(REVOKE, id=id, group="/")
+    assert narrowed["pipeline"]["groups"] == ["/usa/northwest"]
+    assert await ask.names("/eu/france", FRANCE) == []
+
+
+async def test_retrieve_the_latest_version_of_a_resource(ask: Ask) -> None:
+    """retrieve the latest version of a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.change(id, 1, name="two")
+    assert (await ask(PIPELINE, {"id": id}, NORTHWEST)).value == {"name": "two", "version": 2}
+    assert (await ask(PIPELINE, {"id": id}, FRANCE)).code == "NOT_FOUND"
+
+
+async def test_retrieve_a_specific_version_of_a_resource(ask: Ask) -> None:
+    """retrieve a specific version of a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.input(GRANT, id=id, group="/eu")
+    await ask.change(id, 1, name="two")
+    assert (await ask(VERSION, {"id": id}, FRANCE)).value["versionNumbered"] == {"name": "one"}
+    await ask.input(REVOKE, id=id, group="/eu")
+    assert (await ask(VERSION, {"id": id}, FRANCE)).code == "NOT_FOUND"
+    assert (await ask(VERSION, {"id": id}, NORTHWEST)).value["versionNumbered"] == {"name": "one"}
+
+
+async def test_list_resources_for_a_group(ask: Ask) -> None:
+    """list resources for a group"""
+    await ask.grow()
+    for group in ("/usa/northwest", "/", "/eu", "/usa", "/usa/southeast"):
+        await ask.make(group, f"in {group}")
+    chain = ["in /usa/northwest", "in /", "in /usa"]
+    assert await ask.names("/usa/northwest", NORTHWEST) == chain
+    assert await ask.names("/usa/northwest", order="NEWEST_FIRST") == chain[::-1]
+
+
+async def test_list_resources_for_a_group_filtered_by_tag(ask: Ask) -> None:
+    """list resources for a group, filtered by tag"""
+    await ask.grow()
+    await ask.make("/usa", "one", "material=metal/steel")
+    await ask.make("/usa/northwest", "two", "material=metal")
+    await ask.make("/usa", "three", "material=metals")
+    await ask.make("/eu", "four", "material=metal")
+    wanted = {"all": tagged("Material=METAL")}
+    assert await ask.names("/usa/northwest", NORTHWEST, tags=wanted) == ["one", "two"]
+
+
+async def test_update_a_resource(ask: Ask) -> None:
+    """update a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one", "scope=1")
+    change = {"id": id, "expectedVersion": 1, "tags": tagged("scope=2")}
+    reader = await ask.input(UPDATE, NORTHWEST, **change)
+    assert (reader["__typename"], reader["code"]) == ("NotPermitted", "FORBIDDEN")
+    assert await ask.names("/usa", tags={"all": tagged("scope=1")}) == ["one"]
+    contributor = as_caller("carl", "/usa=contributor")
+    assert (await ask.input(UPDATE, contributor, **change))["pipeline"]["version"] == 2
+    counted = (await ask(VALUES, {"group": "/usa"})).value
+    assert counted["nodes"] == [{"value": "2", "count": 1}]
+
+
+async def test_list_the_versions_of_a_resource(ask: Ask) -> None:
+    """list the versions of a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.change(id, 1, name="two")
+    seen = (await ask(VERSIONS, {"id": id}, NORTHWEST)).value["versions"]
+    assert seen["nodes"] == [{"version": 2}, {"version": 1}]
+    assert (await ask(VERSIONS, {"id": id}, FRANCE)).code == "NOT_FOUND"
+
+
+async def test_retrieve_a_resource_by_name(ask: Ask) -> None:
+    """retrieve a resource by name"""
+    await ask.grow()
+    usa = await ask.make("/usa", "One")
+    eu = await ask.make("/eu", "one")
+    named = {"name": " ONE ", "group": "/usa/northwest"}
+    assert (await ask(BY_NAME, named, NORTHWEST)).value == {"id": usa, "owner": "/usa"}
+    assert (await ask(BY_NAME, {"name": "one", "group": "/eu/france"})).value["id"] == eu
+    assert (await ask(BY_NAME, {"name": "one", "group": "/"})).code == "NOT_FOUND"
+    await ask.change(usa, 1, name="other")
+    assert (await ask(BY_NAME, named, NORTHWEST)).code == "NOT_FOUND"

@@ -1,0 +1,191 @@
+"""How often a request asks the table, and how often one after another: never once a node."""
+
+from asyncio import gather
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore.store import Store
+from tests.asking import CREATE, ROOT, UPDATE, Ask, as_caller, draft, tagged
+from tests.datastore.watched import Traced
+from tests.stores import open_table
+
+pytestmark = pytest.mark.xdist_group("round trips")
+
+NESTED = """query($group: GroupPath, $first: Int, $tags: TagFilter) {
+  pipelines(group: $group, first: $first, tags: $tags) { nodes {
+    name ownerGroup { name }
+    versions(first: 2) { nodes { version pipeline { name version ownerGroup { path } } } }
+    one: versionNumbered(version: 1) { name pipeline { id } }
+  } } }"""
+NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id ...on Pipeline { name } } }"
+
+
+@pytest.fixture(scope="module")
+async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A store with 60 pipelines of two versions, and the table that counts what it is asked."""
+    folder: Path = tmp_path_factory.mktemp("table")
+    async with open_table("sqlite", folder) as table:
+        ask = Ask(Store(table))
+        await ask.grow()
+        for n in range(60):
+            group = ("/usa", "/usa/northwest")[n % 2]
+            tags = ("even=yes",) if n % 2 == 0 else ("even=no",)
+            id = await ask.make(group, f"p{n}", *tags, "all=1")
+            await ask.change(id, 1, description="changed")
+        yield Traced(table)
+
+
+@pytest.fixture
+def ask(traced: Traced) -> Ask:
+    """Asks the filled store; the count starts anew."""
+    traced.start()
+    return Ask(Store(traced))
+
+
+async def ids(ask: Ask, count: int) -> list[str]:
+    query = 'query($n: Int) { pipelines(group: "/usa/northwest", first: $n) { nodes { id } } }'
+    page = (await ask(query, {"n": count})).value
+    return [node["id"] for node in page["nodes"]]
+
+
+@pytest.mark.parametrize("tags", [None, {"all": tagged("all=1")}])
+async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as_for_10(
+    tags: Any, ask: Ask, traced: Traced
+) -> None:
+    costs = []
+    for size in (10, 50):
+        traced.start()
+        variables = {"group": "/usa/northwest", "first": size, "tags": tags}
+        answer = await ask(NESTED, variables)
+        nodes = answer.value["nodes"]
+        assert len(nodes) == size
+        for node in nodes:
+            assert [v["version"] for v in node["versions"]["nodes"]] == [2, 1]
+            assert {v["pipeline"]["name"] for v in node["versions"]["nodes"]} == {node["name"]}
+        assert answer.units.calls == traced.reads
+        costs.append(traced.seen)
+    # Three streams and the group; the pipelines; their groups, versions and first versions.
+    assert costs == [(8, 0, 3), (8, 0, 3)]
+
+
+async def test_50_nodes_by_id_are_one_call(ask: Ask, traced: Traced) -> None:
+    wanted = await ids(ask, 50)
+    traced.start()
+    answer = await ask(NODES, {"ids": wanted})
+    assert [node["id"] for node in answer.value] == wanted
+    assert answer.units.calls == 1
+    assert traced.seen == (1, 0, 1)
+
+
+async def test_the_same_thing_asked_for_twice_is_read_once(ask: Ask, traced: Traced) -> None:
+    (id,) = await ids(ask, 1)
+    traced.start()
+    query = "query($id: ID!) { a: pipeline(id: $id) { name } b: node(id: $id) { id } }"
+    assert (await ask(query, {"id": id})).errors == ()
+    assert traced.seen == (1, 0, 1)
+
+
+async def test_requests_share_no_loader_and_each_caller_is_judged_alone(
+    ask: Ask, traced: Traced
+) -> None:
+    wanted = await ids(ask, 2)
+    callers = (ROOT, as_caller("eve", "/eu=admin"), as_caller("uma", "/usa=reader"), ROOT)
+    traced.start()
+    answers = await gather(*(ask(NODES, {"ids": wanted}, caller) for caller in callers))
+    shown = [[node and node["id"] for node in answer.value] for answer in answers]
+    assert shown == [wanted, [None, None], wanted, wanted]
+    assert [answer.units.calls for answer in answers] == [1, 1, 1, 1]
+    assert traced.seen == (4, 0, 1)
+
+
+READS = {
+    "latest": ("query($id: ID!) { pipeline(id: $id) { name groups } }", (1, 0, 1)),
+    "version": (
+        "query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { name } } }",
+        (2, 0, 2),
+    ),
+    "versions": (
+        "query($id: ID!) { pipeline(id: $id) { versions { nodes { name } } } }",
+        (2, 0, 2),
+    ),
+    "list in a group": (
+        '{ pipelines(group: "/usa/northwest") { nodes { name } } }',
+        (5, 0, 2),
+    ),
+    "list all": (
+        '{ pipelines(group: "/", includeChildGroups: true) { nodes { name } } }',
+        (2, 0, 2),
+    ),
+    "tag keys": ('{ tagKeys(kind: PIPELINE, group: "/usa") { nodes { count } } }', (3, 0, 1)),
+    "tag values": (
+        '{ tagValues(kind: PIPELINE, key: "even", group: "/usa") { nodes { count } } }',
+        (3, 0, 1),
+    ),
+    "by name": ('{ pipelineByName(name: "p1", group: "/usa/northwest") { id } }', (2, 0, 2)),
+    "group": ('{ group(path: "/usa") { name parent { name } } }', (2, 0, 2)),
+    "children": ('{ group(path: "/usa") { children { nodes { name } } } }', (2, 0, 2)),
+    "viewer": ("{ viewer { userId } }", (0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced: Traced) -> None:
+    query, budget = READS[name]
+    (id,) = await ids(ask, 1)
+    traced.start()
+    answer = await ask(query, {"id": id} if "$id" in query else {})
+    assert answer.errors == ()
+    assert traced.seen == budget
+    assert answer.units.calls == traced.reads
+
+
+async def test_a_version_by_its_own_id_is_one_round_trip(ask: Ask, traced: Traced) -> None:
+    (id,) = await ids(ask, 1)
+    query = "query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { id } } }"
+    version = (await ask(query, {"id": id})).value["versionNumbered"]["id"]
+    traced.start()
+    found = await ask("query($id: ID!) { node(id: $id) { id } }", {"id": version})
+    assert found.value == {"id": version}
+    assert traced.seen == (1, 0, 1)
+
+
+GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
+DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"
+
+
+async def test_writes_keep_their_budgets(store: Store) -> None:
+    traced = Traced(store.table)
+    ask = Ask(Store(traced))
+    await ask.grow()
+    # Another carrier of the tags in each group: the last one to leave costs one try more.
+    for group in ("/usa/northwest", "/eu"):
+        await ask.make(group, f"other {group}", "a=b/c/d", "e=f")
+    traced.start()
+    made = await ask.input(CREATE, ROOT, **draft("one", "a=b/c/d", "e=f", group="/usa/northwest"))
+    assert traced.seen == (0, 1, 1)
+    id = made["pipeline"]["id"]
+    writes = (
+        (UPDATE, {"expectedVersion": 1, "name": "two", "tags": tagged("a=b/c", "e=f")}),
+        (GRANT, {"group": "/eu"}),
+        (REVOKE, {"group": "/eu"}),
+        (UPDATE, {"expectedVersion": 2, "tags": []}),
+        (DELETE, {"expectedVersion": 3}),
+    )
+    for document, input in writes:
+        traced.start()
+        told = await ask.input(document, id=id, **input)
+        assert told["__typename"].endswith("Payload")
+        assert traced.seen == (1, 1, 2)
+
+
+async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(store: Store) -> None:
+    traced = Traced(store.table)
+    ask = Ask(Store(traced))
+    await ask.grow()
+    id = await ask.make("/usa", "one", "a=b/c/d", "e=f")
+    traced.start()
+    assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
+    assert traced.seen == (1, 2, 3)

@@ -1,0 +1,250 @@
+"""Who has no role on the line learns nothing, is told what is told of what is not there, and
+changes nothing: every field of the schema, asked by outsiders."""
+
+import json
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import pytest
+
+from datastore.access import Caller
+from datastore.clock import canonical
+from datastore.store import Store
+from schema import schema
+from schema.documents import core_schema
+from tests.asking import Ask, as_caller, draft, tagged
+from tests.datastore.recount import contents
+
+OUTSIDERS = {
+    "admin of another tree": as_caller("eve", "/eu=admin"),
+    "reader of a look-alike": as_caller("eve", "/usa2=admin"),
+    "nobody": Caller("eve", {}),
+}
+UNION = "{ __typename ...on UserError { code message path } }"
+
+
+class World(NamedTuple):
+    """Names of things in the tree of others, or of things that are nowhere."""
+
+    id: str
+    version_id: str
+    group_id: str
+    group: str
+    name: str
+    key: str
+
+    def blurred(self, answer: object) -> str:
+        """The answer as text, without the names that were asked for."""
+        text = json.dumps(answer)
+        for known in sorted((self.group, self.name, _uuid(self.id)), key=len, reverse=True):
+            text = text.replace(known, "?")
+        return text
+
+
+def mutation(field: str, input: str) -> str:
+    return f"mutation($in: {input}!) {{ {field}(input: $in) {UNION} }}"
+
+
+def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
+    """For each field of Query and Mutation the documents that ask for what the world names."""
+    id, group = {"id": world.id}, {"group": world.group}
+    return {
+        "viewer": [("{ viewer { roles { group } defaultGroup apiKeys { nodes { id } } } }", {})],
+        "node": [
+            ("query($id: ID!) { node(id: $id) { id } }", {"id": each})
+            for each in (world.id, world.version_id, world.group_id)
+        ],
+        "nodes": [
+            (
+                "query($ids: [ID!]!) { nodes(ids: $ids) { id } }",
+                {"ids": [world.id, world.version_id, world.group_id]},
+            )
+        ],
+        "group": [("query($p: GroupPath!) { group(path: $p) { path } }", {"p": world.group})],
+        "tagKeys": [
+            (
+                "query($group: GroupPath) { tagKeys(kind: PIPELINE, group: $group) {"
+                " nodes { key } } }",
+                group,
+            )
+        ],
+        "tagValues": [
+            (
+                "query($group: GroupPath, $parent: String) { tagValues(kind: PIPELINE, key: "
+                '"scope", group: $group, parent: $parent) { nodes { value } } }',
+                {**group, "parent": parent},
+            )
+            for parent in (None, "1")
+        ],
+        "pipeline": [("query($id: ID!) { pipeline(id: $id) { id } }", id)],
+        "pipelineByName": [
+            (
+                "query($name: String!, $group: GroupPath) {"
+                " pipelineByName(name: $name, group: $group) { id } }",
+                {**group, "name": world.name},
+            )
+        ],
+        "pipelines": [
+            (
+                "query($group: GroupPath, $tags: TagFilter, $below: Boolean) { pipelines("
+                "group: $group, tags: $tags, includeChildGroups: $below) { nodes { id } } }",
+                {**group, "tags": tags, "below": below},
+            )
+            for tags in (None, {"all": tagged("scope=1")}, {"none": tagged("scope=2")})
+            for below in (False, True)
+        ],
+        "createGroup": [
+            (mutation("createGroup", "CreateGroupInput"), {"in": {"path": f"{world.group}/mine"}}),
+            (mutation("createGroup", "CreateGroupInput"), {"in": {"path": world.group}}),
+        ],
+        "deleteGroup": [
+            (mutation("deleteGroup", "DeleteGroupInput"), {"in": {"path": world.group}})
+        ],
+        "createPipeline": [
+            (mutation("createPipeline", "CreatePipelineInput"), {"in": draft("mine", **group)})
+        ],
+        "updatePipeline": [
+            (
+                mutation("updatePipeline", "UpdatePipelineInput"),
+                {"in": {**id, "expectedVersion": version, "name": "mine"}},
+            )
+            for version in (1, 7)
+        ],
+        "deletePipeline": [
+            (mutation("deletePipeline", "DeletePipelineInput"), {"in": id}),
+            (
+                mutation("deletePipeline", "DeletePipelineInput"),
+                {"in": {**id, "expectedVersion": 7}},
+            ),
+        ],
+        "grantPipeline": [
+            (mutation("grantPipeline", "GrantPipelineInput"), {"in": {**id, "group": to}})
+            for to in (world.group, "/eu")
+        ],
+        "revokePipeline": [
+            (mutation("revokePipeline", "RevokePipelineInput"), {"in": {**id, **group}})
+        ],
+        "createApiKey": [
+            (
+                mutation("createApiKey", "CreateApiKeyInput"),
+                {
+                    "in": {
+                        "name": "mine",
+                        "roles": [{**group, "role": "READER"}],
+                        "expiresAt": "2999-01-01T00:00:00Z",
+                    }
+                },
+            )
+        ],
+        "revokeApiKey": [
+            (mutation("revokeApiKey", "RevokeApiKeyInput"), {"in": {"id": world.key}})
+        ],
+    }
+
+
+NOWHERE = World(
+    id="UGlwZWxpbmU6MDFhMWZkMzMtNDUzMS03N2YwLTg1NTUtY2RiOTEyYTkzZmVm",
+    version_id="UGlwZWxpbmVWZXJzaW9uOjAxYTFmZDMzLTQ1MzEtNzdmMC04NTU1LWNkYjkxMmE5M2ZlZjox",
+    group_id="R3JvdXA6L25vd2hlcmU=",
+    group="/nowhere",
+    name="no such name",
+    key="01a1fd33-4531-77f0-8555-cdb912a93fef",
+)
+FIELDS = [
+    field
+    for root in (core_schema(schema).query_type, core_schema(schema).mutation_type)
+    if root is not None
+    for field in root.fields
+]
+IDS = """query($name: String!, $group: GroupPath!) { group(path: $group) { id }
+  pipelineByName(name: $name, group: $group) { id versionNumbered(version: 1) { id } } }"""
+
+KEY = """mutation($at: DateTime!) {
+  createApiKey(input: {name: "theirs", roles: [{group: "/usa", role: READER}], expiresAt: $at}) {
+    ...on CreateApiKeyPayload { apiKey { id } } } }"""
+
+
+def _uuid(global_id: str) -> str:
+    return urlsafe_b64decode(global_id).decode().partition(":")[2]
+
+
+async def others(ask: Ask) -> World:
+    """A tree of others with something of everything in it."""
+    await ask.grow("/usa", "/usa/northwest", "/usa2", "/eu")
+    id = await ask.make("/usa", "theirs", "scope=1", "material=metal/steel")
+    await ask.change(id, 1, description="changed")
+    found = (await ask(IDS, {"name": "theirs", "group": "/usa"})).data
+    version_id = found["pipelineByName"]["versionNumbered"]["id"]
+    key = (await ask(KEY, {"at": canonical(datetime.now(UTC) + timedelta(days=1))})).value
+    return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"])
+
+
+def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
+    if errors:
+        (error,) = errors
+        assert error["extensions"]["code"] == "NOT_FOUND"
+        assert data is None or data[field] is None
+    elif isinstance(data[field], dict) and "__typename" in data[field]:
+        assert (data[field]["__typename"], data[field]["code"]) == ("NotFound", "NOT_FOUND")
+    elif isinstance(data[field], list):
+        assert {*data[field]} == {None}
+    else:
+        assert data[field] is None or data[field] == {"nodes": []}
+
+
+def test_every_field_of_the_schema_has_a_case() -> None:
+    assert cases(NOWHERE).keys() == {*FIELDS}
+
+
+@pytest.mark.parametrize("outsider", OUTSIDERS)
+async def test_an_outsider_is_told_what_is_told_of_nothing(
+    outsider: str, ask: Ask, store: Store
+) -> None:
+    world, caller = await others(ask), OUTSIDERS[outsider]
+    before = await contents(store.table)
+    for field in (field for field in FIELDS if field != "viewer"):
+        pairs = zip(cases(world)[field], cases(NOWHERE)[field], strict=True)
+        for (document, theirs), (_, nothing) in pairs:
+            answer = await ask(document, theirs, caller)
+            assert_says_nothing(field, answer.data, answer.errors)
+            absent = await ask(document, nothing, caller)
+            assert world.blurred([answer.data, answer.errors]) == NOWHERE.blurred(
+                [absent.data, absent.errors]
+            )
+            assert await contents(store.table) == before, field
+
+
+async def test_the_viewer_is_told_of_themselves_alone(ask: Ask) -> None:
+    await others(ask)
+    ((document, _),) = cases(NOWHERE)["viewer"]
+    told = (await ask(document, {}, OUTSIDERS["admin of another tree"])).value
+    assert told == {
+        "roles": [{"group": "/eu"}],
+        "defaultGroup": "/eu",
+        "apiKeys": {"nodes": []},
+    }
+
+
+async def test_what_an_outsider_shares_with_the_tree_shows_nothing_of_it(ask: Ask) -> None:
+    world, caller = await others(ask), OUTSIDERS["admin of another tree"]
+    everywhere = world._replace(group="/")
+    for field in ("tagKeys", "tagValues", "pipelines"):
+        for document, variables in cases(everywhere)[field]:
+            assert (await ask(document, variables, caller)).value == {"nodes": []}
+    children = '{ group(path: "/") { children { nodes { path } } } }'
+    shown = (await ask(children, {}, caller)).value
+    assert shown == {"children": {"nodes": [{"path": "/eu"}]}}
+
+
+async def test_an_outsiders_own_pipeline_cannot_be_granted_into_the_tree(
+    ask: Ask, store: Store
+) -> None:
+    world, caller = await others(ask), OUTSIDERS["admin of another tree"]
+    own = await ask.make("/eu", "theirs", caller=caller)
+    before = await contents(store.table)
+    document, _ = cases(world)["grantPipeline"][0]
+    told = (await ask(document, {"in": {"id": own, "group": "/usa"}}, caller)).value
+    assert told["__typename"] == "NotFound"
+    assert await contents(store.table) == before

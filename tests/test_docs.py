@@ -1,0 +1,125 @@
+"""The pages under docs/ say what there is, and every link between them leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from cyclopts import App
+
+from datastore.errors import ErrorCode
+from server.__main__ import app
+from server.settings import PREFIX, Settings
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
+
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+def prose(page: Path) -> str:
+    return _FENCED.sub("", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that a page's headings can be linked by."""
+    headings = (re.sub(r"[^\w\- ]", "", text.lower()) for text in _HEADING.findall(prose(page)))
+    return {heading.strip().replace(" ", "-") for heading in headings}
+
+
+def links(page: Path) -> list[str]:
+    """The links of a page to other places of this repository."""
+    return [link for link in _LINK.findall(prose(page)) if "://" not in link]
+
+
+def dead(page: Path) -> list[str]:
+    return [link for link in links(page) if not leads_somewhere(page, *link.split("#", 1))]
+
+
+def leads_somewhere(page: Path, path: str, fragment: str = "") -> bool:
+    target = (page.parent / path).resolve() if path else page
+    if not target.exists() or not target.is_relative_to(ROOT):
+        return False
+    return not fragment or fragment in anchors(target)
+
+
+def names_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of)
+def test_every_link_to_a_page_or_a_heading_leads_somewhere(page: Path) -> None:
+    assert dead(page) == []
+
+
+def test_every_page_is_reached_from_the_readme_or_the_index() -> None:
+    reached, waiting = set(), [ROOT / "README.md", DOCS / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        targets = [(page.parent / link.partition("#")[0]).resolve() for link in links(page)]
+        waiting += [target for target in targets if target.is_file()]
+        for folder in (target for target in targets if target.is_dir()):
+            waiting += folder.glob("*.md")
+    assert [names_of(page) for page in PAGES if page not in reached] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of)
+def test_a_page_has_one_title_and_it_comes_first(page: Path) -> None:
+    text = prose(page)
+    assert text.startswith("# ")
+    assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=names_of)
+def test_a_decision_is_a_title_its_reason_and_what_was_rejected(page: Path) -> None:
+    title, *rest = [part for part in page.read_text().split("\n\n") if part.strip()]
+    assert title.startswith("# ")
+    assert len(title) > 10
+    *reason, rejected = rest
+    assert all(len(part) > 40 for part in reason)
+    assert reason
+    assert rejected.startswith("**Rejected:** ")
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    numbers = [int(page.name[:4]) for page in DECISIONS]
+    assert numbers == list(range(1, len(DECISIONS) + 1))
+
+
+def commands(of: App = app, path: str = "") -> dict[str, App]:
+    """Every command by its words, those of groups of commands in full."""
+    names = [name for name in of if not name.startswith("-")]
+    found: dict[str, App] = {}
+    for name in names:
+        found |= commands(of[name], f"{path}{name} ")
+    return found or {path.strip(): of}
+
+
+def test_every_command_is_told_of() -> None:
+    known = {"serve", "seed", "table create", "table verify", "schema", "token"}
+    assert known <= commands().keys()
+    written = (DOCS / "cli.md").read_text()
+    assert [name for name in commands() if f"penstock {name}" not in written] == []
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_option_of_a_command_is_told_of(command: str) -> None:
+    written = (DOCS / "cli.md").read_text()
+    arguments = commands()[command].assemble_argument_collection()
+    names = [name for argument in arguments for name in argument.names[:1]]
+    options = [name for name in names if name.startswith("--")]
+    assert options or command == "schema"
+    assert [option for option in options if f"`{option}" not in written] == []
+
+
+def test_every_setting_and_error_code_has_a_heading() -> None:
+    settings = set(_HEADING.findall((DOCS / "settings.md").read_text()))
+    assert {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} <= settings
+    titles = {_HEADING.findall(page.read_text())[0] for page in (DOCS / "errors").glob("*.md")}
+    assert {*ErrorCode} <= titles
