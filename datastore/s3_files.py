@@ -1,10 +1,10 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 import aioboto3
@@ -27,6 +27,13 @@ PART_BYTES = 8 * 1024 * 1024
 
 _ABSENT = {"404", "NoSuchKey", "NotFound"}
 _BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
+
+
+class CorsRule(NamedTuple):
+    """Origins, as `https://app.example.org` or with a `*`, whose pages may use these methods."""
+
+    origins: tuple[str, ...]
+    methods: tuple[str, ...]
 
 
 class S3Files:
@@ -156,6 +163,19 @@ class S3Files:
         except (BotoCoreError, Refused) as error:
             return [f"The bucket {self._bucket} cannot be used: {error}"]
         return []
+
+    async def cors(self) -> Sequence[CorsRule]:
+        """Read which pages may ask the bucket for what; Refused where that may not be known."""
+        try:
+            answer = await self._call("get_bucket_cors")
+        except Refused as refused:
+            if refused.code == "NoSuchCORSConfiguration":
+                return ()
+            raise
+        return [
+            CorsRule(tuple(rule["AllowedOrigins"]), tuple(rule["AllowedMethods"]))
+            for rule in answer["CORSRules"]
+        ]
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
         files.check_listing(prefix, after, limit)

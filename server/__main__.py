@@ -47,6 +47,8 @@ for path, purpose in {
     "serve:serve": "Start the server and run it until it is told to stop.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "table:table": "Make or check the table that everything is kept in.",
+    "doctor:doctor": "Check everything the server depends on.",
+    "iam:iam": "Print the permissions that the server needs on AWS.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
     "token:token": "Print a token for development.",
 }.items():
@@ -64,10 +66,9 @@ def launch(
 ) -> ExitCode:
     """Run a command and report how it ended."""
     try:
-        _print_answer(app(tokens), json)
+        return _printed(app(tokens), json)
     except Exception as error:  # whatever it is, the user is told in one line
         return _report(error, json, _debugging() if debug is None else debug)
-    return ExitCode.OK
 
 
 def run(tokens: Sequence[str]) -> int:
@@ -82,9 +83,9 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def _print_answer(answer: object, json: bool) -> None:
+def _printed(answer: object, json: bool) -> ExitCode:
     if not isinstance(answer, Answer):
-        return
+        return ExitCode.OK
     text = json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
     try:
         sys.stdout.write(text + "\n")
@@ -92,6 +93,7 @@ def _print_answer(answer: object, json: bool) -> None:
     except BrokenPipeError:
         # The reader has enough. Python would otherwise complain at exit, when it flushes again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return answer.code
 
 
 def _report(error: Exception, json: bool, debug: bool) -> ExitCode:

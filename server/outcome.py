@@ -21,10 +21,14 @@ class ExitCode(IntEnum):
 
 
 class Answer(NamedTuple):
-    """What a command found or did: for people, and the same as a JSON value for `--json`."""
+    """What a command found or did: for people, and the same as a JSON value for `--json`.
+
+    A command that found what is wrong, as it was asked to, answers with another code than OK.
+    """
 
     text: str
     data: object
+    code: ExitCode = ExitCode.OK
 
 
 class CommandFailed(Exception):

@@ -1,6 +1,8 @@
 """The table itself: making it, its index and its TTL, and saying how it differs from them."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from datastore import errors
@@ -18,6 +20,16 @@ CREATION_SECONDS = 600.0
 POLL_SECONDS = 1.0
 
 Keys: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What is wrong with each part of a table, in sentences; of none but itself if it is absent."""
+
+    table: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    index: Sequence[str] = ()
+    ttl: Sequence[str] = ()
 
 
 class Definition:
@@ -47,16 +59,22 @@ class Definition:
 
     async def verify(self) -> list[str]:
         """Say in sentences how the table differs from what `create` makes."""
+        found = await self.differences()
+        return [*found.table, *found.keys, *found.index, *found.ttl]
+
+    async def differences(self) -> Differences:
+        """Say likewise, part by part."""
         description = await self._describe()
         if description is None:
-            return [f"The table {self._table} does not exist."]
-        problems = _key_problems(description) + _index_problems(_index(description))
+            return Differences(table=[f"The table {self._table} does not exist."])
+        keys, index = _key_problems(description), _index_problems(_index(description))
+        return Differences([], keys, index, await self._ttl_problems())
+
+    async def _ttl_problems(self) -> list[str]:
         ttl = await self._ttl()
         if ttl is None:
-            problems.append(f"Time to live is off; it must be on, by {TTL}.")
-        elif ttl != TTL:
-            problems.append(f"Time to live goes by {ttl}, not by {TTL}.")
-        return problems
+            return [f"Time to live is off; it must be on, by {TTL}."]
+        return [] if ttl == TTL else [f"Time to live goes by {ttl}, not by {TTL}."]
 
     async def _call(self, method: str, arguments: Raw) -> Raw:
         operation = getattr(self._client, method)

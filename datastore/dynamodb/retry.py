@@ -9,6 +9,8 @@ from botocore.exceptions import ClientError
 
 from datastore import errors
 from datastore.dynamodb import failures
+from datastore.dynamodb.again import why
+from datastore.observed import note
 
 BASE = 0.025
 CAP = 1.0
@@ -52,6 +54,7 @@ class Attempts:
         if asyncio.get_running_loop().time() + delay >= self._until:
             message = f"The store did not answer within {self._deadline:g} seconds."
             raise errors.Unavailable(message) from cause
+        note(why(cause))
         await asyncio.sleep(delay)
 
     async def pause_before_the_rest(self, *, of: int, left: int) -> None:

@@ -21,7 +21,7 @@ from datastore.records import Resource
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
-from datastore.table import INDEX_HASH, Compare, Delete, Key, Put, Query
+from datastore.table import INDEX_HASH, Compare, Delete, Item, Key, Put, Query
 
 R = TypeVar("R", bound=Resource)
 
@@ -56,13 +56,20 @@ class Deleting(Generic[R]):
 
     async def sweep(self) -> int:
         """Finish every delete that was cut short; return how many there were."""
-        query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
-        page = await self.scope.table.query(query)
-        for item in page.items:
+        items = await self._tombstones()
+        for item in items:
             buried = load(self.kind.record, item, id=resource_id(item))
             with suppress(Moved):
                 await self._finish(buried, int(str(item["taken"])))
-        return len(page.items)
+        return len(items)
+
+    async def pending(self) -> int:
+        """Count the deletes that were cut short, as far as one page of them goes."""
+        return len(await self._tombstones())
+
+    async def _tombstones(self) -> Sequence[Item]:
+        query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
+        return (await self.scope.table.query(query)).items
 
     async def _remove(self, current: R) -> None:
         everything = [

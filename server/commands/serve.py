@@ -1,6 +1,9 @@
 """`penstock serve`: the server, over the embedded store unless told otherwise."""
 
 import asyncio
+import gc
+import os
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -12,7 +15,7 @@ from starlette.applications import Starlette
 from uvloop import new_event_loop
 
 from datastore.table import Table
-from server.app import open_app
+from server.app import open_app, streams_of
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
 from server.logs import configure
@@ -23,8 +26,8 @@ from server.progress import shown
 from server.samples.seeding import is_empty, seed
 from server.settings import Settings
 from server.store_options import StoreOptions
-
-GRACE_SECONDS = 10
+from server.streams.draining import DrainingServer
+from server.trace_export import exporting
 
 _NO_SEED_HELP = "Leave an empty store empty."
 
@@ -43,6 +46,8 @@ def serve(
     settings = options.settings(host=host, port=port, seed=False if no_seed else None)
     configure(settings.log_format)
     listener = _listen(settings)
+    # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with listener, suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
         loop.run(_serve(settings, listener))
 
@@ -55,13 +60,15 @@ def _listen(settings: Settings) -> socket.socket:
         )[0]
         return socket.create_server(address, family=family, backlog=2048)
     except OSError as error:
+        # Python's own text of the error repeats the address.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise CommandFailed(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}."
+            f"Cannot listen on {settings.host}:{settings.port}: {reason}."
         ) from error
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    async with open_table(settings) as table:
+    async with exporting(), open_table(settings) as table:
         await _prepare(table, settings)
         store = store_over(table, settings)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
@@ -69,9 +76,12 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
                 await seed(store, DEFAULT_SIZE, progress)
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
-        async with open_app(settings, store, identity) as app:
+        streams = streams_of(settings)
+        async with open_app(settings, store, identity, streams) as app:
             _announce(settings, listener, identity)
-            await uvicorn.Server(_config(app)).serve(sockets=[listener])
+            _settle_garbage_collector()
+            server = DrainingServer(_config(app, settings), streams, settings.shutdown_seconds)
+            await server.serve([listener])
 
 
 async def _prepare(table: Table, settings: Settings) -> None:
@@ -87,17 +97,23 @@ async def _prepare(table: Table, settings: Settings) -> None:
         raise CommandFailed(*problems, code=ExitCode.STORE)
 
 
-def _config(app: Starlette) -> uvicorn.Config:
+def _settle_garbage_collector() -> None:
+    """Never look again at what start-up made, which holds the event loop for tens of ms."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
         ws="websockets-sansio",
-        ws_max_size=1_000_000,
+        ws_max_size=settings.max_body_bytes,
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 

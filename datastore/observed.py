@@ -1,0 +1,123 @@
+"""A table whose calls are watched: how long, how much, how often again, and never about what."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
+
+Method: TypeAlias = Literal["get", "query", "transact", "write"]
+Ended: TypeAlias = Callable[[], None]
+"""Called once, when what was begun has ended, however it did."""
+
+
+class Again(StrEnum):
+    """Why the store was asked once more within a call."""
+
+    CONFLICT = "conflict"
+    FAILED = "failed"
+    LOST = "lost"
+    THROTTLED = "throttled"
+    UNPROCESSED = "unprocessed"
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of the port: over how many keys or operations, and how it went.
+
+    `units` are read units of a `get` or `query` and write units of the others. `raised` is only a
+    type, as messages may hold what was written.
+    """
+
+    method: Method
+    size: int
+    units: float = 0.0
+    again: Counter[Again] = field(default_factory=Counter)
+    raised: type[BaseException] | None = None
+
+
+WatchCall: TypeAlias = Callable[[Call], Ended]
+"""Called when a call begins. The call is complete when what this returned is called."""
+
+WatchBatch: TypeAlias = Callable[[str, int], Ended]
+"""Called when a request begins to read a batch: what reads it, and how many keys there are."""
+
+_current: ContextVar[Call | None] = ContextVar("call of the store", default=None)
+
+
+def note(again: Again) -> None:
+    """Count one more request for the call that is being watched, if one is."""
+    call = _current.get()
+    if call is not None:
+        call.again[again] += 1
+
+
+def unwatched(_reader: str, _size: int) -> Ended:
+    """Watch no batch."""
+    return _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+class Observed:
+    """The table port again, with every call shown to each of the `watchers`."""
+
+    __slots__ = ("_table", "_watchers")
+
+    def __init__(self, table: Table, watchers: Sequence[WatchCall]) -> None:
+        self._table = table
+        self._watchers = tuple(watchers)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        with self._watched("get", len(keys)) as call:
+            batch = await self._table.get(keys, consistent=consistent)
+            call.units = batch.units
+            return batch
+
+    async def query(self, query: Query) -> Page:
+        with self._watched("query", 1) as call:
+            page = await self._table.query(query)
+            call.units = page.units
+            return page
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        with self._watched("transact", len(operations)) as call:
+            call.units = await self._table.transact(operations)
+            return call.units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        with self._watched("write", len(operations)) as call:
+            call.units = await self._table.write(operations)
+            return call.units
+
+    async def create(self) -> None:
+        await self._table.create()
+
+    async def verify(self) -> list[str]:
+        return await self._table.verify()
+
+    async def close(self) -> None:
+        await self._table.close()
+
+    @contextmanager
+    def _watched(self, method: Method, size: int) -> Iterator[Call]:
+        call = Call(method, size)
+        ended = [watch(call) for watch in self._watchers]
+        token = _current.set(call)
+        try:
+            yield call
+        except BaseException as error:
+            call.raised = type(error)
+            if isinstance(error, ConditionFailed):
+                call.units = error.units
+            raise
+        finally:
+            _current.reset(token)
+            for end in ended:
+                end()

@@ -1,0 +1,84 @@
+"""The permissions that a store needs on AWS, action by action, as an IAM policy.
+
+IAM knows no TransactWriteItems: each operation of a transaction is permitted as itself. A batch,
+on the other hand, is permitted as a batch.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from datastore.table import INDEX
+
+Statement: TypeAlias = Mapping[str, Any]
+
+TABLE: Final = (
+    "dynamodb:BatchGetItem",
+    "dynamodb:BatchWriteItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:DescribeTable",
+    "dynamodb:DescribeTimeToLive",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+)
+TABLE_AND_INDEX: Final = ("dynamodb:Query",)
+TABLE_SETUP: Final = (
+    "dynamodb:CreateTable",
+    "dynamodb:UpdateTable",
+    "dynamodb:UpdateTimeToLive",
+)
+BUCKET: Final = ("s3:ListBucket",)
+"""Also what HeadBucket needs, and what tells a missing file from a forbidden one."""
+BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
+FILES: Final = (
+    "s3:AbortMultipartUpload",
+    "s3:DeleteObject",
+    "s3:GetObject",
+    "s3:PutObject",
+)
+"""A signed URL can do what its signer may."""
+
+
+def policy(
+    table: str,
+    bucket: str | None = None,
+    *,
+    region: str | None = None,
+    account: str | None = None,
+    setup: bool = False,
+) -> dict[str, object]:
+    """Write the policy of a server; with `setup`, of whoever makes and examines what it uses.
+
+    Without a region or an account, it holds for the table of that name in each.
+    """
+    where = f"arn:{_partition(region)}:dynamodb:{region or '*'}:{account or '*'}:table/{table}"
+    statements = [
+        _statement("Table", (*TABLE, *(TABLE_SETUP if setup else ())), where),
+        _statement("TableAndIndex", TABLE_AND_INDEX, where, f"{where}/index/{INDEX}"),
+    ]
+    if bucket is not None:
+        name = f"arn:{_partition(region)}:s3:::{bucket}"
+        statements += [
+            _statement("Bucket", (*BUCKET, *(BUCKET_SETUP if setup else ())), name),
+            _statement("Files", FILES, f"{name}/*"),
+        ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:
+    return {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Action": sorted(actions),
+        "Resource": list(resources),
+    }
+
+
+def _partition(region: str | None) -> str:
+    match (region or "").split("-"):
+        case ["cn", *_]:
+            return "aws-cn"
+        case ["us", "gov", *_]:
+            return "aws-us-gov"
+        case _:
+            return "aws"

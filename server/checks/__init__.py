@@ -1,0 +1,1 @@
+"""What `penstock doctor` looks at: each module checks one thing that the server depends on."""

@@ -1,0 +1,63 @@
+"""`penstock doctor`: everything the server depends on, a line for each."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from server.checks.bucket import bucket
+from server.checks.dynamodb import dynamodb
+from server.checks.embedded import embedded
+from server.checks.finding import Finding, Findings, Level, fail
+from server.checks.issuer import issuer
+from server.outcome import Answer, ExitCode
+from server.progress import shown
+from server.settings import Settings
+from server.store_options import StoreOptions
+
+Check: TypeAlias = Callable[[Settings], Findings]
+
+_STORES: Final[Mapping[str, Check]] = MappingProxyType({"sqlite": embedded, "dynamodb": dynamodb})
+
+
+def doctor(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
+    """Check the store, the bucket and the issuer of the settings; exit with 3 if something fails.
+
+    Nothing is changed. Each check is one line: `ok`, `warn` or `fail`, and what to do.
+    """
+    settings = options.settings()
+    found = asyncio.run(_examined(settings, (_STORES[settings.store], bucket, issuer)))
+    failed = any(finding.level is Level.FAIL for finding in found)
+    data = {
+        "ok": not failed,
+        "checks": [
+            {
+                "check": finding.check,
+                "level": finding.level.value,
+                "message": finding.message,
+                "advice": finding.advice,
+            }
+            for finding in found
+        ],
+    }
+    code = ExitCode.STORE if failed else ExitCode.OK
+    return Answer("\n".join(map(_line, found)), data, code)
+
+
+async def _examined(settings: Settings, checks: Sequence[Check]) -> list[Finding]:
+    found: list[Finding] = []
+    with shown("Checking", len(checks)) as progress:
+        for check in checks:
+            try:
+                async for finding in check(settings):
+                    found.append(finding)  # noqa: PERF401 - what came before a failure counts
+            except Exception as error:  # whatever is broken here, the next check tells more
+                words = f"{type(error).__name__}: {error}"
+                found.append(fail(check.__name__, words, "Nobody foresaw this; please report it."))
+            progress()
+    return found
+
+
+def _line(finding: Finding) -> str:
+    words = " ".join(f"{finding.message} {finding.advice or ''}".split())
+    return f"{finding.level:4}  {finding.check:18}  {words}"

@@ -1,0 +1,38 @@
+"""`penstock iam`: the least that AWS must permit the server."""
+
+import json
+import re
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from datastore.permissions import policy
+from server.options import option
+from server.outcome import Answer, CommandFailed, ExitCode
+from server.settings import Settings
+
+_ACCOUNT = re.compile(r"\d{12}", re.ASCII)
+
+_ACCOUNT_HELP = "Number of the AWS account, 12 digits. By default the policy names none."
+_SETUP_HELP = "Permit also what `penstock table create` and `penstock doctor` do."
+
+
+def iam(
+    *,
+    table: Annotated[str | None, option("table")] = None,
+    bucket: Annotated[str | None, option("bucket")] = None,
+    region: Annotated[str | None, option("region")] = None,
+    account: Annotated[str | None, Parameter(help=_ACCOUNT_HELP)] = None,
+    setup: Annotated[bool, Parameter(help=_SETUP_HELP)] = False,
+) -> Answer:
+    """Print an IAM policy that permits what the server does, and nothing else.
+
+    It names the table and the bucket of the settings, whatever store is chosen; nothing is asked.
+    """
+    settings = Settings.load(table=table, bucket=bucket, region=region)
+    if account is not None and not _ACCOUNT.fullmatch(account):
+        raise CommandFailed(f"--account {account}: must be 12 digits.", code=ExitCode.USAGE)
+    found = policy(
+        settings.table, settings.bucket, region=settings.region, account=account, setup=setup
+    )
+    return Answer(json.dumps(found, indent=2), found)

@@ -1,0 +1,167 @@
+"""`/metrics`: what this process did and holds, as Prometheus reads it.
+
+No label holds anything a client chose: each comes from a closed list, or from the code.
+"""
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.exposition import choose_encoder
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from datastore.dynamodb.failures import Refused
+from datastore.errors import LimitExceeded, Unavailable
+from datastore.observed import Call, Ended
+from datastore.table import ConditionFailed
+from server.observing import Seen
+
+PATH = "/metrics"
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_COSTS: Final = (1, 5, 10, 50, 100, 500, 1_000, 5_000)
+_SIZES: Final = (1, 2, 5, 10, 25, 50, 100)
+_OUTCOMES: Final[Mapping[type[BaseException] | None, str]] = {
+    None: "ok",
+    ConditionFailed: "condition_failed",
+    LimitExceeded: "limit_exceeded",
+    Refused: "refused",
+    Unavailable: "unavailable",
+}
+
+
+class Operations:
+    """What is counted of operations."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._total = Counter(
+            "penstock_operations",
+            "Requests for an operation, by the first error code of their answer.",
+            ("type", "transport", "code"),
+            registry=registry,
+        )
+        self._running = Gauge(
+            "penstock_operations_running",
+            "Requests for an operation that are not answered yet.",
+            ("transport",),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "penstock_operation_seconds",
+            "Time from a request to its answer.",
+            ("type",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._cost = Histogram(
+            "penstock_operation_cost",
+            "Computed cost of the operations that were let through, in objects.",
+            ("type",),
+            buckets=_COSTS,
+            registry=registry,
+        )
+
+    def watch(self, seen: Seen) -> Ended:
+        running = self._running.labels(seen.transport)
+        running.inc()
+
+        def ended() -> None:
+            running.dec()
+            self._total.labels(seen.kind, seen.transport, seen.outcome).inc()
+            self._seconds.labels(seen.kind).observe(seen.seconds)
+            if seen.cost is not None:
+                self._cost.labels(seen.kind).observe(seen.cost)
+
+        return ended
+
+
+class Calls:
+    """What is counted of calls of the store."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._total = Counter(
+            "penstock_store_calls", "Calls of the store.", ("method", "outcome"), registry=registry
+        )
+        self._seconds = Histogram(
+            "penstock_store_call_seconds",
+            "Time of a call of the store, with all that was sent again.",
+            ("method",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._units = Counter(
+            "penstock_store_units", "Capacity units consumed.", ("method",), registry=registry
+        )
+        self._again = Counter(
+            "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
+        )
+
+    def watch(self, call: Call) -> Ended:
+        started = perf_counter()
+
+        def ended() -> None:
+            outcome = _OUTCOMES.get(call.raised, "failed")
+            self._total.labels(call.method, outcome).inc()
+            self._seconds.labels(call.method).observe(perf_counter() - started)
+            self._units.labels(call.method).inc(call.units)
+            for reason, times in call.again.items():
+                self._again.labels(reason.value).inc(times)
+
+        return ended
+
+
+class Metrics:
+    """The metrics of one application, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.operation = Operations(registry).watch
+        self.call = Calls(registry).watch
+        self._batches = Histogram(
+            "penstock_loader_batch_size",
+            "Keys in each batch that a loader read.",
+            ("loader",),
+            buckets=_SIZES,
+            registry=registry,
+        )
+        self._streams = Gauge(
+            "penstock_open_streams",
+            "WebSocket connections and event streams held open.",
+            registry=registry,
+        )
+        self._cached = Gauge(
+            "penstock_cache_entries", "Entries held in memory.", ("cache",), registry=registry
+        )
+
+    def batch(self, loader: str, size: int) -> Ended:
+        return lambda: self._batches.labels(loader).observe(size)
+
+    def count_streams(self, count: Callable[[], int]) -> None:
+        """Ask `count` for the streams that are open, each time the metrics are read."""
+        self._streams.set_function(count)
+
+    def count_cache(self, cache: str, count: Callable[[], int]) -> None:
+        """Ask `count` for the entries of a cache, each time the metrics are read."""
+        self._cached.labels(cache).set_function(count)
+
+    def route(self) -> Route:
+        """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""
+
+        async def metrics(request: Request) -> Response:
+            encode, content_type = choose_encoder(request.headers.get("accept", ""))
+            headers = {"content-type": content_type, "cache-control": "no-store"}
+            return Response(encode(self.registry), headers=headers)
+
+        return Route(PATH, metrics)
