@@ -16,7 +16,11 @@ test: all tools ## lint, types, floors and the whole test suite
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+.PHONY: audit
+audit: all tools ## run the published GraphQL over HTTP audits against a server
+	@$(BIN)/python -m tests.http_audit.audit
 
 .PHONY: schema
 schema: all ## write schema.graphql
@@ -29,6 +33,7 @@ help: ## list the recipes
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
 	rm -rf .venv dist server/graphiql/dist tests/*/node_modules
+	cd examples/typescript && rm -rf node_modules dist src/generated
 
 .PHONY: graphiql
 graphiql: .venv/installed
@@ -36,7 +41,7 @@ graphiql: .venv/installed
 
 .PHONY: tools
 tools: .venv/installed
-	@$(BIN)/python tests/dynoxide/install.py
+	@$(BIN)/python -m tests.install
 	@$(BIN)/python tests/browser/install.py
 
 .venv/installed: pyproject.toml constraints.txt

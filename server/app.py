@@ -23,6 +23,7 @@ from server.graphql import Admission, GraphQLApp, OpenContext
 from server.health import health_routes
 from server.hosts import KnownHosts
 from server.opening import cursors_of
+from server.persisted import persisted_of
 from server.rate_limit import RateLimiter
 from server.settings import Settings
 from server.streams.events import EventStreams
@@ -85,6 +86,7 @@ def limits_of(settings: Settings) -> Limits:
         fields=settings.max_fields,
         operations=settings.max_operations,
         mutation_fields=settings.max_mutation_fields,
+        input_values=settings.max_input_values,
         cost=settings.max_cost,
         errors=settings.max_errors,
         deadline_seconds=settings.deadline_seconds,
@@ -120,7 +122,7 @@ def _graphql(
     watching: Watching,
 ) -> list[BaseRoute]:
     """Serve one engine over plain HTTP, over events and over WebSocket."""
-    engine = Engine(schema, limits_of(settings))
+    engine = Engine(schema, limits_of(settings), persisted=persisted_of(settings))
     watching.count(engine, streams)
     introspection = settings.introspection == "authenticated"
     plain = GraphQLApp(

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
+from server.limit_settings import LimitSettings
 from server.urls import is_secure
 
 PREFIX = "PENSTOCK_"
@@ -28,7 +29,7 @@ class InvalidSettings(Exception):
         self.problems = problems
 
 
-class Settings(BaseSettings):
+class Settings(LimitSettings):
     """What an operator may choose. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
@@ -128,79 +129,17 @@ class Settings(BaseSettings):
         description="Statuses of GraphQL answers: those of the published audit suite (`2025`), or "
         "422, 294 and 405 as in the working draft of GraphQL over HTTP (`draft`).",
     )
-    max_body_bytes: int = Field(1_000_000, gt=0, description="Largest request body, in bytes.")
-    max_document_chars: int = Field(
-        50_000, gt=0, description="Longest GraphQL document, in characters."
+    persisted_queries: Literal["automatic", "trusted", "off"] = Field(
+        "automatic",
+        description="Which documents may be named in place of sent: those that were sent once "
+        "with their digest (`automatic`), those of a fixed list, which are then the only ones that "
+        "run at all (`trusted`), or none (`off`).",
     )
-    max_tokens: int = Field(2_000, gt=0, description="Most tokens in a document.")
-    max_comments: int = Field(200, ge=0, description="Most comments in a document.")
-    max_depth: int = Field(12, gt=0, description="Deepest nesting of fields in an operation.")
-    max_aliases: int = Field(30, ge=0, description="Most aliases in an operation.")
-    max_directives: int = Field(50, ge=0, description="Most directives in an operation.")
-    max_fields: int = Field(
-        2_000,
-        gt=0,
-        description="Most fields in an operation, each fragment counted where it is used.",
-    )
-    max_operations: int = Field(10, gt=0, description="Most operations in a document.")
-    max_mutation_fields: int = Field(10, gt=0, description="Most root fields in a mutation.")
-    max_cost: int = Field(5_000, gt=0, description="Highest computed cost of an operation.")
-    rate_limit_per_second: float = Field(
-        2_000,
-        ge=0,
-        description="Cost that one caller may spend a second in each server process, so divide by "
-        "their number; 0 for no limit. An operation spends its computed cost, 1 at least.",
-    )
-    rate_limit_burst: int = Field(
-        20_000, gt=0, description="Cost that one caller may spend at once after a pause, likewise."
-    )
-    max_errors: int = Field(5, gt=0, description="Most errors reported for one document.")
-    deadline_seconds: float = Field(
-        10, gt=0, description="Time for an operation, in seconds; TIMEOUT afterwards."
-    )
-    body_read_seconds: float = Field(
-        2, gt=0, description="Time for the client to send a request body, in seconds."
-    )
-    max_streams_per_caller: int = Field(
-        20,
-        gt=0,
-        description="Most WebSocket connections and event streams that one caller may hold open in "
-        "one server process.",
-    )
-    max_stream_operations: int = Field(
-        50, gt=0, description="Most operations that run at once over one WebSocket connection."
-    )
-    stream_messages_per_second: int = Field(
-        50,
-        gt=0,
-        description="Messages a second that are read from a WebSocket connection; a second's worth "
-        "may come at once, more are left waiting.",
-    )
-    stream_queue: int = Field(
-        16,
-        gt=0,
-        description="Answers kept for a stream whose client reads slowly. When they are as many, "
-        "subscriptions wait; those to changes then skip to the latest.",
-    )
-    stream_init_seconds: float = Field(
-        10,
-        gt=0,
-        description="Time for the client of a WebSocket connection to send `connection_init`, in "
-        "seconds.",
-    )
-    change_poll_seconds: float = Field(
-        1,
-        gt=0,
-        description="How often the store is asked for changes that somebody is subscribed to, in "
-        "seconds. Each time costs half a read unit or more for each row that is followed.",
-    )
-    search_max_units: int = Field(
-        500,
-        gt=0,
-        description="Read units a search by tags may use before it ends with a short page.",
-    )
-    search_max_round_trips: int = Field(
-        50, gt=0, description="Round trips to the store a search by tags may make before it does."
+    trusted_documents: Path | None = Field(
+        None,
+        validate_default=True,
+        description="JSON file of the trusted documents: one object from ids to texts, as "
+        "graphql-codegen writes it (`persisted-documents.json`). Required with `trusted`.",
     )
     metrics: bool = Field(
         True,
@@ -278,6 +217,13 @@ class Settings(BaseSettings):
         if url is not None and info.field_name == "jwks_url" and not info.data.get("issuer", url):
             raise ValueError("has no meaning without an issuer")
         return url
+
+    @field_validator("trusted_documents")
+    @classmethod
+    def _check_trusted(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        if (info.data.get("persisted_queries") == "trusted") != (path is not None):
+            raise ValueError("goes with PENSTOCK_PERSISTED_QUERIES=trusted, and only with it")
+        return path
 
     @field_validator("audience")
     @classmethod

@@ -61,12 +61,12 @@ def test_every_problem_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PENSTOCK_STORE", "redis")
     found = problems()
     assert [line.partition(":")[0] for line in found] == [
+        "PENSTOCK_MAX_DEPTH",
         "PENSTOCK_PORT",
         "PENSTOCK_STORE",
         "PENSTOCK_ISSUER",
-        "PENSTOCK_MAX_DEPTH",
     ]
-    assert found[2].endswith(
+    assert found[3].endswith(
         "must be an https URL (http only for this machine) (got 'http://issuer.example.org')"
     )
 

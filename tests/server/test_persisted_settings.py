@@ -1,0 +1,54 @@
+"""Trusted documents as an operator sets them up."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from graphql import GraphQLError
+
+from schema.persisted import PersistedMode
+from server.persisted import persisted_of
+from server.settings import InvalidSettings, Settings
+
+TEXT = "{ viewer { userId } }"
+DIGEST = sha256(TEXT.encode()).hexdigest()
+
+
+def trusting(path: Path) -> Settings:
+    return Settings.load(persisted_queries="trusted", trusted_documents=path)
+
+
+def test_documents_are_remembered_automatically_unless_told_otherwise() -> None:
+    assert persisted_of(Settings.load()).mode is PersistedMode.AUTOMATIC
+    assert persisted_of(Settings.load(persisted_queries="off")).mode is PersistedMode.OFF
+
+
+def test_only_the_documents_of_the_file_run(tmp_path: Path) -> None:
+    file = tmp_path / "persisted-documents.json"
+    file.write_text(json.dumps({f"sha256:{DIGEST}": TEXT}))
+    persisted = persisted_of(trusting(file))
+    assert persisted.mode is PersistedMode.TRUSTED
+    assert persisted.text_of(DIGEST) == TEXT
+    persisted.check(TEXT, None)
+    with pytest.raises(GraphQLError, match="Only trusted documents"):
+        persisted.check("{ __typename }", None)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "No such file"), ("[]", "no JSON object"), ('{"a": 1}', "no JSON object"), ("{", "no")],
+)
+def test_an_odd_file_is_told_at_start(tmp_path: Path, content: str | None, reason: str) -> None:
+    file = tmp_path / "documents.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(InvalidSettings, match=reason):
+        persisted_of(trusting(file))
+
+
+def test_the_file_and_the_mode_go_together(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match="PENSTOCK_TRUSTED_DOCUMENTS"):
+        Settings.load(persisted_queries="trusted")
+    with pytest.raises(InvalidSettings, match="PENSTOCK_TRUSTED_DOCUMENTS"):
+        Settings.load(trusted_documents=tmp_path / "documents.json")
