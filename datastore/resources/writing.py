@@ -1,18 +1,20 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
+from asyncio import sleep
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from random import uniform
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from datastore.access import Role
-from datastore.commit import Moved, Write, commit
+from datastore.commit import Moved, Write, commit, done
 from datastore.errors import IllegalState, NameTaken, NotFound, Unavailable, VersionConflict
 from datastore.items import latest_item, version_item
 from datastore.keys import unescape
 from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath
+from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource, State
 from datastore.resources import idempotency
 from datastore.resources.footprint import difference, footprint
@@ -26,6 +28,7 @@ from datastore.text import comparison_form
 R = TypeVar("R", bound=Resource)
 
 ATTEMPTS = 20
+PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Writing(Generic[R]):
         resource = self._new(group, content)
         await check(self.kind, resource)
         writes = [
-            Write(Put(latest_item(self.kind, resource), Missing())),
+            Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
             *difference(None, footprint(self.kind.letter, resource)),
         ]
@@ -103,14 +106,15 @@ class Writing(Generic[R]):
             if group not in current.groups:
                 raise NotFound(f"{group} has no grant of its own on {id}.", ("group",))
             if group == current.owner:
-                raise IllegalState(f"{group} owns {id}.", current.state.value)
+                raise IllegalState(f"{group} owns {id}.", current.state.name)
             return self._regranted(current, without_grant(current.groups, group, current.owner))
 
         return (await self._rewrite(id, revoked))[1]
 
     async def _rewrite(self, id: str, change: Callable[[R], R]) -> tuple[R, R]:
         """Read, change and write, until nobody else wrote in between; return both states."""
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             current = await Reading(self.kind, self.scope).one(id, consistent=True)
             changed = change(current)
             if changed is current:
@@ -167,7 +171,7 @@ class Writing(Generic[R]):
         try:
             await commit(self.scope.table, writes)
         except NameTaken as taken:
-            raise await self._located(taken, id) from None
+            raise self._shown(await self._located(taken, id)) from None
 
     async def _located(self, taken: NameTaken, id: str) -> NameTaken:
         """Find out where below the marked group another than `id` holds the name, if still so."""
@@ -184,9 +188,17 @@ class Writing(Generic[R]):
                 return NameTaken(taken.kind, taken.name, group, str(item["id"]))
         return taken
 
+    def _shown(self, taken: NameTaken) -> NameTaken:
+        """What the caller may know: not who holds the name in a group that they do not see."""
+        line = reversed(ancestors(GroupPath(taken.group)))
+        nearest = next(group for group in line if self.scope.caller.sees(group))
+        if nearest == taken.group:
+            return taken
+        return NameTaken(taken.kind, taken.name, nearest, None)
+
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
     if current.state is not State.ENABLED and set(changes) != {"state"}:
         raise IllegalState(
-            f"It is {current.state.value}: nothing but its state can change.", current.state.value
+            f"It is {current.state.value}: nothing but its state can change.", current.state.name
         )

@@ -133,7 +133,7 @@ CASES: dict[tuple[str, str], Case] = {
         {"id": "cold", "expectedVersion": 2, "name": "new", "state": "ENABLED"},
         "ILLEGAL_STATE",
         None,
-        {"state": "frozen"},
+        {"state": "FROZEN"},
     ),
     ("DeletePipelineResult", "NotFound"): Case(
         "deletePipeline", {"id": ABSENT}, "NOT_FOUND", ["id"]
@@ -183,7 +183,7 @@ CASES: dict[tuple[str, str], Case] = {
         {"id": "one", "group": "/usa"},
         "ILLEGAL_STATE",
         None,
-        {"state": "enabled"},
+        {"state": "ENABLED"},
     ),
     ("CreateApiKeyResult", "NotFound"): Case(
         "createApiKey", key("/eu"), "NOT_FOUND", ["group"], {}, USA
