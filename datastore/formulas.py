@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import formula.values as types
 from datastore.errors import FieldProblem
 from datastore.records import Parameter, Transformer, ValueType
+from datastore.text import prose_problem
 from formula.check import Surroundings
 from formula.errors import Code, Problem
 from formula.link import examine
 
+MAX_FORMULA = 16_384
 MAX_FORMULAS = 50_000
 
 
@@ -23,8 +25,13 @@ class Written:
     earlier: frozenset[str] | None = None
 
 
+def formula_text_problem(text: str) -> str | None:
+    """What is wrong with a formula before it is read."""
+    return prose_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
+
+
 def transform_problems(transformer: Transformer) -> list[FieldProblem]:
-    """Everything wrong with the formulas of a transformer whose structure is right.
+    """Everything wrong with the formulas that can be looked at.
 
     A parameter that no formula uses is none of it: files have columns that pass through unread.
     """
@@ -36,6 +43,7 @@ def transform_problems(transformer: Transformer) -> list[FieldProblem]:
             _earlier(transformer, n),
         )
         for n, transform in enumerate(transformer.transforms)
+        if len(transform.outputs) == 1 and formula_text_problem(transform.formula) is None
     ]
     return formula_problems(written, transformer.parameters)
 
@@ -82,5 +90,5 @@ def _parameter(parameter: Parameter) -> types.Parameter:
 
 
 def _earlier(transformer: Transformer, n: int) -> frozenset[str]:
-    outputs = (transform.outputs[0] for transform in transformer.transforms[:n])
-    return frozenset(output.key for output in outputs if output.key is not None)
+    earlier = (output for transform in transformer.transforms[:n] for output in transform.outputs)
+    return frozenset(output.key for output in earlier if output.key is not None)

@@ -1,12 +1,16 @@
 """The door to everything stored: repositories bound to a caller, and nothing without one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock
 from datastore.groups import Groups
+from datastore.job_runs import JobRuns
+from datastore.jobs import Jobs
 from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
@@ -24,6 +28,8 @@ class View:
     caller: Caller
     units: Units
     groups: Groups
+    cascades: Cascades
+    jobs: Jobs
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
     watch: WatchBatch = unwatched
@@ -31,13 +37,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with."""
+    """A table, and the clock and bounds that its views work with.
+
+    `job_begun` is called whenever a view begins a job.
+    """
 
     table: Table
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
     longest_api_key: timedelta = timedelta(days=365)
+    job_begun: Callable[[], None] = begun_unheard
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -45,7 +55,16 @@ class Store:
         scope = Scope(table, caller, self.clock, self.budget)
         pipelines = Repository.of(PIPELINE, scope)
         api_keys = ApiKeys(scope, self.longest_api_key)
-        return View(caller, table.units, Groups(scope), pipelines, api_keys, self.watch)
+        return View(
+            caller,
+            table.units,
+            Groups(scope),
+            Cascades(scope, self.job_begun),
+            Jobs(scope),
+            pipelines,
+            api_keys,
+            self.watch,
+        )
 
     async def credential(self, api_key: str) -> Credential | None:
         """Read what an API key is held against, by its id; the caller is known only afterwards."""
@@ -63,6 +82,15 @@ class Store:
         """Count the deletes that were cut short, as far as one page of them goes."""
         return await self._deleting().pending()
 
+    async def run_jobs(self, worker: str) -> int:
+        """Run the jobs that nobody works on; how many came to an end.
+
+        `worker` tells this process from the others, and makes at most one such call at a time.
+        """
+        return await JobRuns(self._nobody(), worker).run()
+
     def _deleting(self) -> Deleting[Pipeline]:
-        nobody = Scope(self.table, Caller("", {}), self.clock, self.budget)
-        return Deleting(PIPELINE, nobody)
+        return Deleting(PIPELINE, self._nobody())
+
+    def _nobody(self) -> Scope:
+        return Scope(self.table, Caller("", {}), self.clock, self.budget)

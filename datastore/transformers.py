@@ -1,38 +1,44 @@
 """The rules of a transformer: contiguous indexes, unique keys, one output for each transform."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from datastore.errors import FieldProblem
-from datastore.formulas import transform_problems
+from datastore.formulas import formula_text_problem, transform_problems
 from datastore.records import Output, Parameter, Transform, Transformer
 from datastore.text import comparison_form, prose_problem, text_problem
 
 MAX_KEY = 128
 MAX_LABEL = 256
 MAX_DESCRIPTION = 2048
-MAX_FORMULA = 16384
 MAX_ENTRIES = 200
 
 
 def transformer_problems(transformer: Transformer) -> list[FieldProblem]:
     """Every broken rule, each with its path below `transformer`.
 
-    Formulas are looked at where the structure around them is right.
+    Formulas are looked at where the parameters are right and there is an output to fill.
     """
-    problems = _structure_problems(transformer) or transform_problems(transformer)
+    problems = _count_problems(transformer) or _structure_problems(transformer)
+    if not any(problem.path[0] == "parameters" or len(problem.path) == 1 for problem in problems):
+        problems += transform_problems(transformer)
     return _located(["transformer"], problems)
 
 
 def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
-    outputs = [output for transform in transformer.transforms for output in transform.outputs]
     problems = [
         *_sequence_problems("parameters", transformer.parameters),
-        *_key_problems("parameters", [parameter.key for parameter in transformer.parameters]),
+        *_key_problems(
+            (["parameters", str(n), "key"], parameter.key)
+            for n, parameter in enumerate(transformer.parameters)
+        ),
         *_sequence_problems("transforms", transformer.transforms),
-        *_key_problems("transforms", [output.key for output in outputs if output.key is not None]),
+        *_key_problems(
+            (["transforms", str(n), "outputs", str(m), "key"], output.key)
+            for n, transform in enumerate(transformer.transforms)
+            for m, output in enumerate(transform.outputs)
+        ),
     ]
     for n, parameter in enumerate(transformer.parameters):
         problems += _located(["parameters", str(n)], _column_problems(parameter))
@@ -43,29 +49,43 @@ def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
     return problems
 
 
+def _count_problems(transformer: Transformer) -> list[FieldProblem]:
+    """Too many entries are told alone: there is no use in looking at each of them."""
+    return [
+        FieldProblem([field], f"at most {MAX_ENTRIES} are allowed")
+        for field, count in (
+            ("parameters", len(transformer.parameters)),
+            ("transforms", len(transformer.transforms)),
+        )
+        if count > MAX_ENTRIES
+    ]
+
+
 def _located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
     return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
 
 def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> list[FieldProblem]:
     """Indexes are 0, 1, 2, ... in the order given."""
-    problems = [
+    return [
         FieldProblem([field, str(n), "index"], f"must be {n}, is {entry.index}")
         for n, entry in enumerate(entries)
         if entry.index != n
     ]
-    if len(entries) > MAX_ENTRIES:
-        problems.append(FieldProblem([field], f"at most {MAX_ENTRIES} are allowed"))
+
+
+def _key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProblem]:
+    """A key, where there is one, is given once; told at each place but the first."""
+    seen: set[str] = set()
+    problems: list[FieldProblem] = []
+    for path, key in keys:
+        if key is None or len(key) > MAX_KEY:
+            continue
+        form = comparison_form(key)
+        if form in seen:
+            problems.append(FieldProblem(path, f"the key {key!r} is given before"))
+        seen.add(form)
     return problems
-
-
-def _key_problems(field: str, keys: Iterable[str]) -> list[FieldProblem]:
-    repeated = Counter(map(comparison_form, keys))
-    return [
-        FieldProblem([field], f"the key {key!r} is given {count} times")
-        for key, count in repeated.items()
-        if count > 1
-    ]
 
 
 def _column_problems(column: Parameter | Output) -> list[FieldProblem]:
@@ -79,9 +99,7 @@ def _column_problems(column: Parameter | Output) -> list[FieldProblem]:
 
 def _transform_problems(transform: Transform) -> list[FieldProblem]:
     problems: list[FieldProblem] = []
-    if not transform.formula.strip():
-        problems.append(FieldProblem(["formula"], "must not be empty"))
-    elif message := prose_problem(transform.formula, MAX_FORMULA):
+    if message := formula_text_problem(transform.formula):
         problems.append(FieldProblem(["formula"], message))
     if len(transform.outputs) != 1:
         message = f"must hold exactly one output, holds {len(transform.outputs)}"

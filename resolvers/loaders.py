@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
 
+from datastore.jobs import Job
 from datastore.observed import WatchBatch
 from datastore.paths import GroupPath
 from datastore.records import Group, Pipeline
@@ -20,11 +21,13 @@ MAX_BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """Loaders of resources by id, of groups by path, of versions by number and by page."""
+    """Loaders of resources and jobs by id, groups by path, versions by number and by page."""
 
     pipelines: "DataLoader[str, Pipeline]"
     groups: "DataLoader[GroupPath, Group]"
+    jobs: "DataLoader[str, Job]"
     pipeline_versions: "DataLoader[tuple[Pipeline, int], Pipeline]"
+    pipeline_versions_by_id: "DataLoader[tuple[str, int], Pipeline]"
     pipeline_version_pages: "DataLoader[tuple[Pipeline, Window], Slice[Pipeline]]"
 
     @classmethod
@@ -33,7 +36,9 @@ class Loaders:
         return cls(
             pipelines=_loader("pipelines", view.watch, view.pipelines.reading.many),
             groups=_loader("groups", view.watch, view.groups.many),
+            jobs=_loader("jobs", view.watch, view.jobs.many),
             pipeline_versions=_loader("pipeline_versions", view.watch, versions.numbered, _by_id),
+            pipeline_versions_by_id=_loader("pipeline_versions_by_id", view.watch, versions.many),
             pipeline_version_pages=_loader(
                 "pipeline_version_pages", view.watch, versions.pages, _by_id
             ),

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from datastore.errors import BadInput, NotFound
+from datastore.jobs import Job
 from datastore.paths import parse_group_path
 from datastore.records import Group, Pipeline
-from resolvers import pipelines
 from resolvers.context import Context
 
-Record: TypeAlias = Pipeline | Group
+Record: TypeAlias = Pipeline | Group | Job
 Named: TypeAlias = tuple[str, str]
 
 
@@ -32,10 +32,12 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
             return await context.loaders.pipelines.load(key)
         case "PipelineVersion":
             id, _, version = key.partition(":")
-            return await pipelines.version_by_id(context, id, _number(version))
+            return await context.loaders.pipeline_versions_by_id.load((id, _number(version)))
         case "Group":
             path = parse_group_path(key)
             return await context.loaders.groups.load(path) if path == key else None
+        case "Job":
+            return await context.loaders.jobs.load(key)
         case _:
             return None
 

@@ -6,6 +6,7 @@ from strawberry.schema.config import StrawberryConfig
 from schema.api_keys import ApiKeyMutation
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
+from schema.jobs import Job, JobQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.scalars import SCALARS
@@ -15,7 +16,7 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, TagQuery, PipelineQuery):
+class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery):
     pass
 
 
@@ -28,7 +29,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Pipeline, PipelineVersion],
+    types=[Group, Job, Pipeline, PipelineVersion],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -1,6 +1,8 @@
 """From a request to its answer: find the document, check its limits, run it, mask its errors."""
 
+from asyncio import get_running_loop, sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from inspect import isawaitable
@@ -25,6 +27,10 @@ from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
 
 _Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
+
+_LONG: Final = 2_000
+# One thread: several would keep the event loop waiting for the interpreter's lock.
+_aside: Final = ThreadPoolExecutor(1, "introspection")
 
 _is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
@@ -125,10 +131,25 @@ class Engine:
 
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
         """Execute a prepared operation; errors come back masked, only cancellation is raised."""
-        result = self._executor(prepared, context)
+        if len(prepared.document.text) > _LONG:
+            # It may just have been read and checked, which took a while: others go in between.
+            await sleep(0)
+        result = await self._begun(prepared, context)
         if isawaitable(result):
+            # Large variables have been read, and resolvers read them anew: likewise.
+            await sleep(0)
             result = await result
         return self.answer(result, request_id)
+
+    async def _begun(
+        self, prepared: Prepared, context: object
+    ) -> ExecutionResult | Awaitable[ExecutionResult]:
+        """Begin to execute; in a thread where a large description of the schema is all there is."""
+        measure = prepared.operation.measure
+        if measure.introspection_values <= self.limits.introspection_beside:
+            return self._executor(prepared, context)
+        loop = get_running_loop()
+        return await loop.run_in_executor(_aside, self._executor, prepared, context)
 
     async def events(
         self, prepared: Prepared, context: object, request_id: str

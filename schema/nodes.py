@@ -7,11 +7,12 @@ from typing import NamedTuple, TypeAlias
 import strawberry
 
 from datastore.errors import NotFound
+from datastore.jobs import Job
 from datastore.records import Group, Pipeline, PipelineVersion
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Pipeline | Group
+NodeRecord: TypeAlias = Pipeline | Group | Job
 
 
 class GlobalId(NamedTuple):
@@ -41,6 +42,8 @@ def _named(node: NodeRecord) -> GlobalId:
             return GlobalId("Pipeline", node.id)
         case Group():
             return GlobalId("Group", node.path)
+        case Job():
+            return GlobalId("Job", node.id)
 
 
 def parsed(text: str) -> GlobalId | None:

@@ -6,7 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from datastore import records
-from datastore.errors import FieldProblem, Invalid
+from datastore.errors import FieldProblem
 from datastore.paths import GroupPath
 from datastore.records import State
 from datastore.rules import MAX_DESCRIPTION, MAX_NAME
@@ -31,7 +31,10 @@ _ID = "The global id of the pipeline."
 _NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
 _DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
 _ATTRIBUTES = "An object of whatever its users keep with it."
-_TAGS = f"What it is found by: at most {MAX_TAGS}, no two of the same key."
+_TAGS = (
+    f"What it is found by: at most {MAX_TAGS}, no two of the same key, and about 30 changed at "
+    "once, fewer where values have levels or several groups are granted."
+)
 _TRANSFORMER = "What it does with a row."
 
 
@@ -101,9 +104,13 @@ RevokePipelineResult = Annotated[
 
 def _attributes(value: object) -> dict[str, Any] | None:
     """The record keeps an object, where the scalar allows any JSON value."""
+    return value if isinstance(value, dict) else None
+
+
+def _attribute_problems(value: object) -> list[FieldProblem]:
     if value is None or isinstance(value, dict):
-        return value
-    raise Invalid([FieldProblem(["attributes"], "must be an object")])
+        return []
+    return [FieldProblem(["attributes"], "must be an object")]
 
 
 @strawberry.input(description="The pipeline to create.")
@@ -131,6 +138,10 @@ class CreatePipelineInput:
             "transformer": self.transformer.record(),
         }
 
+    def problems(self) -> list[FieldProblem]:
+        """What is wrong that the content cannot show."""
+        return _attribute_problems(given(self.attributes))
+
 
 @strawberry.input(description="What to change; fields left out stay, null clears.")
 class UpdatePipelineInput:
@@ -146,13 +157,12 @@ class UpdatePipelineInput:
     )
 
     def changes(self) -> dict[str, Any]:
-        """The fields that were given; raises Invalid for a null where there must be a value."""
+        """The fields that were given, but for a null where there must be a value."""
         fields = ("name", "description", "attributes", "tags", "transformer", "state")
         found = {name: getattr(self, name) for name in fields}
         found = {name: value for name, value in found.items() if value is not UNSET}
-        nulls = [name for name in ("name", "transformer", "state") if found.get(name, "") is None]
-        if nulls:
-            raise Invalid([FieldProblem([name], "must not be null") for name in nulls])
+        for name in self._nulls():
+            del found[name]
         if "name" in found:
             found["name"] = found["name"].strip()
         if "attributes" in found:
@@ -162,6 +172,14 @@ class UpdatePipelineInput:
         if "transformer" in found:
             found["transformer"] = found["transformer"].record()
         return found
+
+    def problems(self) -> list[FieldProblem]:
+        """What is wrong that the changes cannot show."""
+        nulls = [FieldProblem([name], "must not be null") for name in self._nulls()]
+        return nulls + _attribute_problems(given(self.attributes))
+
+    def _nulls(self) -> list[str]:
+        return [name for name in ("name", "transformer", "state") if getattr(self, name) is None]
 
 
 @strawberry.input(description="The pipeline to delete.")
@@ -193,7 +211,11 @@ class PipelineMutation:
     @staticmethod
     async def create_pipeline(info: Info, input: CreatePipelineInput) -> CreatePipelinePayload:
         created = await pipelines.create(
-            info.context, given(input.group), input.content(), given(input.idempotency_key)
+            info.context,
+            given(input.group),
+            input.content(),
+            given(input.idempotency_key),
+            input.problems(),
         )
         return CreatePipelinePayload(pipeline=created)
 
@@ -204,7 +226,9 @@ class PipelineMutation:
     @staticmethod
     async def update_pipeline(info: Info, input: UpdatePipelineInput) -> UpdatePipelinePayload:
         id = key_of("Pipeline", input.id)
-        updated = await pipelines.update(info.context, id, input.expected_version, input.changes())
+        updated = await pipelines.update(
+            info.context, id, input.expected_version, input.changes(), input.problems()
+        )
         return UpdatePipelinePayload(pipeline=updated)
 
     @strawberry.mutation(

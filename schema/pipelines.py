@@ -44,7 +44,10 @@ class Pipeline(Node):
     def is_type_of(cls, value: object, _info: object) -> bool:
         return type(value) is records.Pipeline
 
-    @strawberry.field(graphql_type=Group | None, description="The group it was created in.")
+    @strawberry.field(
+        graphql_type=Group | None,
+        description="The group it was created in; null where the caller may not know it.",
+    )
     @staticmethod
     async def owner_group(
         pipeline: strawberry.Parent[records.Pipeline], info: Info

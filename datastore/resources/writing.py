@@ -1,7 +1,7 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
 from asyncio import sleep
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import uniform
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,17 @@ import msgspec
 
 from datastore.access import Role
 from datastore.commit import Moved, Write, commit, done
-from datastore.errors import IllegalState, NameTaken, NotFound, Unavailable, VersionConflict
+from datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    Unavailable,
+    VersionConflict,
+    about,
+)
 from datastore.items import latest_item, version_item
 from datastore.keys import unescape
 from datastore.layout import NAME, Kind
@@ -28,6 +38,7 @@ from datastore.text import comparison_form
 R = TypeVar("R", bound=Resource)
 
 ATTEMPTS = 20
+MAX_OPERATIONS = 100
 PAUSE = 0.005
 
 
@@ -39,17 +50,22 @@ class Writing(Generic[R]):
     scope: Scope
 
     async def create(
-        self, group: GroupPath | None, content: Mapping[str, Any], idempotency_key: str | None
+        self,
+        group: GroupPath | None,
+        content: Mapping[str, Any],
+        idempotency_key: str | None,
+        noted: Sequence[FieldProblem] = (),
     ) -> R:
         """Create: latest, version 1, grant, name, tags and counts in one transaction.
 
-        `content` holds the kind's own fields and the common ones a user gives. The same idempotency
-        key with the same input gives the resource that the first call made.
+        `content` holds the kind's own fields and the common ones a user gives; problems `noted` in
+        reading it are told with all others. The same idempotency key with the same input gives the
+        resource that the first call made.
         """
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await check(self.kind, resource)
+        await check(self.kind, resource, [*noted, *idempotency.key_problems(idempotency_key)])
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
@@ -62,13 +78,20 @@ class Writing(Generic[R]):
         try:
             await self._commit(resource.id, writes)
         except idempotency.Replayed as earlier:
-            return await Reading(self.kind, self.scope).one(earlier.id, consistent=True)
+            return await self._replayed(earlier.id)
         return resource
 
-    async def update(self, id: str, expected_version: int, changes: Mapping[str, Any]) -> R:
+    async def update(
+        self,
+        id: str,
+        expected_version: int,
+        changes: Mapping[str, Any],
+        noted: Sequence[FieldProblem] = (),
+    ) -> R:
         """Update: a new version that replaces the one the caller saw; raises VersionConflict else.
 
-        A frozen or disabled resource takes a change of its state and nothing else.
+        A frozen or disabled resource takes a change of its state and nothing else. Problems `noted`
+        in reading the changes are told with all others.
         """
 
         def updated(current: R) -> R:
@@ -78,7 +101,7 @@ class Writing(Generic[R]):
             _require_state_allows(current, changes)
             return self._stamped(current, {**changes, "version": current.version + 1})
 
-        return (await self._rewrite(id, updated))[1]
+        return (await self._rewrite(id, updated, noted=noted))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -92,7 +115,9 @@ class Writing(Generic[R]):
             self.scope.require_at(Role.ADMIN, group)
             return self._regranted(current, with_grant(current.groups, group))
 
-        before, after = await self._rewrite(id, granted)
+        before, after = await self._rewrite(id, granted, "group")
+        if after is before:
+            await self.scope.require_group(group)
         return after, after is not before
 
     async def revoke(self, id: str, group: GroupPath) -> R:
@@ -104,15 +129,32 @@ class Writing(Generic[R]):
         def revoked(current: R) -> R:
             self.scope.require_owner(Role.ADMIN, current)
             if group not in current.groups:
-                raise NotFound(f"{group} has no grant of its own on {id}.", ("group",))
+                raise NotFound(f"{group} has no grant of its own.", ("group",))
             if group == current.owner:
-                raise IllegalState(f"{group} owns {id}.", current.state.name)
+                raise IllegalState(f"{group} owns this {self.kind.noun}.", "OWNER")
             return self._regranted(current, without_grant(current.groups, group, current.owner))
 
-        return (await self._rewrite(id, revoked))[1]
+        return (await self._rewrite(id, revoked, "group"))[1]
 
-    async def _rewrite(self, id: str, change: Callable[[R], R]) -> tuple[R, R]:
-        """Read, change and write, until nobody else wrote in between; return both states."""
+    async def _replayed(self, id: str) -> R:
+        """What an earlier call with the same idempotency key made."""
+        try:
+            return await Reading(self.kind, self.scope).one(id, consistent=True)
+        except NotFound:
+            message = f"made a {self.kind.noun} that is gone"
+            raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
+
+    async def _rewrite(
+        self,
+        id: str,
+        change: Callable[[R], R],
+        place: str | None = None,
+        noted: Sequence[FieldProblem] = (),
+    ) -> tuple[R, R]:
+        """Read, change and write, until nobody else wrote in between; return both states.
+
+        `place` is the field of the input that failures are about, where it is not the content.
+        """
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             current = await Reading(self.kind, self.scope).one(id, consistent=True)
@@ -120,9 +162,9 @@ class Writing(Generic[R]):
             if changed is current:
                 return current, current
             if changed.version != current.version:
-                await check(self.kind, changed)
+                await check(self.kind, changed, noted)
             try:
-                await self._commit(id, self._replacement(current, changed))
+                await self._commit(id, self._replacement(current, changed), place)
             except Moved:
                 continue
             return current, changed
@@ -167,11 +209,16 @@ class Writing(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(self, id: str, writes: list[Write]) -> None:
+    async def _commit(self, id: str, writes: list[Write], place: str | None = None) -> None:
+        if len(writes) > MAX_OPERATIONS:
+            # For each grant, a tag takes one write and two for each of its levels.
+            limit = "operations of a transaction"
+            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (place or "tags",))
         try:
             await commit(self.scope.table, writes)
         except NameTaken as taken:
-            raise self._shown(await self._located(taken, id)) from None
+            with about(place or "name"):
+                raise self._shown(await self._located(taken, id)) from None
 
     async def _located(self, taken: NameTaken, id: str) -> NameTaken:
         """Find out where below the marked group another than `id` holds the name, if still so."""

@@ -124,7 +124,7 @@ async def test_what_a_stranger_may_not_know_of_fails_like_what_is_not_there(
         shape = refused.value.message.replace(one.id, "ID"), refused.value.path
         failures.append((*shape, refused.value.extensions))
     assert failures[0] == failures[1]
-    assert failures[0][:2] == ("There is no pipeline ID.", ["id"])
+    assert failures[0][:2] == ("There is no pipeline with this id.", ["id"])
     assert await contents(store.table) == before
 
 

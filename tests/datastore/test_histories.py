@@ -140,11 +140,10 @@ class Histories(RuleBasedStateMachine):
         known = self.chosen(which)
         failure = self.model.of(who, Role.ADMIN, known) or self.model.at(who, Role.ADMIN, group)
         wanted = with_grant(known.grants, group)
-        if failure is None and wanted != known.grants:
-            if self.model.holds_name(known.name, wanted, known):
-                failure = NameTaken
-            elif group not in self.model.groups:
-                failure = NotFound
+        if failure is None and self.model.holds_name(known.name, wanted, known):
+            failure = NameTaken
+        elif failure is None and group not in self.model.groups:
+            failure = NotFound
         answer = self.foretold(self.view(who).pipelines.writing.grant(known.id, group), failure)
         if answer is not None:
             assert answer[1] == (wanted != known.grants)

@@ -7,7 +7,7 @@ import pytest
 
 from datastore.access import Role
 from datastore.clock import Clock
-from datastore.errors import Invalid, NameTaken, NotFound
+from datastore.errors import Invalid, NameTaken
 from datastore.store import Store
 from datastore.table import Table
 from tests.datastore.recount import contents, faults
@@ -89,7 +89,7 @@ async def test_a_replay_of_what_was_deleted_since_finds_nothing_and_makes_nothin
     made = await view.pipelines.writing.create(USA, draft("Smelt"), "key")
     await view.pipelines.deleting.delete(made.id)
     before = await contents(store.table)
-    with pytest.raises(NotFound):
+    with pytest.raises(Invalid, match="idempotencyKey: made a pipeline that is gone"):
         await view.pipelines.writing.create(USA, draft("Smelt"), "key")
     assert await contents(store.table) == before
 

@@ -208,7 +208,7 @@ async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing
     for changes in ({"name": "New"}, {"tags": ()}, {"state": State.ENABLED, "name": "New"}, {}):
         with pytest.raises(IllegalState) as refused:
             await writing.update(made.id, 2, changes)
-        assert refused.value.state == state.value
+        assert refused.value.state == state.name
     assert await contents(store.table) == before
     assert (await view.pipelines.reading.one(made.id)).name == "Smelt"
     again = await writing.update(made.id, 2, {"state": State.ENABLED})

@@ -8,13 +8,14 @@ import pytest
 from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
-from datastore import records
+from datastore import jobs, records
 from schema import schema
 from schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
     "Group": records.Group,
+    "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
@@ -91,5 +92,5 @@ def test_a_list_is_a_tuple_on_the_record(name: str) -> None:
 
 
 def test_the_enums_are_those_of_the_records() -> None:
-    for enum in (records.State, records.ValueType):
+    for enum in (records.State, records.ValueType, jobs.JobKind, jobs.JobState):
         assert list(TYPES[enum.__name__].values) == [member.name for member in enum]  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from datastore.store import Store
+from schema.nodes import GlobalId, key_of
 from tests.asking import CREATE, ROOT, UPDATE, Ask, as_caller, draft, tagged
 from tests.datastore.watched import Traced
 from tests.stores import open_table
@@ -189,3 +190,11 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(store
     traced.start()
     assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
     assert traced.seen == (1, 2, 3)
+
+
+async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:
+    made = [await ask.make("/usa", f"version {n}") for n in range(50)]
+    ids = [GlobalId("PipelineVersion", f"{key_of('Pipeline', id)}:1").text() for id in made]
+    answer = await ask(NODES, {"ids": ids})
+    assert [node["id"] for node in answer.value] == ids
+    assert answer.units.calls == 1
