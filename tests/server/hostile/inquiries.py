@@ -54,7 +54,8 @@ INTROSPECTION = (
     ),
     doc(
         "the schema in a shorter circle",
-        "{ __schema { types { fields { type { fields { name args { name type { name } } } } } } } }",
+        "{ __schema { types { fields { type { fields { name args { name "
+        "type { name } } } } } } } }",
         "__schema",
     ),
     doc("10 schemas", "{" + times(10, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "a9"),
