@@ -193,8 +193,8 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(store
 
 
 async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:
-    made = [await ask.make("/usa", f"version {n}") for n in range(50)]
-    ids = [GlobalId("PipelineVersion", f"{key_of('Pipeline', id)}:1").text() for id in made]
-    answer = await ask(NODES, {"ids": ids})
-    assert [node["id"] for node in answer.value] == ids
+    keys = [key_of("Pipeline", id) for id in await ids(ask, 50)]
+    wanted = [GlobalId("PipelineVersion", f"{key}:1").text() for key in keys]
+    answer = await ask(NODES, {"ids": wanted})
+    assert [node["id"] for node in answer.value] == wanted
     assert answer.units.calls == 1
