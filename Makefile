@@ -22,6 +22,10 @@ test: all tools ## lint, types, floors and the whole test suite
 audit: all tools ## run the published GraphQL over HTTP audits against a server
 	@$(BIN)/python -m tests.http_audit.audit
 
+.PHONY: kill
+kill: all ## kill the server amid 1,000 writes, 20 times, and compare what it acknowledged
+	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py
+
 .PHONY: schema
 schema: all ## write schema.graphql
 	$(BIN)/penstock schema > schema.graphql
