@@ -28,9 +28,9 @@ from schema.persisted import Persisted, digest_of
 
 _Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
 
-_LONG: Final = 2_000
+_LONG: Final = 1_000
 # One thread: several would keep the event loop waiting for the interpreter's lock.
-_aside: Final = ThreadPoolExecutor(1, "introspection")
+_aside: Final = ThreadPoolExecutor(1, "graphql")
 
 _is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
@@ -115,8 +115,16 @@ class Engine:
         """How many texts were sent with their digest and are in memory."""
         return self._persisted.kept
 
+    async def read(self, request: OperationRequest) -> None:
+        """Read a long document in a thread, so that `prepare` finds it read and checked."""
+        if request.query is not None and len(request.query) > _LONG:
+            await self._documents.read(request.query, _aside)
+
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
-        """Settle what to run and what it costs; Refused where it may not run."""
+        """Settle what to run and what it costs; Refused where it may not run.
+
+        Reads the document if `read` was not awaited before.
+        """
         try:
             document = self._document(request)
             if document.errors:
@@ -131,12 +139,9 @@ class Engine:
 
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
         """Execute a prepared operation; errors come back masked, only cancellation is raised."""
-        if len(prepared.document.text) > _LONG:
-            # It may just have been read and checked, which took a while: others go in between.
-            await sleep(0)
         result = await self._begun(prepared, context)
         if isawaitable(result):
-            # Large variables have been read, and resolvers read them anew: likewise.
+            # Large variables have been read, and resolvers read them anew: others go in between.
             await sleep(0)
             result = await result
         return self.answer(result, request_id)

@@ -2,26 +2,31 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from graphql import (
     DocumentNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
     GraphQLInputObjectType,
-    GraphQLNamedType,
+    GraphQLList,
+    GraphQLNonNull,
     GraphQLSchema,
-    ListTypeNode,
-    NamedTypeNode,
+    GraphQLType,
     Node,
-    NonNullTypeNode,
     OperationDefinitionNode,
-    TypeNode,
     VariableNode,
-    get_named_type,
+    type_from_ast,
 )
 
-_Typed: TypeAlias = "tuple[object, GraphQLNamedType | None]"
+_Typed: TypeAlias = "tuple[object, GraphQLType | None]"
+
+
+class Counts(NamedTuple):
+    """Numbers of values: those that types of the schema describe, and those inside of scalars."""
+
+    values: int
+    inside: int
 
 
 def mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
@@ -45,58 +50,69 @@ def mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Coun
     return found
 
 
-def hold_more(
+def count_values(
     schema: GraphQLSchema,
     operation: OperationDefinitionNode,
     mentioned: Mapping[str, int],
     variables: Mapping[str, object],
-    most: int,
-) -> bool:
-    """Tell whether variables hold more values than so many, counted for each mention of theirs.
+    most: Counts,
+) -> Counts:
+    """Count what the variables of an operation hold; beyond `most` the numbers are not exact.
 
-    Lists and inputs are values too. A value of a scalar is one value whatever it holds: the JSON
-    scalar has bounds of its own.
+    Lists and inputs are values too, each counted for every mention of its variable, as it is read
+    anew there. What is inside the value of a scalar is read but once.
     """
-    counted = 0
+    values = inside = 0
     for definition in operation.variable_definitions or ():
         name = definition.variable.name.value
         if name in variables:
-            kind = schema.get_type(_named(definition.type))
-            counted += _count(variables[name], kind, most) * max(1, mentioned.get(name, 0))
-        if counted > most:
-            return True
-    return False
+            kind = type_from_ast(schema, definition.type)
+            found = _count(variables[name], kind, most)
+            values += found.values * max(1, mentioned.get(name, 0))
+            inside += found.inside
+        if values > most.values or inside > most.inside:
+            break
+    return Counts(values, inside)
 
 
-def _count(value: object, kind: GraphQLNamedType | None, most: int) -> int:
-    """Count a value with all inside it; what is beyond `most` need not be exact."""
-    counted, waiting = 1, [(value, kind)]
-    while waiting and counted <= most:
-        inside = _inside(*waiting.pop(), most)
-        counted += len(inside)
-        waiting += inside
-    return counted
+def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
+    """Count one value with all that it holds."""
+    values, inside = 1, 0
+    waiting: list[_Typed] = [(value, kind)]
+    while waiting and values <= most.values and inside <= most.inside:
+        value, kind = waiting.pop()
+        held = _held(value, kind, most.values)
+        if held is None:
+            inside += _size(value, most.inside)
+        else:
+            values += len(held)
+            waiting += held
+    return Counts(values, inside)
 
 
-def _inside(value: object, kind: GraphQLNamedType | None, most: int) -> list[_Typed]:
-    """Give the values of a list or an input with their types; one more than `most` suffices."""
-    if isinstance(value, list):
-        return [(one, kind) for one in value[: most + 1]]
-    if not isinstance(value, dict) or not isinstance(kind, GraphQLInputObjectType):
-        return []
+def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | None:
+    """Give what a list or an input holds, with types; None for a scalar, and where it is odd."""
+    if isinstance(kind, GraphQLNonNull):
+        kind = kind.of_type
+    if isinstance(kind, GraphQLList):
+        # One value stands for a list of one.
+        values = value[: most + 1] if isinstance(value, list) else [value]
+        return [(one, kind.of_type) for one in values]
+    if not isinstance(kind, GraphQLInputObjectType) or not isinstance(value, dict):
+        return None
     fields = kind.fields
-    return [
-        (one, get_named_type(fields[name].type) if name in fields else None)
-        for name, one in value.items()
-    ]
+    return [(one, fields[name].type if name in fields else None) for name, one in value.items()]
 
 
-def _named(node: TypeNode) -> str:
-    while isinstance(node, NonNullTypeNode | ListTypeNode):
-        node = node.type
-    if not isinstance(node, NamedTypeNode):
-        raise TypeError(f"{type(node).__name__} is no type of a variable")
-    return node.name.value
+def _size(value: object, most: int) -> int:
+    """Count what lists and objects hold, as far as `most`."""
+    counted, waiting = 0, [value]
+    while waiting and counted <= most:
+        one = waiting.pop()
+        held = one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
+        counted += len(held)
+        waiting += held
+    return counted
 
 
 def _children(node: Node) -> list[Node]:

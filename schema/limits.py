@@ -15,7 +15,8 @@ from graphql import (
 )
 
 from datastore.errors import ErrorCode
-from schema.inputs import hold_more, mentions
+from schema.inputs import Counts, count_values, mentions
+from schema.json_scalar import MAX_VALUES
 from schema.measure import Measure, NestedTooDeeply, Walk
 from schema.merging import TooManyToMerge, pairs
 from schema.prices import Sizes, of_literal
@@ -42,6 +43,7 @@ class Limits:
     operations: int = 10
     mutation_fields: int = 10
     input_values: int = 4_000
+    json_values: int = MAX_VALUES
     introspection_depth: int = 20
     introspection_fields: int = 500
     introspection_values: int = 30_000
@@ -103,12 +105,9 @@ class Operation:
             self._costs[key] = Walk(source.schema, source.document, sizes).operation(self.node).cost
         return self._costs[key]
 
-    def is_given_more(self, variables: Mapping[str, object], most: int) -> bool:
-        """Tell whether the variables hold more values than so many, those of JSON left aside.
-
-        Each mention of a variable counts, since each is read by itself.
-        """
-        return hold_more(self._source.schema, self.node, self._mentions, variables, most)
+    def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
+        """Count what the variables hold; beyond `most` the numbers are not exact."""
+        return count_values(self._source.schema, self.node, self._mentions, variables, most)
 
     def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
         values: dict[str, object] = {}
@@ -199,8 +198,13 @@ def _too_large(what: str, actual: int, most: int) -> GraphQLError:
 
 def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
     """Give the cost of the operation; GraphQLError for what is too dear, or given too much."""
-    if operation.is_given_more(variables, limits.input_values):
-        message = f"The variables hold more than {limits.input_values} values."
+    most = Counts(limits.input_values, limits.json_values)
+    given = operation.given(variables, most)
+    if given.values > most.values:
+        message = f"The variables hold more than {most.values} values."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+    if given.inside > most.inside:
+        message = f"The JSON of the variables holds more than {most.inside} values."
         raise refused(message, ErrorCode.QUERY_TOO_LARGE)
     cost = operation.cost(variables)
     if cost > limits.cost:

@@ -69,6 +69,16 @@ VARIABLES = (
     made("a key of 900,000 letters", "longer than", idempotencyKey="a" * 900_000),
     made("JSON of 60,000 values", "10000 values", attributes={"a": [1] * 60_000}),
     made("JSON of 9,999 values", "__typename", attributes={str(n): n for n in range(9_900)}),
+    given(
+        "30 variables of 9,990 values of JSON",
+        "mutation("
+        + times(30, "$a#N: JSON")
+        + ') { createPipeline(input: {name: "n", attributes: ['
+        + times(30, "$a#N")
+        + "], transformer: {parameters: [], transforms: []}}) { __typename } }",
+        "10000 values",
+        **{f"a{n}": [1] * 9_990 for n in range(30)},
+    ),
     made("JSON of one text", "an object", attributes="a" * 900_000),
     made("a number no store can keep", ODD, attributes={"a": 1e300}),
     made("keys of an object that are none of ours", "code", attributes={"$where": "1", "": {}}),
