@@ -79,6 +79,18 @@ IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
 
+LIBRARY = row("U:{user}", "U")
+AUDIO = row("U:{user}", "AU:{audio}")
+AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track.4}:{audio}")
+AUDIO_BY_ALBUM = row("U:{user}", "AUL:{album}:{disc.3}:{track.4}:{audio}")
+AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
+AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+ARTIST = row("U:{user}", "AR:{name}:{artist}")
+ALBUM = row("U:{user}", "AL:{name}:{album}")
+GENRE = row("U:{user}", "AG:{name}:{genre}")
+CONNECTION = row("U:{user}", "CN:{connection}")
+IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{n.10}")
+
 ROWS = (
     PIPELINE.latest,
     PIPELINE.version,
@@ -90,4 +102,15 @@ ROWS = (
     IDEMPOTENCY,
     API_KEY,
     JOB,
+    LIBRARY,
+    AUDIO,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_GENRE,
+    AUDIO_BY_BUCKET,
+    ARTIST,
+    ALBUM,
+    GENRE,
+    CONNECTION,
+    IMPORT_FAILURE,
 )

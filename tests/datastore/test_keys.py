@@ -8,8 +8,18 @@ from hypothesis import strategies as st
 
 from datastore.keys import Part, Template, escape, join, split, unescape
 from datastore.layout import (
+    ALBUM,
+    ARTIST,
+    AUDIO,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_BUCKET,
+    AUDIO_BY_GENRE,
+    CONNECTION,
+    GENRE,
     GRANT,
     GROUP,
+    IMPORT_FAILURE,
     OWNED,
     PIPELINE,
     ROWS,
@@ -29,12 +39,28 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("id", "name", "group", "parent", "key", "user"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
-    "version": NUMBERS,
-    "depth": NUMBERS,
+    **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
+    **dict.fromkeys(("audio", "artist", "album", "genre"), TEXTS),
+    **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
-QUERIED = {PIPELINE.version: "PV:", TAG: "T:", TAG_VALUE_COUNT: "TA:{kind}:", GROUP: "G:"}
+QUERIED = {
+    PIPELINE.version: "PV:",
+    TAG: "T:",
+    TAG_VALUE_COUNT: "TA:{kind}:",
+    GROUP: "G:",
+    AUDIO: "AU:",
+    AUDIO_BY_ARTIST: "AUR:",
+    AUDIO_BY_ALBUM: "AUL:",
+    AUDIO_BY_GENRE: "AUG:",
+    AUDIO_BY_BUCKET: "AUB:",
+    ARTIST: "AR:",
+    ALBUM: "AL:",
+    GENRE: "AG:",
+    CONNECTION: "CN:",
+    IMPORT_FAILURE: "IJ:",
+}
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
 DIGITS_APART = {("PV:{version.10}", "PV:latest")}

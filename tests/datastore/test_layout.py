@@ -9,11 +9,22 @@ from hypothesis import strategies as st
 from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
+    ALBUM,
     API_KEY,
+    ARTIST,
+    AUDIO,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_BUCKET,
+    AUDIO_BY_GENRE,
+    CONNECTION,
+    GENRE,
     GRANT,
     GROUP,
     IDEMPOTENCY,
+    IMPORT_FAILURE,
     JOB,
+    LIBRARY,
     NAME,
     OWNED,
     PIPELINE,
@@ -27,6 +38,7 @@ from datastore.records import Parameter, Pipeline, PipelineVersion, State, Trans
 from tests.datastore.world import NORTHWEST, TRANSFORMER, USA, tags
 
 ID = "018f3b6e-0000-7000-8000-000000000001"
+OWN = {"user": "ann", "audio": ID}
 
 
 @pytest.mark.parametrize(
@@ -62,6 +74,29 @@ ID = "018f3b6e-0000-7000-8000-000000000001"
         (API_KEY, {"id": ID, "user": "ann:1"}, f"AK:{ID}", "AK", "AK:ann%3A1"),
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
+        (LIBRARY, {"user": "ann:1"}, "U:ann%3A1", "U", None),
+        (AUDIO, {"user": "ann", "audio": ID}, "U:ann", f"AU:{ID}", None),
+        (
+            AUDIO_BY_ARTIST,
+            {"artist": "r", "year": 1980, "album": "l", "disc": 1, "track": 7, **OWN},
+            "U:ann",
+            f"AUR:r:1980:l:001:0007:{ID}",
+            None,
+        ),
+        (
+            AUDIO_BY_ALBUM,
+            {"album": "l", "disc": 1, "track": 7, **OWN},
+            "U:ann",
+            f"AUL:l:001:0007:{ID}",
+            None,
+        ),
+        (AUDIO_BY_GENRE, {"genre": "g", **OWN}, "U:ann", f"AUG:g:{ID}", None),
+        (AUDIO_BY_BUCKET, {"bucket": "b.c", "hash": "h", **OWN}, "U:ann", "AUB:b.c:h", None),
+        (ARTIST, {"name": "ac/dc", "artist": "r", **OWN}, "U:ann", "AR:ac/dc:r", None),
+        (ALBUM, {"name": "4:44", "album": "l", **OWN}, "U:ann", "AL:4%3A44:l", None),
+        (GENRE, {"name": "rock", "genre": "g", **OWN}, "U:ann", "AG:rock:g", None),
+        (CONNECTION, {"connection": "c", **OWN}, "U:ann", "CN:c", None),
+        (IMPORT_FAILURE, {"job": "j", "n": 3, **OWN}, "U:ann", "IJ:j:0000000003", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(

@@ -1,0 +1,132 @@
+"""Audio as it is stored: what a player needs of a track, and the short rows that lists are of."""
+
+from enum import StrEnum
+
+from datastore.records import Struct
+
+
+class AudioFormat(StrEnum):
+    """The container of a file, told by its first bytes and not by its name."""
+
+    MP3 = "mp3"
+    FLAC = "flac"
+    OGG = "ogg"
+    OPUS = "opus"
+    M4A = "m4a"
+    WAV = "wav"
+    AIFF = "aiff"
+
+    @property
+    def media_type(self) -> str:
+        """The media type that browsers play it by."""
+        return MEDIA_TYPES[self]
+
+
+MEDIA_TYPES = {
+    AudioFormat.MP3: "audio/mpeg",
+    AudioFormat.FLAC: "audio/flac",
+    AudioFormat.OGG: "audio/ogg",
+    AudioFormat.OPUS: "audio/ogg",
+    AudioFormat.M4A: "audio/mp4",
+    AudioFormat.WAV: "audio/wav",
+    AudioFormat.AIFF: "audio/aiff",
+}
+
+
+class Tags(Struct, frozen=True, kw_only=True):
+    """What the tags of a file say, and what its owner may edit; absent is None, 0 or empty.
+
+    `artists` are the track's own, in the order of the tag. `album_artist` is the tag as it stands;
+    `Audio.shelved_under` is what the album is listed by.
+    """
+
+    title: str
+    artists: tuple[str, ...] = ()
+    album: str | None = None
+    album_artist: str | None = None
+    compilation: bool = False
+    disc: int = 0
+    track: int = 0
+    track_total: int = 0
+    year: int = 0
+    genres: tuple[str, ...] = ()
+    recording_mbid: str | None = None
+    album_mbid: str | None = None
+
+
+class Audio(Tags, frozen=True, kw_only=True):
+    """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
+
+    `bucket` and `object_key` say where the bytes are, `connection_id` with whose credentials they
+    are read (None: the server's own bucket). `duration_ms` is in milliseconds, `size` in bytes.
+    `artwork_key` is a key in the server's own bucket. `version` counts edits, from 1.
+    """
+
+    id: str
+    owner: str
+    bucket: str
+    object_key: str
+    file_name: str
+    connection_id: str | None = None
+    duration_ms: int
+    format: AudioFormat
+    bitrate: int | None = None
+    sample_rate: int | None = None
+    size: int
+    etag: str
+    artwork_key: str | None = None
+    missing_since: str | None = None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class AudioLink(Struct, frozen=True, kw_only=True):
+    """A track as lists by artist, album and genre carry it, so that they need no second read.
+
+    Lists by bucket carry the id alone.
+    """
+
+    audio_id: str
+    title: str | None = None
+    album: str | None = None
+    duration_ms: int | None = None
+
+
+class Artist(Struct, frozen=True, kw_only=True):
+    """An artist of a user's library, with the number of tracks; named as first written."""
+
+    id: str
+    name: str
+    count: int
+
+
+class Album(Struct, frozen=True, kw_only=True):
+    """An album of a user's library, with the number and the length of its tracks.
+
+    `year` and `artwork_key` are those of the track that was last written with one.
+    """
+
+    id: str
+    name: str
+    album_artist: str
+    count: int
+    duration_ms: int
+    year: int = 0
+    artwork_key: str | None = None
+
+
+class Genre(Struct, frozen=True, kw_only=True):
+    """A genre of a user's library, with the number of tracks; named as first written."""
+
+    id: str
+    name: str
+    count: int
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """What a user's library holds: tracks, their length in milliseconds and size in bytes."""
+
+    count: int = 0
+    duration_ms: int = 0
+    size: int = 0
