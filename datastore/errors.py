@@ -6,6 +6,7 @@ PenstockError
 │   ├── NotPermitted        visible, but the caller's role does not allow it
 │   ├── Invalid             the input breaks rules; all of them are reported at once
 │   ├── NameTaken           another resource holds the name on the same line of groups
+│   ├── ObjectTaken         the object of a bucket is in the caller's library already
 │   ├── VersionConflict     the resource moved on since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
 │   └── IllegalState        the resource's state does not allow the change
@@ -30,6 +31,7 @@ class ErrorCode(StrEnum):
     BAD_USER_INPUT = "BAD_USER_INPUT"
     CONFLICT = "CONFLICT"
     CSRF_PREVENTED = "CSRF_PREVENTED"
+    DUPLICATE_OBJECT = "DUPLICATE_OBJECT"
     FORBIDDEN = "FORBIDDEN"
     GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
     GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
@@ -140,6 +142,16 @@ class NameTaken(Failure):
         self.name = name
         self.group = group
         self.holder = holder
+
+
+class ObjectTaken(Failure):
+    """The object of a bucket is in the caller's library already; `existing` is the audio's id."""
+
+    code = ErrorCode.DUPLICATE_OBJECT
+
+    def __init__(self, existing: str) -> None:
+        super().__init__("This object is in the library already.", ("objectKey",))
+        self.existing = existing
 
 
 class VersionConflict(Failure):

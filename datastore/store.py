@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.audio.library import AudioLibrary
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock
 from datastore.groups import Groups
@@ -32,6 +33,7 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
+    audio: AudioLibrary
     watch: WatchBatch = unwatched
 
 
@@ -63,6 +65,7 @@ class Store:
             Jobs(scope),
             pipelines,
             api_keys,
+            AudioLibrary.of(scope),
             self.watch,
         )
 
