@@ -7,10 +7,10 @@ from datetime import timedelta
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
+from datastore.jobs import Jobs, left_alone
 from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
@@ -19,6 +19,8 @@ from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,10 @@ class Store:
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of them goes."""
         return await self._deleting().pending()
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.
