@@ -62,11 +62,14 @@ class Stat:
 
 
 class Files(Protocol):
-    """A store of files. Every method may raise `errors.Unavailable`.
+    """A store of files, called `bucket`. Every method may raise `errors.Unavailable`.
 
     They raise `errors.BadInput` for arguments that no store takes: a malformed key, an expiry
     outside 1 second to 7 days.
     """
+
+    @property
+    def bucket(self) -> str: ...
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int

@@ -70,7 +70,7 @@ class Store:
             Jobs(scope),
             pipelines,
             api_keys,
-            AudioLibrary.of(scope),
+            AudioLibrary.of(scope, self.files),
             self.watch,
         )
 
