@@ -2,19 +2,22 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.clock import Clock
 from datastore.groups import Groups
-from datastore.layout import PIPELINE
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
-from datastore.records import Pipeline
+from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+R = TypeVar("R", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,14 @@ class View:
     units: Units
     groups: Groups
     pipelines: Repository[Pipeline]
+    calculations: Repository[Calculation]
     api_keys: ApiKeys
     watch: WatchBatch = unwatched
+
+    def of(self, kind: Kind[R]) -> Repository[R]:
+        """What the caller can do with one kind of resource."""
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        return next(repository for repository in kinds if repository.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +52,15 @@ class Store:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
-        pipelines = Repository.of(PIPELINE, scope)
-        api_keys = ApiKeys(scope, self.longest_api_key)
-        return View(caller, table.units, Groups(scope), pipelines, api_keys, self.watch)
+        return View(
+            caller=caller,
+            units=table.units,
+            groups=Groups(scope),
+            pipelines=Repository.of(PIPELINE, scope),
+            calculations=Repository.of(CALCULATION, scope),
+            api_keys=ApiKeys(scope, self.longest_api_key),
+            watch=self.watch,
+        )
 
     async def credential(self, api_key: str) -> Credential | None:
         """Read what an API key is held against, by its id; the caller is known only afterwards."""
@@ -57,12 +72,12 @@ class Store:
 
     async def finish_deletes(self) -> int:
         """Go on with deletes that were cut short; return how many there were."""
-        return await self._deleting().sweep()
+        return sum([await deleting.sweep() for deleting in self._deleting()])
 
     async def pending_deletes(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
-        return await self._deleting().pending()
+        """Count the deletes that were cut short, as far as one page of each kind's goes."""
+        return sum([await deleting.pending() for deleting in self._deleting()])
 
-    def _deleting(self) -> Deleting[Pipeline]:
+    def _deleting(self) -> list[Deleting[Any]]:
         nobody = Scope(self.table, Caller("", {}), self.clock, self.budget)
-        return Deleting(PIPELINE, nobody)
+        return [Deleting(kind, nobody) for kind in KINDS]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from datastore.errors import FieldProblem
-from datastore.formulas import transform_problems
+from datastore.formulas import NO_LIBRARY, transform_problems
 from datastore.records import Output, Parameter, Transform, Transformer
 from datastore.text import comparison_form, prose_problem, text_problem
+from formula.calls import Library
 
 MAX_KEY = 128
 MAX_LABEL = 256
@@ -17,37 +18,43 @@ MAX_FORMULA = 16384
 MAX_ENTRIES = 200
 
 
-def transformer_problems(transformer: Transformer) -> list[FieldProblem]:
+def transformer_problems(
+    transformer: Transformer, library: Library = NO_LIBRARY
+) -> list[FieldProblem]:
     """Every broken rule, each with its path below `transformer`.
 
-    Formulas are looked at where the structure around them is right.
+    Formulas are looked at where the structure around them is right; they may call what is in the
+    library.
     """
-    problems = _structure_problems(transformer) or transform_problems(transformer)
-    return _located(["transformer"], problems)
+    problems = _structure_problems(transformer) or transform_problems(transformer, library)
+    return located(["transformer"], problems)
 
 
 def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
     outputs = [output for transform in transformer.transforms for output in transform.outputs]
     problems = [
-        *_sequence_problems("parameters", transformer.parameters),
-        *_key_problems("parameters", [parameter.key for parameter in transformer.parameters]),
-        *_sequence_problems("transforms", transformer.transforms),
-        *_key_problems("transforms", [output.key for output in outputs if output.key is not None]),
+        *sequence_problems("parameters", transformer.parameters),
+        *key_problems("parameters", [parameter.key for parameter in transformer.parameters]),
+        *sequence_problems("transforms", transformer.transforms),
+        *key_problems("transforms", [output.key for output in outputs if output.key is not None]),
     ]
     for n, parameter in enumerate(transformer.parameters):
-        problems += _located(["parameters", str(n)], _column_problems(parameter))
+        problems += located(["parameters", str(n)], column_problems(parameter))
     for n, transform in enumerate(transformer.transforms):
-        problems += _located(["transforms", str(n)], _transform_problems(transform))
+        problems += located(["transforms", str(n)], _transform_problems(transform))
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
     return problems
 
 
-def _located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+def located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+    """The problems of a part that lies at `path`."""
     return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
 
-def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> list[FieldProblem]:
+def sequence_problems(
+    field: str, entries: Sequence[Parameter | Output] | Sequence[Transform]
+) -> list[FieldProblem]:
     """Indexes are 0, 1, 2, ... in the order given."""
     problems = [
         FieldProblem([field, str(n), "index"], f"must be {n}, is {entry.index}")
@@ -59,7 +66,8 @@ def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> 
     return problems
 
 
-def _key_problems(field: str, keys: Iterable[str]) -> list[FieldProblem]:
+def key_problems(field: str, keys: Iterable[str]) -> list[FieldProblem]:
+    """Keys that users take for the same are given once."""
     repeated = Counter(map(comparison_form, keys))
     return [
         FieldProblem([field], f"the key {key!r} is given {count} times")
@@ -68,7 +76,8 @@ def _key_problems(field: str, keys: Iterable[str]) -> list[FieldProblem]:
     ]
 
 
-def _column_problems(column: Parameter | Output) -> list[FieldProblem]:
+def column_problems(column: Parameter | Output) -> list[FieldProblem]:
+    """What is wrong with the texts of one column, each with its path below it."""
     found = (
         ("key", None if column.key is None else text_problem(column.key, MAX_KEY)),
         ("label", prose_problem(column.label or "", MAX_LABEL)),
@@ -77,12 +86,14 @@ def _column_problems(column: Parameter | Output) -> list[FieldProblem]:
     return [FieldProblem([field], message) for field, message in found if message]
 
 
+def formula_text_problems(formula: str) -> list[FieldProblem]:
+    """What is wrong with a formula before it is read."""
+    message = prose_problem(formula, MAX_FORMULA) if formula.strip() else "must not be empty"
+    return [FieldProblem(["formula"], message)] if message else []
+
+
 def _transform_problems(transform: Transform) -> list[FieldProblem]:
-    problems: list[FieldProblem] = []
-    if not transform.formula.strip():
-        problems.append(FieldProblem(["formula"], "must not be empty"))
-    elif message := prose_problem(transform.formula, MAX_FORMULA):
-        problems.append(FieldProblem(["formula"], message))
+    problems = formula_text_problems(transform.formula)
     if len(transform.outputs) != 1:
         message = f"must hold exactly one output, holds {len(transform.outputs)}"
         problems.append(FieldProblem(["outputs"], message))
@@ -90,5 +101,5 @@ def _transform_problems(transform: Transform) -> list[FieldProblem]:
         if output.index != n:
             path = ["outputs", str(n), "index"]
             problems.append(FieldProblem(path, f"must be {n}, is {output.index}"))
-        problems += _located(["outputs", str(n)], _column_problems(output))
+        problems += located(["outputs", str(n)], column_problems(output))
     return problems

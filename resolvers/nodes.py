@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from datastore.errors import BadInput, NotFound
+from datastore.layout import KINDS
 from datastore.paths import parse_group_path
-from datastore.records import Group, Pipeline
-from resolvers import pipelines
+from datastore.records import Group, Resource
+from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Pipeline | Group
+Record: TypeAlias = Resource | Group
 Named: TypeAlias = tuple[str, str]
 
 
@@ -27,17 +28,20 @@ async def _one(context: Context, id: Named | None) -> Record | None:
 
 
 async def _read(context: Context, type: str, key: str) -> Record | None:
-    match type:
-        case "Pipeline":
-            return await context.loaders.pipelines.load(key)
-        case "PipelineVersion":
+    if type == "Group":
+        path = parse_group_path(key)
+        return await context.loaders.groups.load(path) if path == key else None
+    for kind in KINDS:
+        if type == kind.title:
+            latest: Resource = await resources.by_id(context.desk(kind), key)
+            return latest
+        if type == kind.version_title:
             id, _, version = key.partition(":")
-            return await pipelines.version_by_id(context, id, _number(version))
-        case "Group":
-            path = parse_group_path(key)
-            return await context.loaders.groups.load(path) if path == key else None
-        case _:
-            return None
+            found: Resource = await resources.version_by_id(
+                context.desk(kind), id, _number(version)
+            )
+            return found
+    return None
 
 
 def _number(text: str) -> int:

@@ -7,11 +7,15 @@ from typing import NamedTuple, TypeAlias
 import strawberry
 
 from datastore.errors import NotFound
-from datastore.records import Group, Pipeline, PipelineVersion
+from datastore.layout import KINDS
+from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Pipeline | Group
+NodeRecord: TypeAlias = Resource | Group
+
+_TITLES = {kind.record: kind.title for kind in KINDS}
+_VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
 
 
 class GlobalId(NamedTuple):
@@ -34,13 +38,11 @@ class Node:
 
 
 def _named(node: NodeRecord) -> GlobalId:
-    match node:
-        case PipelineVersion():
-            return GlobalId("PipelineVersion", f"{node.id}:{node.version}")
-        case Pipeline():
-            return GlobalId("Pipeline", node.id)
-        case Group():
-            return GlobalId("Group", node.path)
+    if isinstance(node, Group):
+        return GlobalId("Group", node.path)
+    if version := _VERSION_TITLES.get(type(node)):
+        return GlobalId(version, f"{node.id}:{node.version}")
+    return GlobalId(_TITLES[type(node)], node.id)
 
 
 def parsed(text: str) -> GlobalId | None:

@@ -15,6 +15,7 @@ from datastore.layout import NAME, Kind
 from datastore.paths import ROOT, GroupPath
 from datastore.records import Resource, State
 from datastore.resources import idempotency
+from datastore.resources.callees import library_for
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.groups import with_grant, without_grant
 from datastore.resources.reading import Reading
@@ -46,7 +47,7 @@ class Writing(Generic[R]):
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await check(self.kind, resource)
+        await self._check(resource)
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing())),
             Write(Put(version_item(self.kind, resource), Missing())),
@@ -116,13 +117,17 @@ class Writing(Generic[R]):
             if changed is current:
                 return current, current
             if changed.version != current.version:
-                await check(self.kind, changed)
+                await self._check(changed)
             try:
                 await self._commit(id, self._replacement(current, changed))
             except Moved:
                 continue
             return current, changed
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    async def _check(self, resource: R) -> None:
+        library = await library_for(self.scope, resource, self.kind.formulas(resource))
+        await check(self.kind, resource, library)
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
