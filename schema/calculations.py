@@ -62,7 +62,7 @@ class CalculationQuery:
             DateTime | None,
             strawberry.argument(
                 description="Give the version that was the latest then; there is none before the "
-                "first. Who may see it, and lists from it, go by the latest."
+                "first. Who may see it goes by the latest."
             ),
         ] = UNSET,
     ) -> records.Calculation | None:
