@@ -11,7 +11,15 @@ from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import Invalid, LimitExceeded
 from datastore.paths import ROOT, GroupPath
-from datastore.records import Calculation, Output, Parameter, Transform, Transformer, ValueType
+from datastore.records import (
+    Calculation,
+    Output,
+    Parameter,
+    State,
+    Transform,
+    Transformer,
+    ValueType,
+)
 from datastore.store import Store, View
 from datastore.table import Batch, Page, Query, Table
 from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
@@ -201,6 +209,19 @@ async def test_what_was_deleted_cannot_be_called(view: View) -> None:
     one = await save(view, USA, "one", "1")
     await view.calculations.deleting.delete(one.id)
     assert await refusal(view, USA, "#one()") == ["UNKNOWN_CALCULATION"]
+
+
+async def test_what_calls_something_that_is_gone_can_be_disabled_and_not_changed(
+    view: View,
+) -> None:
+    one = await save(view, USA, "one", "1")
+    two = await save(view, USA, "two", "#one()")
+    await view.calculations.deleting.delete(one.id)
+    update = view.calculations.writing.update
+    with pytest.raises(Invalid) as refused:
+        await update(two.id, 1, {"description": "new"})
+    assert codes(refused.value) == ["UNKNOWN_CALCULATION"]
+    assert (await update(two.id, 1, {"state": State.DISABLED})).version == 2
 
 
 async def test_a_formula_without_a_call_reads_nothing_and_each_level_takes_two_reads(
