@@ -22,6 +22,14 @@ test: all tools ## lint, types, floors and the whole test suite
 audit: all tools ## run the published GraphQL over HTTP audits against a server
 	@$(BIN)/python -m tests.http_audit.audit
 
+.PHONY: scan
+scan: all .venv-scan/installed ## run scanners of others (schemathesis, clairvoyance) against a server
+	@$(BIN)/python -m tests.scan
+
+.PHONY: kill
+kill: all ## kill the server amid 1,000 writes, 20 times, and compare what it acknowledged
+	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py
+
 .PHONY: schema
 schema: all ## write schema.graphql
 	$(BIN)/penstock schema > schema.graphql
@@ -32,7 +40,7 @@ help: ## list the recipes
 
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
-	rm -rf .venv dist server/graphiql/dist tests/*/node_modules
+	rm -rf .venv .venv-scan dist server/graphiql/dist tests/*/node_modules
 	cd examples/typescript && rm -rf node_modules dist src/generated
 
 .PHONY: graphiql
@@ -48,4 +56,9 @@ tools: .venv/installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed.")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	@touch $@
+
+.venv-scan/installed: tests/scan/requirements.txt
+	$(PYTHON) -m venv .venv-scan
+	.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check -r tests/scan/requirements.txt
 	@touch $@

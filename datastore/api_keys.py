@@ -26,6 +26,7 @@ MAX_ROLES = 50
 MAX_KEYS = 100
 """How many a user may have; those that expired count until the store has removed them."""
 
+_ROLES = f"must be 1 to {MAX_ROLES}"
 _SECRET_BYTES = 32
 _TEXT = re.compile(PREFIX + r"([0-9a-f-]{36})_([A-Za-z0-9_-]{43})", re.ASCII)
 
@@ -102,6 +103,8 @@ class ApiKeys:
         `expires_at` is cut to whole seconds. The list, read from the index, may show the key late.
         """
         self._require_token()
+        if len(roles) > MAX_ROLES:
+            raise Invalid([FieldProblem(["roles"], _ROLES)])
         wanted = {each.group: each.role for each in roles}
         self._require_held(wanted)
         now, expires = self.scope.clock.now(), datetime.fromisoformat(expires_at)
@@ -176,8 +179,8 @@ def _problems(
     problems = []
     if message := text_problem(name, MAX_NAME):
         problems.append(FieldProblem(["name"], message))
-    if not 1 <= len(roles) <= MAX_ROLES:
-        problems.append(FieldProblem(["roles"], f"must be 1 to {MAX_ROLES}"))
+    if not roles:
+        problems.append(FieldProblem(["roles"], _ROLES))
     if len({each.group for each in roles}) < len(roles):
         problems.append(FieldProblem(["roles"], "must name each group once"))
     # What is left of a second is cut off: shorter lives could be over at birth.

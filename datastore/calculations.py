@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from datastore.errors import FieldProblem
-from datastore.formulas import Rules, Written, declared, formula_problems
+from datastore.formulas import Rules, Written, declared, formula_problems, formula_text_problem
 from datastore.records import Calculation, Output, Parameter
 from datastore.text import prose_problem
 from datastore.transformers import (
-    MAX_ENTRIES,
     column_problems,
-    formula_text_problems,
+    count_problems,
     key_problems,
     located,
     sequence_problems,
@@ -23,15 +22,24 @@ MAX_SUMMARY = 1024
 def calculation_problems(calculation: Calculation, library: Library) -> list[FieldProblem]:
     """Every broken rule of the fields that calculations alone have.
 
-    The formula is looked at where all around it is right; unlike a pipeline's columns, parameters
-    that it does not use are a mistake.
+    The formula is looked at where the parameters are right and there is an output to fill; unlike a
+    pipeline's columns, parameters that it does not use are a mistake.
     """
-    problems = _structure_problems(calculation)
-    if problems:
+    problems = count_problems(
+        parameters=calculation.parameters, outputs=calculation.outputs
+    ) or _structure_problems(calculation)
+    if any(
+        problem.path[0] in ("parameters", "formula") or problem.path == ["outputs"]
+        for problem in problems
+    ):
         return problems
     written = Written(("formula",), calculation.formula, calculation.outputs[0].type)
     rules = Rules(library, identity_of(calculation))
-    return formula_problems([written], calculation.parameters, rules)
+    return problems + formula_problems([written], calculation.parameters, rules)
+
+
+def _keeps_from_reading(problem: FieldProblem) -> bool:
+    return problem.path[0] in ("parameters", "formula") or problem.path == ["outputs"]
 
 
 def identity_of(calculation: Calculation) -> str:
@@ -50,21 +58,25 @@ def signature_of(calculation: Calculation) -> Signature:
 
 
 def _structure_problems(calculation: Calculation) -> list[FieldProblem]:
-    problems = formula_text_problems(calculation.formula)
-    if message := prose_problem(calculation.summary or "", MAX_SUMMARY):
-        problems.append(FieldProblem(["summary"], message))
-    if not calculation.outputs:
-        problems.append(FieldProblem(["outputs"], "must not be empty"))
-    lists: tuple[tuple[str, Sequence[Parameter | Output]], ...] = (
-        ("parameters", calculation.parameters),
-        ("outputs", calculation.outputs),
+    found = (
+        ("formula", formula_text_problem(calculation.formula)),
+        ("summary", prose_problem(calculation.summary or "", MAX_SUMMARY)),
+        ("outputs", None if calculation.outputs else "must not be empty"),
     )
-    for field, columns in lists:
-        if len(columns) > MAX_ENTRIES:
-            problems.append(FieldProblem([field], f"at most {MAX_ENTRIES} are allowed"))
-            continue
-        problems += sequence_problems(field, columns)
-        problems += key_problems(field, [one.key for one in columns if one.key is not None])
-        for n, column in enumerate(columns):
-            problems += located([field, str(n)], column_problems(column))
-    return problems
+    return [
+        *(FieldProblem([field], message) for field, message in found if message),
+        *_column_problems("parameters", calculation.parameters),
+        *_column_problems("outputs", calculation.outputs),
+    ]
+
+
+def _column_problems(field: str, columns: Sequence[Parameter | Output]) -> list[FieldProblem]:
+    return [
+        *sequence_problems(field, columns),
+        *key_problems(([field, str(n), "key"], column.key) for n, column in enumerate(columns)),
+        *(
+            problem
+            for n, column in enumerate(columns)
+            for problem in located([field, str(n)], column_problems(column))
+        ),
+    ]

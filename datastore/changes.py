@@ -120,7 +120,7 @@ async def followed(reading: Reading[R], changes: Changes, id: str) -> AsyncItera
     yield resource
     with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
         while True:
-            found = reading.admitted(id, await watch.next())
+            found = reading.admitted(await watch.next())
             if isinstance(found, NotFound):
                 return
             yield found

@@ -15,7 +15,8 @@ PenstockError
 └── Unavailable             the store did not answer in time, whatever was retried
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import ClassVar
 
@@ -71,6 +72,16 @@ class PenstockError(Exception):
 
 class Failure(PenstockError):
     """An expected failure of a call: nothing was changed."""
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Let what is not found or taken in here be about this field of the input."""
+    try:
+        yield
+    except (NotFound, NameTaken) as failure:
+        failure.path = [field]
+        raise
 
 
 class NotFound(Failure):

@@ -23,12 +23,12 @@ class TagFilter:
 
     def check(self) -> None:
         """Raise Invalid for terms that no tag could ever match, or too many of them."""
+        if sum(len(terms) for _, terms in self.named()) > MAX_TERMS:
+            raise Invalid([FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed")])
         problems: list[FieldProblem] = []
         for name, terms in self.named():
             for n, tag in enumerate(terms):
                 problems += tag_text_problems(["tags", name, str(n)], tag)
-        if sum(len(terms) for _, terms in self.named()) > MAX_TERMS:
-            problems.append(FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed"))
         if problems:
             raise Invalid(problems)
 

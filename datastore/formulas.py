@@ -7,11 +7,13 @@ from typing import Final
 import formula.values as types
 from datastore.errors import FieldProblem
 from datastore.records import Parameter, Transformer, ValueType
+from datastore.text import prose_problem
 from formula.calls import Library, NoLibrary
 from formula.check import Surroundings
 from formula.errors import Code, Problem
 from formula.link import examine
 
+MAX_FORMULA = 16_384
 MAX_FORMULAS = 50_000
 NO_LIBRARY: Final = NoLibrary()
 
@@ -38,8 +40,13 @@ class Rules:
     within: str | None = None
 
 
+def formula_text_problem(text: str) -> str | None:
+    """What is wrong with a formula before it is read."""
+    return prose_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
+
+
 def transform_problems(transformer: Transformer, library: Library) -> list[FieldProblem]:
-    """Everything wrong with the formulas of a transformer whose structure is right.
+    """Everything wrong with the formulas that can be looked at.
 
     A parameter that no formula uses is none of it: files have columns that pass through unread.
     """
@@ -51,6 +58,7 @@ def transform_problems(transformer: Transformer, library: Library) -> list[Field
             _earlier(transformer, n),
         )
         for n, transform in enumerate(transformer.transforms)
+        if len(transform.outputs) == 1 and formula_text_problem(transform.formula) is None
     ]
     return formula_problems(written, transformer.parameters, Rules(library))
 
@@ -101,5 +109,5 @@ def declared(parameters: Sequence[Parameter]) -> tuple[types.Parameter, ...]:
 
 
 def _earlier(transformer: Transformer, n: int) -> frozenset[str]:
-    outputs = (transform.outputs[0] for transform in transformer.transforms[:n])
-    return frozenset(output.key for output in outputs if output.key is not None)
+    earlier = (output for transform in transformer.transforms[:n] for output in transform.outputs)
+    return frozenset(output.key for output in earlier if output.key is not None)

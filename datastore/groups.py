@@ -19,22 +19,11 @@ from datastore.keys import unescape
 from datastore.layout import GROUP
 from datastore.paths import ROOT, GroupPath, ancestors, covers, parent
 from datastore.records import Group
-from datastore.resources.groups import counted, key_of_group, unknown
+from datastore.resources.groups import counted, key_of_group, removed, unknown
+from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import (
-    AllOf,
-    AnyOf,
-    Compare,
-    Condition,
-    Delete,
-    Exists,
-    Item,
-    Missing,
-    Put,
-    Query,
-    Range,
-)
+from datastore.table import Item, Missing, Put, Query, Range
 from datastore.text import text_problem
 
 MAX_NAME = 64
@@ -49,7 +38,7 @@ class Groups:
     async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
         """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
         keys = {path: key_of_group(path) for path in paths if self.scope.caller.sees(path)}
-        rows = (await self.scope.table.get(list(keys.values()))).items if keys else {}
+        rows = await read_rows(self.scope.table, keys.values())
         return [
             _group(path, rows.get(keys[path])) if path in keys else unknown(path) for path in paths
         ]
@@ -90,14 +79,7 @@ class Groups:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.scope.require_at(Role.ADMIN, path)
         group = await self.one(path)
-        gone = Delete(key_of_group(path), AllOf((Exists(), _none("children"), _none("grants"))))
-        await commit(
-            self.scope.table,
-            [
-                Write(gone, lambda item: _not_deletable(path, item)),
-                counted(_above(path), "children", -1),
-            ],
-        )
+        await commit(self.scope.table, removed(path))
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:
@@ -144,18 +126,16 @@ class Groups:
     async def _children_towards_caller(self, top: GroupPath, window: Window) -> Slice[Group]:
         depth = len(ancestors(top))
         held = (ancestors(group) for group in self.scope.caller.roles if covers(top, group))
-        paths = sorted({line[depth] for line in held if len(line) > depth})
-        groups = [group for group in await self.many(paths) if isinstance(group, Group)]
-        if window.backward:
-            groups.reverse()
-        rest = [group for group in groups if _beyond(group, window)]
-        return sliced(rest[: window.size + 1], window, lambda group: group.path, more=False)
+        paths = {line[depth] for line in held if len(line) > depth}
+        rest = sorted((path for path in paths if _beyond(path, window)), reverse=window.backward)
+        groups = [group for group in await self.many(rest) if isinstance(group, Group)]
+        return sliced(groups, window, lambda group: group.path, more=False)
 
 
-def _beyond(group: Group, window: Window) -> bool:
+def _beyond(path: GroupPath, window: Window) -> bool:
     if window.after is None:
         return True
-    return group.path < window.after if window.backward else group.path > window.after
+    return path < window.after if window.backward else path > window.after
 
 
 def _above(path: GroupPath) -> GroupPath:
@@ -181,15 +161,5 @@ def _item(group: Group) -> Item:
     }
 
 
-def _none(attribute: str) -> Condition:
-    return AnyOf((Missing(attribute), Compare(attribute, "=", 0)))
-
-
 def _exists(path: GroupPath) -> NameTaken:
     return NameTaken("G", path, _above(path), path)
-
-
-def _not_deletable(path: GroupPath, item: Item | None) -> Exception:
-    if item is None:
-        return unknown(path)
-    return IllegalState(f"The group {path} is not empty.", "NOT_EMPTY")

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NewType
 
 from datastore.errors import BadInput
-from datastore.text import character_problem, comparison_form
+from datastore.keys import escape
+from datastore.text import character_problem, comparison_form, unread_problem
 
 GroupPath = NewType("GroupPath", str)
 """A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""
@@ -20,8 +21,10 @@ _MAX_UNREAD = 4 * MAX_GROUP_BYTES
 
 def parse_group_path(text: str) -> GroupPath:
     """Return the path in comparison form, names trimmed; `BadInput` says which rule it breaks."""
-    if len(text) > _MAX_UNREAD:  # normalising is not linear in the length
+    if len(text) > _MAX_UNREAD:
         raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
+    if problem := unread_problem(text, _MAX_UNREAD):
+        raise BadInput(f"The group path {problem}.")
     if problem := character_problem(text):
         raise BadInput(f"The group path {text!r} {problem}.")
     form = comparison_form(text)
@@ -41,7 +44,8 @@ def _check_names(text: str, names: Sequence[str]) -> None:
         raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_LEVELS} levels.")
     if any(len(name) > MAX_GROUP_NAME for name in names):
         raise BadInput(f"A name in {text!r} has more than {MAX_GROUP_NAME} characters.")
-    if sum(len(name.encode()) + 1 for name in names) > MAX_GROUP_BYTES:
+    # In keys, `%`, `:` and `#` take three bytes.
+    if sum(len(escape(name).encode()) + 1 for name in names) > MAX_GROUP_BYTES:
         raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_BYTES} bytes.")
 
 

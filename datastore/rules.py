@@ -1,6 +1,7 @@
 """The rules of a resource's content, all of them checked at once before anything is written."""
 
 from asyncio import to_thread
+from collections.abc import Sequence
 from typing import TypeVar
 
 from datastore.errors import FieldProblem, Invalid
@@ -16,13 +17,18 @@ MAX_NAME = 128
 MAX_DESCRIPTION = 8192
 
 
-async def check(kind: Kind[R], resource: R, library: Library) -> None:
-    """Raise Invalid with every broken rule of the resource; its formulas may call the library."""
+async def check(
+    kind: Kind[R], resource: R, library: Library, noted: Sequence[FieldProblem] = ()
+) -> None:
+    """Raise Invalid with every broken rule of the resource, behind those noted before.
+
+    Its formulas may call the library.
+    """
     found = (
         ("name", text_problem(resource.name, MAX_NAME)),
         ("description", prose_problem(resource.description or "", MAX_DESCRIPTION)),
     )
-    problems = [FieldProblem([field], message) for field, message in found if message]
+    problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)
     # Many or odd formulas take a while to read.
     problems += await to_thread(kind.problems, resource, library)

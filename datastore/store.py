@@ -1,13 +1,17 @@
 """The door to everything stored: repositories bound to a caller, and nothing without one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock
 from datastore.groups import Groups
+from datastore.job_runs import JobRuns
+from datastore.jobs import Jobs
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
@@ -27,6 +31,8 @@ class View:
     caller: Caller
     units: Units
     groups: Groups
+    cascades: Cascades
+    jobs: Jobs
     pipelines: Repository[Pipeline]
     calculations: Repository[Calculation]
     api_keys: ApiKeys
@@ -40,13 +46,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with."""
+    """A table, and the clock and bounds that its views work with.
+
+    `job_begun` is called whenever a view begins a job.
+    """
 
     table: Table
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
     longest_api_key: timedelta = timedelta(days=365)
+    job_begun: Callable[[], None] = begun_unheard
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -56,6 +66,8 @@ class Store:
             caller=caller,
             units=table.units,
             groups=Groups(scope),
+            cascades=Cascades(scope, self.job_begun),
+            jobs=Jobs(scope),
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
@@ -78,6 +90,15 @@ class Store:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
 
+    async def run_jobs(self, worker: str) -> int:
+        """Run the jobs that nobody works on; how many came to an end.
+
+        `worker` tells this process from the others, and makes at most one such call at a time.
+        """
+        return await JobRuns(self._nobody(), worker).run()
+
     def _deleting(self) -> list[Deleting[Any]]:
-        nobody = Scope(self.table, Caller("", {}), self.clock, self.budget)
-        return [Deleting(kind, nobody) for kind in KINDS]
+        return [Deleting(kind, self._nobody()) for kind in KINDS]
+
+    def _nobody(self) -> Scope:
+        return Scope(self.table, Caller("", {}), self.clock, self.budget)

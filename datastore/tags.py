@@ -1,17 +1,19 @@
 """Tags in comparison form: what a resource's rows carry and what filters are matched against."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
 from datastore.errors import FieldProblem
 from datastore.keys import join
 from datastore.records import Tag
-from datastore.text import comparison_form, text_problem
+from datastore.text import comparison_form, text_problem, unread_problem
 
 MAX_LENGTH = 128
 MAX_DEPTH = 10
 MAX_TAGS = 50
+MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
+"""Characters of a value as written, where one of the compared form may be several."""
 
 
 class Level(NamedTuple):
@@ -48,26 +50,38 @@ def levels_of(tag: Tag) -> tuple[Level, ...]:
     )
 
 
-def tag_problems(tags: Iterable[Tag]) -> list[FieldProblem]:
+def tag_problems(tags: Sequence[Tag]) -> list[FieldProblem]:
     """Every broken rule of a resource's tags, with its path below `tags`."""
+    if len(tags) > MAX_TAGS:
+        return [FieldProblem(["tags"], f"at most {MAX_TAGS} tags are allowed")]
     problems: list[FieldProblem] = []
     seen: set[str] = set()
     for n, tag in enumerate(tags):
-        problems += tag_text_problems(["tags", str(n)], tag)
+        found = tag_text_problems(["tags", str(n)], tag)
+        problems += found
+        if found:
+            continue
         key = comparison_form(tag.key)
         if key in seen:
             problems.append(FieldProblem(["tags", str(n), "key"], f"{tag.key!r} is given twice"))
         seen.add(key)
-    if len(seen) > MAX_TAGS:
-        problems.append(FieldProblem(["tags"], f"at most {MAX_TAGS} tags are allowed"))
     return problems
 
 
 def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
     """What is wrong with the texts of one tag, which lies at `path` of the input."""
-    names = names_of(tag.value)
     found = [("key", text_problem(tag.key, MAX_LENGTH))]
-    found += [("value", text_problem(name, MAX_LENGTH)) for name in names]
-    if len(names) > MAX_DEPTH:
-        found.append(("value", f"has more than {MAX_DEPTH} levels"))
+    found += [("value", text) for text in _value_problems(tag.value)]
     return [FieldProblem([*path, field], text) for field, text in found if text]
+
+
+def _value_problems(value: str) -> list[str | None]:
+    if problem := unread_problem(value, MAX_VALUE):
+        return [problem]
+    names = names_of(value)
+    if len(names) > MAX_DEPTH:
+        return [f"has more than {MAX_DEPTH} levels"]
+    found = [text_problem(name, MAX_LENGTH) for name in names]
+    if len(found) == 1:
+        return found
+    return [problem and f"level {n}: {problem}" for n, problem in enumerate(found, start=1)]

@@ -8,6 +8,10 @@ _UNTEXTUAL = re.compile(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
+# As Unicode's "stream-safe" form has it; in longer texts, normalising more is not linear in time.
+MAX_MARKS = 30
+SHORT = 128
+
 _LINES = str.maketrans("\n\r\t", "   ")
 
 
@@ -38,5 +42,22 @@ def prose_problem(text: str, maximum: int) -> str | None:
 
 def character_problem(text: str) -> str | None:
     """Control characters, lone surrogates and noncharacters have no place in a text."""
+    if text.isprintable():
+        return None
     found = _UNTEXTUAL.search(text)
     return f"holds the character U+{ord(found[0]):04X}" if found else None
+
+
+def unread_problem(text: str, maximum: int) -> str | None:
+    """Why a text is not worth bringing to comparison form; None where that takes no time."""
+    if len(text) > maximum:
+        return f"is longer than {maximum} characters"
+    if len(text) > SHORT and not text.isascii() and _most_marks(text) > MAX_MARKS:
+        return f"stacks more than {MAX_MARKS} marks on one character"
+    return None
+
+
+def _most_marks(text: str) -> int:
+    """Count the longest run of characters that combine with the one before them."""
+    classes = bytes(map(unicodedata.combining, text))
+    return max(map(len, classes.split(b"\0")))

@@ -1,12 +1,11 @@
 """The rules of a transformer: contiguous indexes, unique keys, one output for each transform."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from datastore.errors import FieldProblem
-from datastore.formulas import NO_LIBRARY, transform_problems
+from datastore.formulas import NO_LIBRARY, formula_text_problem, transform_problems
 from datastore.records import Output, Parameter, Transform, Transformer
 from datastore.text import comparison_form, prose_problem, text_problem
 from formula.calls import Library
@@ -14,7 +13,6 @@ from formula.calls import Library
 MAX_KEY = 128
 MAX_LABEL = 256
 MAX_DESCRIPTION = 2048
-MAX_FORMULA = 16384
 MAX_ENTRIES = 200
 
 
@@ -23,20 +21,30 @@ def transformer_problems(
 ) -> list[FieldProblem]:
     """Every broken rule, each with its path below `transformer`.
 
-    Formulas are looked at where the structure around them is right; they may call what is in the
-    library.
+    Formulas are looked at where the parameters are right and there is an output to fill; they may
+    call what is in the library.
     """
-    problems = _structure_problems(transformer) or transform_problems(transformer, library)
+    problems = count_problems(
+        parameters=transformer.parameters, transforms=transformer.transforms
+    ) or _structure_problems(transformer)
+    if not any(problem.path[0] == "parameters" or len(problem.path) == 1 for problem in problems):
+        problems += transform_problems(transformer, library)
     return located(["transformer"], problems)
 
 
 def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
-    outputs = [output for transform in transformer.transforms for output in transform.outputs]
     problems = [
         *sequence_problems("parameters", transformer.parameters),
-        *key_problems("parameters", [parameter.key for parameter in transformer.parameters]),
+        *key_problems(
+            (["parameters", str(n), "key"], parameter.key)
+            for n, parameter in enumerate(transformer.parameters)
+        ),
         *sequence_problems("transforms", transformer.transforms),
-        *key_problems("transforms", [output.key for output in outputs if output.key is not None]),
+        *key_problems(
+            (["transforms", str(n), "outputs", str(m), "key"], output.key)
+            for n, transform in enumerate(transformer.transforms)
+            for m, output in enumerate(transform.outputs)
+        ),
     ]
     for n, parameter in enumerate(transformer.parameters):
         problems += located(["parameters", str(n)], column_problems(parameter))
@@ -45,6 +53,15 @@ def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
     return problems
+
+
+def count_problems(**lists: Sequence[object]) -> list[FieldProblem]:
+    """Too many entries are told alone: there is no use in looking at each of them."""
+    return [
+        FieldProblem([field], f"at most {MAX_ENTRIES} are allowed")
+        for field, entries in lists.items()
+        if len(entries) > MAX_ENTRIES
+    ]
 
 
 def located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
@@ -56,24 +73,25 @@ def sequence_problems(
     field: str, entries: Sequence[Parameter | Output] | Sequence[Transform]
 ) -> list[FieldProblem]:
     """Indexes are 0, 1, 2, ... in the order given."""
-    problems = [
+    return [
         FieldProblem([field, str(n), "index"], f"must be {n}, is {entry.index}")
         for n, entry in enumerate(entries)
         if entry.index != n
     ]
-    if len(entries) > MAX_ENTRIES:
-        problems.append(FieldProblem([field], f"at most {MAX_ENTRIES} are allowed"))
+
+
+def key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProblem]:
+    """A key, where there is one, is given once; told at each place but the first."""
+    seen: set[str] = set()
+    problems: list[FieldProblem] = []
+    for path, key in keys:
+        if key is None or len(key) > MAX_KEY:
+            continue
+        form = comparison_form(key)
+        if form in seen:
+            problems.append(FieldProblem(path, f"the key {key!r} is given before"))
+        seen.add(form)
     return problems
-
-
-def key_problems(field: str, keys: Iterable[str]) -> list[FieldProblem]:
-    """Keys that users take for the same are given once."""
-    repeated = Counter(map(comparison_form, keys))
-    return [
-        FieldProblem([field], f"the key {key!r} is given {count} times")
-        for key, count in repeated.items()
-        if count > 1
-    ]
 
 
 def column_problems(column: Parameter | Output) -> list[FieldProblem]:
@@ -86,14 +104,10 @@ def column_problems(column: Parameter | Output) -> list[FieldProblem]:
     return [FieldProblem([field], message) for field, message in found if message]
 
 
-def formula_text_problems(formula: str) -> list[FieldProblem]:
-    """What is wrong with a formula before it is read."""
-    message = prose_problem(formula, MAX_FORMULA) if formula.strip() else "must not be empty"
-    return [FieldProblem(["formula"], message)] if message else []
-
-
 def _transform_problems(transform: Transform) -> list[FieldProblem]:
-    problems = formula_text_problems(transform.formula)
+    problems: list[FieldProblem] = []
+    if message := formula_text_problem(transform.formula):
+        problems.append(FieldProblem(["formula"], message))
     if len(transform.outputs) != 1:
         message = f"must hold exactly one output, holds {len(transform.outputs)}"
         problems.append(FieldProblem(["outputs"], message))

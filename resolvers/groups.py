@@ -1,5 +1,7 @@
 """What each field and mutation of groups does."""
 
+from datastore.errors import about
+from datastore.jobs import Job
 from datastore.paths import GroupPath, parent
 from datastore.records import Group
 from datastore.slices import Slice, Window
@@ -7,7 +9,8 @@ from resolvers.context import Context
 
 
 async def by_path(context: Context, path: GroupPath) -> Group:
-    return await context.loaders.groups.load(path)
+    with about("path"):
+        return await context.loaders.groups.load(path)
 
 
 async def parent_of(context: Context, group: Group) -> Group | None:
@@ -20,8 +23,21 @@ async def children(context: Context, group: Group, window: Window) -> Slice[Grou
 
 
 async def create(context: Context, path: GroupPath, name: str | None) -> Group:
-    return await context.view.groups.create(path, name)
+    _forget(context, path)
+    with about("path"):
+        return await context.view.groups.create(path, name)
 
 
-async def delete(context: Context, path: GroupPath) -> Group:
-    return await context.view.groups.delete(path)
+async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Group, Job | None]:
+    _forget(context, path)
+    with about("path"):
+        if cascade:
+            return await context.view.cascades.delete(path)
+        return await context.view.groups.delete(path), None
+
+
+def _forget(context: Context, path: GroupPath) -> None:
+    """Read the group and the one above anew after what this field does to them."""
+    context.loaders.groups.clear(path)
+    if (above := parent(path)) is not None:
+        context.loaders.groups.clear(above)

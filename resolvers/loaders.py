@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
+from datastore.jobs import Job
 from datastore.layout import KINDS, Kind
 from datastore.observed import WatchBatch
 from datastore.paths import GroupPath
@@ -28,6 +29,7 @@ class Desk(Generic[R]):
     repository: Repository[R]
     latest: "DataLoader[str, R]"
     versions: "DataLoader[tuple[R, int], R]"
+    versions_by_id: "DataLoader[tuple[str, int], R]"
     version_pages: "DataLoader[tuple[R, Window], Slice[R]]"
 
     @classmethod
@@ -38,21 +40,24 @@ class Desk(Generic[R]):
             repository,
             _loader(f"{name}s", view.watch, repository.reading.many),
             _loader(f"{name}_versions", view.watch, versions.numbered, _by_id),
+            _loader(f"{name}_versions_by_id", view.watch, versions.many),
             _loader(f"{name}_version_pages", view.watch, versions.pages, _by_id),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """The loader of groups by path, and the desks by the letters of their kinds."""
+    """Loaders of groups by path and jobs by id, and the desks by the letters of their kinds."""
 
     groups: "DataLoader[GroupPath, Group]"
+    jobs: "DataLoader[str, Job]"
     desks: Mapping[str, Desk[Any]]
 
     @classmethod
     def over(cls, view: View) -> "Loaders":
         return cls(
             groups=_loader("groups", view.watch, view.groups.many),
+            jobs=_loader("jobs", view.watch, view.jobs.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
         )
 

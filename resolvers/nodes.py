@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from datastore.errors import BadInput, NotFound
+from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.paths import parse_group_path
 from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Resource | Group
+Record: TypeAlias = Resource | Group | Job
 Named: TypeAlias = tuple[str, str]
 
 
@@ -31,15 +32,15 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
         return await context.loaders.groups.load(path) if path == key else None
+    if type == "Job":
+        return await context.loaders.jobs.load(key)
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)
             return latest
         if type == kind.version_title:
             id, _, version = key.partition(":")
-            found: Resource = await resources.version_by_id(
-                context.desk(kind), id, _number(version)
-            )
+            found: Resource = await context.desk(kind).versions_by_id.load((id, _number(version)))
             return found
     return None
 

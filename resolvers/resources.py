@@ -1,8 +1,9 @@
 """What each field and mutation of a kind of resource does, at the desk of that kind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from datastore.errors import FieldProblem, NotFound
 from datastore.paths import GroupPath
 from datastore.records import Group, Resource
 from datastore.resources.listing import Listed
@@ -38,35 +39,54 @@ async def version(desk: Desk[R], resource: R, number: int) -> R:
     return await desk.versions.load((resource, number))
 
 
-async def version_by_id(desk: Desk[R], id: str, number: int) -> R:
-    return await desk.repository.versions.one(id, number)
-
-
 async def versions(desk: Desk[R], resource: R, window: Window) -> Slice[R]:
     return await desk.version_pages.load((resource, window))
 
 
-async def owner_group(context: Context, resource: Resource) -> Group:
-    return await context.loaders.groups.load(resource.owner)
+async def owner_group(context: Context, resource: Resource) -> Group | None:
+    """None where the caller, to whom a grant shows the resource, may not know its owner."""
+    try:
+        return await context.loaders.groups.load(resource.owner)
+    except NotFound:
+        return None
 
 
 async def create(
-    desk: Desk[R], group: GroupPath | None, content: Mapping[str, Any], idempotency_key: str | None
+    desk: Desk[R],
+    group: GroupPath | None,
+    content: Mapping[str, Any],
+    idempotency_key: str | None,
+    noted: Sequence[FieldProblem],
 ) -> R:
-    return await desk.repository.writing.create(group, content, idempotency_key)
+    writing = desk.repository.writing
+    return _renewed(desk, await writing.create(group, content, idempotency_key, noted))
 
 
-async def update(desk: Desk[R], id: str, expected_version: int, changes: Mapping[str, Any]) -> R:
-    return await desk.repository.writing.update(id, expected_version, changes)
+async def update(
+    desk: Desk[R],
+    id: str,
+    expected_version: int,
+    changes: Mapping[str, Any],
+    noted: Sequence[FieldProblem],
+) -> R:
+    writing = desk.repository.writing
+    return _renewed(desk, await writing.update(id, expected_version, changes, noted))
 
 
 async def delete(desk: Desk[R], id: str, expected_version: int | None) -> R:
-    return await desk.repository.deleting.delete(id, expected_version)
+    return _renewed(desk, await desk.repository.deleting.delete(id, expected_version))
 
 
 async def grant(desk: Desk[R], id: str, group: GroupPath) -> tuple[R, bool]:
-    return await desk.repository.writing.grant(id, group)
+    granted, changed = await desk.repository.writing.grant(id, group)
+    return _renewed(desk, granted), changed
 
 
 async def revoke(desk: Desk[R], id: str, group: GroupPath) -> R:
-    return await desk.repository.writing.revoke(id, group)
+    return _renewed(desk, await desk.repository.writing.revoke(id, group))
+
+
+def _renewed(desk: Desk[R], written: R) -> R:
+    """Let later fields of the document see what this one wrote, or last was."""
+    desk.latest.clear(written.id).prime(written.id, written)
+    return written

@@ -8,6 +8,7 @@ from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
+from schema.jobs import Job, JobQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.scalars import SCALARS
@@ -17,7 +18,7 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
     pass
 
 
@@ -30,7 +31,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -1,6 +1,7 @@
 """What all types share: the request's info, page arguments and tags."""
 
-from dataclasses import dataclass
+from asyncio import Lock, sleep
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, TypeAlias, TypeVar
 
@@ -18,11 +19,24 @@ from schema.cursors import Cursors
 T = TypeVar("T")
 
 
+class Turns:
+    """Lets the long lists of an answer be put together one by one, and other work in between."""
+
+    def __init__(self) -> None:
+        self._taken = Lock()
+
+    async def take(self) -> None:
+        """Wait for a turn; it lasts until the next time the caller awaits anything."""
+        async with self._taken:
+            await sleep(0)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext(Context):
     """The resolvers' context and what only the schema needs."""
 
     cursors: Cursors
+    turns: Turns = field(default_factory=Turns, kw_only=True)
 
     @classmethod
     def open(cls, store: Store, caller: Caller, cursors: Cursors) -> "RequestContext":

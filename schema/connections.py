@@ -12,6 +12,8 @@ from schema.cursors import PageArguments, page_arguments
 
 T = TypeVar("T")
 
+_SHORT = 10
+
 
 @strawberry.type(description="Where a page lies in its list.")
 class PageInfo:
@@ -55,6 +57,8 @@ async def connect(
     bound = sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
     found = await read(Window(size=page.size, after=after, backward=page.backward))
+    if len(found.entries) > _SHORT:
+        await info.context.turns.take()
     edges = [Edge(node=node, cursor=cursors.seal(bound, at)) for at, node in found.entries]
     return Connection(
         edges=edges,

@@ -1,5 +1,7 @@
 """Documents parsed, measured and validated once for each text, refusals included."""
 
+from asyncio import get_running_loop
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,8 +53,16 @@ class Documents:
         if len(text) > self._limits.source_length:
             return Document("", errors=(_too_long(self._limits.source_length),))
         document = self._made(text)
-        self._kept.put(text, document, _weight(document))
+        self._keep(document)
         return document
+
+    async def read(self, text: str, executor: Executor) -> None:
+        """Make the document of a text elsewhere than on the event loop, if it is worth making."""
+        if len(text) <= self._limits.source_length and self._kept.get(text) is None:
+            self._keep(await get_running_loop().run_in_executor(executor, self._made, text))
+
+    def _keep(self, document: Document) -> None:
+        self._kept.put(document.text, document, _weight(document))
 
     def _made(self, text: str) -> Document:
         try:

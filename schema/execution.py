@@ -1,6 +1,8 @@
 """From a request to its answer: find the document, check its limits, run it, mask its errors."""
 
+from asyncio import get_running_loop, sleep
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from inspect import isawaitable
@@ -25,6 +27,10 @@ from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
 
 _Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
+
+_LONG: Final = 1_000
+# One thread: several would keep the event loop waiting for the interpreter's lock.
+_aside: Final = ThreadPoolExecutor(1, "graphql")
 
 _is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
@@ -109,8 +115,16 @@ class Engine:
         """How many texts were sent with their digest and are in memory."""
         return self._persisted.kept
 
+    async def read(self, request: OperationRequest) -> None:
+        """Read a long document in a thread, so that `prepare` finds it read and checked."""
+        if request.query is not None and len(request.query) > _LONG:
+            await self._documents.read(request.query, _aside)
+
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
-        """Settle what to run and what it costs; Refused where it may not run."""
+        """Settle what to run and what it costs; Refused where it may not run.
+
+        Reads the document if `read` was not awaited before.
+        """
         try:
             document = self._document(request)
             if document.errors:
@@ -125,10 +139,22 @@ class Engine:
 
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
         """Execute a prepared operation; errors come back masked, only cancellation is raised."""
-        result = self._executor(prepared, context)
+        result = await self._begun(prepared, context)
         if isawaitable(result):
+            # Large variables have been read, and resolvers read them anew: others go in between.
+            await sleep(0)
             result = await result
         return self.answer(result, request_id)
+
+    async def _begun(
+        self, prepared: Prepared, context: object
+    ) -> ExecutionResult | Awaitable[ExecutionResult]:
+        """Begin to execute; in a thread where a large description of the schema is all there is."""
+        measure = prepared.operation.measure
+        if measure.introspection_values <= self.limits.introspection_beside:
+            return self._executor(prepared, context)
+        loop = get_running_loop()
+        return await loop.run_in_executor(_aside, self._executor, prepared, context)
 
     async def events(
         self, prepared: Prepared, context: object, request_id: str

@@ -6,11 +6,13 @@ import strawberry
 from strawberry import UNSET
 
 from datastore import records
+from datastore.jobs import Job as JobRecord
 from datastore.paths import GroupPath
 from resolvers import groups
 from schema.common import After, Before, First, Info, Last, given
 from schema.connections import Connection, connect, page_of
 from schema.failures import IllegalState, NameTaken, NotFound, NotPermitted, ValidationProblem
+from schema.jobs import Job
 from schema.nodes import Node
 from schema.scalars import DateTime
 
@@ -59,9 +61,13 @@ class CreateGroupPayload:
     group: records.Group = strawberry.field(graphql_type=Group)
 
 
-@strawberry.type(description="A group was deleted; `group` is what it was.")
+@strawberry.type(description="A group was deleted, or is from now on; `group` is what it was.")
 class DeleteGroupPayload:
     group: records.Group = strawberry.field(graphql_type=Group)
+    job: JobRecord | None = strawberry.field(
+        graphql_type=Job | None,
+        description="What deletes it with all that lies in it and below; absent where it is gone.",
+    )
 
 
 CreateGroupResult = Annotated[
@@ -85,6 +91,11 @@ class CreateGroupInput:
 @strawberry.input(description="The group to delete.")
 class DeleteGroupInput:
     path: GroupPath = strawberry.field(description="Where it lies; not the root.")
+    cascade: bool | None = strawberry.field(
+        default=False,
+        description="Whether to delete also what lies in it: the groups below and all that they "
+        "own, which takes a job. What others granted to them is revoked.",
+    )
 
 
 @strawberry.type
@@ -113,9 +124,10 @@ class GroupMutation:
 
     @strawberry.mutation(
         graphql_type=DeleteGroupResult,
-        description="Delete a group in which nothing lies; the caller is admin there.",
+        description="Delete a group in which nothing lies, or with `cascade` any; the caller is "
+        "admin there. Nothing more is let into a group that a job deletes.",
     )
     @staticmethod
     async def delete_group(info: Info, input: DeleteGroupInput) -> DeleteGroupPayload:
-        deleted = await groups.delete(info.context, input.path)
-        return DeleteGroupPayload(group=deleted)
+        deleted, job = await groups.delete(info.context, input.path, bool(input.cascade))
+        return DeleteGroupPayload(group=deleted, job=job)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final, NamedTuple
 
 from graphql import (
     DocumentNode,
+    FragmentDefinitionNode,
     GraphQLError,
     GraphQLSchema,
     OperationDefinitionNode,
@@ -13,7 +15,10 @@ from graphql import (
 )
 
 from datastore.errors import ErrorCode
+from schema.inputs import Counts, count_values, mentions
+from schema.json_scalar import MAX_VALUES
 from schema.measure import Measure, NestedTooDeeply, Walk
+from schema.merging import TooManyToMerge, pairs
 from schema.prices import Sizes, of_literal
 
 _REMEMBERED_SIZES: Final = 64
@@ -33,10 +38,16 @@ class Limits:
     aliases: int = 30
     directives: int = 50
     fields: int = 2_000
+    fragments: int = 60
+    merged_pairs: int = 2_000
     operations: int = 10
     mutation_fields: int = 10
+    input_values: int = 4_000
+    json_values: int = MAX_VALUES
     introspection_depth: int = 20
     introspection_fields: int = 500
+    introspection_values: int = 30_000
+    introspection_beside: int = 2_000
     page_size: int = 100
     cost: int = 5_000
     errors: int = 5
@@ -60,13 +71,14 @@ class _Source(NamedTuple):
 class Operation:
     """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
 
-    __slots__ = ("_costs", "_source", "measure", "node")
+    __slots__ = ("_costs", "_mentions", "_source", "measure", "node")
 
     def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
         self.node = node
         self.measure = measure
         self._source = source
         self._costs: dict[tuple[int | None, ...], int] = {}
+        self._mentions = mentions(source.document, node)
 
     @property
     def name(self) -> str | None:
@@ -93,6 +105,10 @@ class Operation:
             self._costs[key] = Walk(source.schema, source.document, sizes).operation(self.node).cost
         return self._costs[key]
 
+    def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
+        """Count what the variables hold; beyond `most` the numbers are not exact."""
+        return count_values(self._source.schema, self.node, self._mentions, variables, most)
+
     def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
         values: dict[str, object] = {}
         for definition in self.node.variable_definitions or ():
@@ -112,8 +128,9 @@ def operations_of(
     Runs before the rules of the specification, some of which take far longer than linear time.
     """
     nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
-    if len(nodes) > limits.operations:
-        raise _too_large("operations", len(nodes), limits.operations)
+    _most("operations", len(nodes), limits.operations)
+    fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
+    _most("fragments", fragments, limits.fragments)
     sizes = Sizes(None, limits.page_size)
     walk = Walk(schema, document, sizes)
     try:
@@ -127,6 +144,7 @@ def operations_of(
         if node.operation is OperationType.MUTATION:
             _most("mutation fields", measure.root_fields, limits.mutation_fields)
     _hold(unused, limits)
+    _hold_merging(document, limits)
     source = _Source(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
     return tuple(
         Operation(node, measure, source) for node, measure in zip(nodes, measures, strict=True)
@@ -145,6 +163,28 @@ def _hold(measure: Measure, limits: Limits) -> None:
     _most("directives", measure.directives, limits.directives)
     _most("fields", measure.fields, limits.fields)
     _most("introspection fields", measure.introspection_fields, limits.introspection_fields)
+    _hold_introspection(measure, limits)
+
+
+def _hold_introspection(measure: Measure, limits: Limits) -> None:
+    values = ceil(measure.introspection_values)
+    if values > limits.introspection_values:
+        message = f"The introspection gives some {values} values; the most is "
+        raise refused(f"{message}{limits.introspection_values}.", ErrorCode.QUERY_TOO_COMPLEX)
+    if values > limits.introspection_beside and measure.fields:
+        message = "So much of the schema is asked for by itself, not beside other fields."
+        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+
+
+def _hold_merging(document: DocumentNode, limits: Limits) -> None:
+    """Bound what the rule on merging has to do, which is more than linear in the document."""
+    try:
+        merged = pairs(document)
+    except TooManyToMerge:
+        merged = limits.merged_pairs + 1
+    if merged > limits.merged_pairs:
+        message = "The document asks for the same fields too often."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
 
 
 def _most(what: str, actual: int, most: int) -> None:
@@ -157,7 +197,15 @@ def _too_large(what: str, actual: int, most: int) -> GraphQLError:
 
 
 def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
-    """Give the cost of the operation; GraphQLError when it is more than one may spend."""
+    """Give the cost of the operation; GraphQLError for what is too dear, or given too much."""
+    most = Counts(limits.input_values, limits.json_values)
+    given = operation.given(variables, most)
+    if given.values > most.values:
+        message = f"The variables hold more than {most.values} values."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+    if given.inside > most.inside:
+        message = f"The JSON of the variables holds more than {most.inside} values."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
     cost = operation.cost(variables)
     if cost > limits.cost:
         message = f"The operation costs {cost}; the most is {limits.cost}."

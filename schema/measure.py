@@ -1,6 +1,6 @@
 """One walk over a document that measures every fragment once, whatever spreads it."""
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from graphql import (
     DocumentNode,
@@ -19,6 +19,7 @@ from graphql import (
     is_composite_type,
 )
 
+from schema.introspection import NAMED, lengths
 from schema.prices import Sizes, price_of
 
 _SATURATED: Final = 10**9
@@ -35,7 +36,8 @@ class Measure(NamedTuple):
     """What a selection set amounts to with its fragments written out; each number saturates.
 
     `root_fields` are those of the set's own level. `listed` is the cost of its `edges` and `nodes`,
-    which a connection multiplies; `other` is the cost of the rest. Introspection counts apart.
+    which a connection multiplies; `other` is the cost of the rest. Introspection counts apart:
+    `introspection_values` is about how many values it gives.
     """
 
     depth: int = 0
@@ -47,6 +49,7 @@ class Measure(NamedTuple):
     other: int = 0
     introspection_depth: int = 0
     introspection_fields: int = 0
+    introspection_values: float = 0.0
 
     @property
     def cost(self) -> int:
@@ -64,10 +67,14 @@ class Measure(NamedTuple):
             _sum(self.other, other.other),
             max(self.introspection_depth, other.introspection_depth),
             _sum(self.introspection_fields, other.introspection_fields),
+            _sum(self.introspection_values, other.introspection_values),
         )
 
 
-def _sum(one: int, other: int) -> int:
+N = TypeVar("N", int, float)
+
+
+def _sum(one: N, other: N) -> N:
     return min(one + other, _SATURATED)
 
 
@@ -163,6 +170,7 @@ class Walk:
                 root_fields=1,
                 introspection_depth=below.depth + 1,
                 introspection_fields=below.fields + 1,
+                introspection_values=self._described(NAMED, name, below),
             )
         cost = self._cost(node, definition, below)
         return below._replace(
@@ -172,7 +180,15 @@ class Walk:
             root_fields=1,
             listed=cost if name in _LISTED else 0,
             other=0 if name in _LISTED else cost,
+            introspection_values=self._described(parent.name, name, below)
+            if parent is not None and parent.name.startswith("__")
+            else below.introspection_values,
         )
+
+    def _described(self, parent: str, name: str, below: Measure) -> float:
+        """Count the values of a field of the schema's description with all below it."""
+        length = lengths(self._schema).get((parent, name), 1.0)
+        return min((below.introspection_values + 1) * length, _SATURATED)
 
     def _cost(self, node: FieldNode, definition: GraphQLField | None, below: Measure) -> int:
         price = price_of(definition)

@@ -7,12 +7,13 @@ from typing import NamedTuple, TypeAlias
 import strawberry
 
 from datastore.errors import NotFound
+from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Resource | Group
+NodeRecord: TypeAlias = Resource | Group | Job
 
 _TITLES = {kind.record: kind.title for kind in KINDS}
 _VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
@@ -40,6 +41,8 @@ class Node:
 def _named(node: NodeRecord) -> GlobalId:
     if isinstance(node, Group):
         return GlobalId("Group", node.path)
+    if isinstance(node, Job):
+        return GlobalId("Job", node.id)
     if version := _VERSION_TITLES.get(type(node)):
         return GlobalId(version, f"{node.id}:{node.version}")
     return GlobalId(_TITLES[type(node)], node.id)

@@ -5,7 +5,6 @@ from typing import Any
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import FieldProblem, Invalid
 from datastore.layout import PIPELINE
 from schema.pipelines import Pipeline
 from schema.resource_inputs import Change, Content, Creation, id_of, key_for
@@ -33,13 +32,17 @@ class UpdatePipelineInput(Change):
 
 def _attributes(value: object) -> dict[str, Any] | None:
     """The record keeps an object, where the scalar allows any JSON value."""
-    if value is None or isinstance(value, dict):
-        return value
-    raise Invalid([FieldProblem(["attributes"], "must be an object")])
+    return value if isinstance(value, dict) else None
+
+
+def _attribute_problem(value: object) -> str | None:
+    return None if value is None or isinstance(value, dict) else "must be an object"
 
 
 _CONTENT = Content(
-    {"attributes": _attributes, "transformer": TransformerInput.record}, ("transformer",)
+    {"attributes": _attributes, "transformer": TransformerInput.record},
+    ("transformer",),
+    {"attributes": _attribute_problem},
 )
 
 

@@ -38,6 +38,7 @@ def creates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
             given(input.group),
             content.of(input),
             given(input.idempotency_key),
+            content.problems(input),
         )
         return payload(**{kind.noun: made})
 
@@ -51,9 +52,13 @@ def updates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
 
     async def update(info: Info, input: Any) -> Any:
         id = key_of(kind.title, input.id)
-        changes = content.changed_by(input)
-        desk = info.context.desk(kind)
-        updated = await resources.update(desk, id, input.expected_version, changes)
+        updated = await resources.update(
+            info.context.desk(kind),
+            id,
+            input.expected_version,
+            content.changed_by(input),
+            content.problems(input),
+        )
         return payload(**{kind.noun: updated})
 
     description = "Make a new version; the caller is contributor at the owner group."

@@ -40,7 +40,10 @@ class Resource(Node):
     updated_at: DateTime = strawberry.field(description="When this version was made.")
     updated_by: str = strawberry.field(description="The id of the user who made this version.")
 
-    @strawberry.field(graphql_type=Group | None, description="The group it was created in.")
+    @strawberry.field(
+        graphql_type=Group | None,
+        description="The group it was created in; null where the caller may not know it.",
+    )
     @staticmethod
     async def owner_group(
         resource: strawberry.Parent[records.Resource], info: Info

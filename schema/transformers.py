@@ -4,11 +4,11 @@ import strawberry
 from strawberry import UNSET
 
 from datastore import records
+from datastore.formulas import MAX_FORMULA
 from datastore.records import ValueType
 from datastore.transformers import (
     MAX_DESCRIPTION,
     MAX_ENTRIES,
-    MAX_FORMULA,
     MAX_KEY,
     MAX_LABEL,
 )

@@ -107,6 +107,7 @@ class GraphQLApp:
             caller = await self._authenticate(exchange.headers)
             request = await read(exchange, self._engine.limits)
             exchange.seen.asked(request)
+            await self._engine.read(request)
             prepared = self._engine.prepare(request, introspection=self._introspection)
             exchange.seen.prepared(prepared)
             check_kind(prepared.operation, exchange)

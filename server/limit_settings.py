@@ -27,7 +27,7 @@ class LimitSettings(BaseSettings):
         4_000,
         gt=0,
         description="Most values in the variables of an operation, lists and inputs counted, what "
-        "is inside a JSON value left aside.",
+        "is inside a JSON value left aside; those of a variable count wherever it is mentioned.",
     )
     max_cost: int = Field(5_000, gt=0, description="Highest computed cost of an operation.")
     rate_limit_per_second: float = Field(

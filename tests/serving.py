@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import httpx
 
@@ -20,7 +22,7 @@ STOP_SECONDS = 20.0
 class Serving:
     """A running `penstock serve` and where it answers."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     url: str
     data_dir: Path
 
@@ -32,21 +34,23 @@ def serving(
     """Start the server, wait until it is ready, and stop it in the end if it still runs."""
     port = port or free_port()
     command = [sys.executable, "-m", "server", "serve", "--port", str(port)]
+    # A pipe that nobody reads would stop the server when it is full.
+    log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
     process = subprocess.Popen(
         [*command, "--data-dir", str(data_dir), *options],
         env=environment(),
-        stdout=subprocess.PIPE,
+        stdout=log,
         stderr=subprocess.STDOUT,
-        text=True,
     )
     try:
         url = f"http://127.0.0.1:{port}"
-        _until_ready(process, url)
+        _until_ready(process, url, log)
         yield Serving(process, url, data_dir)
     finally:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=STOP_SECONDS)
+        process.wait(timeout=STOP_SECONDS)
+        log.close()
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -62,7 +66,7 @@ def free_port() -> int:
         return port
 
 
-def _until_ready(process: subprocess.Popen[str], url: str) -> None:
+def _until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -71,4 +75,5 @@ def _until_ready(process: subprocess.Popen[str], url: str) -> None:
         except httpx.TransportError:
             time.sleep(0.05)
     process.kill()
-    raise AssertionError(f"the server did not start:\n{process.communicate()[0]}")
+    log.seek(0)
+    raise AssertionError(f"the server did not start:\n{log.read().decode()}")

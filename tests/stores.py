@@ -30,7 +30,7 @@ PACKAGES = Path(__file__).parent / "dynoxide" / "node_modules" / "@dynoxide"
 def skip_reason(name: str) -> str | None:
     """Say why tests on the implementation cannot run here; None when they can."""
     if name == "dynoxide" and _dynoxide_binary() is None:
-        return "no dynoxide here: tests/dynoxide/install.py fetches it on 64-bit Linux with npm"
+        return "no dynoxide here: `make tools` fetches it on 64-bit Linux with npm"
     return None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from datastore import tags
 from datastore.commit import Write
-from datastore.layout import GRANT, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
+from datastore.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
 from datastore.paths import GroupPath
 from datastore.records import Resource
 from datastore.resources import counts, groups
@@ -16,12 +16,18 @@ from datastore.text import comparison_form
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Grant rows and postings, tag counters, name rows and granted groups of one resource."""
+    """Grant rows and postings, tag counters, name rows and groups of one resource.
+
+    `homes` are the groups that count it: those it is granted to, and its owner also where a grant
+    from above covers that one, as a revoke gives the owner a grant of its own again. Until then a
+    row of its own lists the resource at its owner.
+    """
 
     kind: str
     id: str
     name: str
     groups: tuple[GroupPath, ...]
+    homes: frozenset[GroupPath]
     items: dict[Key, Item]
     counters: dict[Key, counts.Counter]
 
@@ -47,7 +53,11 @@ def footprint(kind: str, resource: Resource) -> Footprint:
         ]
         items |= {key_of(row): {**row, "tags": cover} for row in rows}
         counters |= {counter.key: counter for counter in _counters(kind, group, resource, levels)}
-    return Footprint(kind, resource.id, resource.name, resource.groups, items, counters)
+    if resource.owner not in resource.groups:
+        row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
+        items[key_of(row)] = row
+    homes = frozenset((*resource.groups, resource.owner))
+    return Footprint(kind, resource.id, resource.name, resource.groups, homes, items, counters)
 
 
 def _counters(
@@ -71,7 +81,7 @@ def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
         *_name_writes(old, new),
         *_item_writes(old.items if old else {}, new.items if new else {}),
         *_counter_writes(old.counters if old else {}, new.counters if new else {}),
-        *_group_writes(set(old.groups if old else ()), set(new.groups if new else ())),
+        *_group_writes(old.homes if old else frozenset(), new.homes if new else frozenset()),
     ]
 
 
@@ -95,6 +105,6 @@ def _name_writes(old: Footprint | None, new: Footprint | None) -> list[Write]:
     return [write for write in changes if write is not None]
 
 
-def _group_writes(old: set[GroupPath], new: set[GroupPath]) -> list[Write]:
+def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
     left = [groups.counted(group, "grants", -1) for group in sorted(old - new)]
     return left + [groups.counted(group, "grants", 1) for group in sorted(new - old)]

@@ -1,12 +1,26 @@
-"""The rows of groups: where they stand and what they count; grants as an antichain."""
+"""The rows of groups: where they stand, what they count, how they go; grants as an antichain."""
 
 from collections.abc import Iterable
 
 from datastore.commit import Write
-from datastore.errors import NotFound
+from datastore.errors import IllegalState, NotFound
 from datastore.layout import GROUP
 from datastore.paths import ROOT, GroupPath, covers, parent
-from datastore.table import Exists, Item, Key, Update
+from datastore.table import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    Delete,
+    Exists,
+    Item,
+    Key,
+    Missing,
+    Update,
+)
+
+DELETING = "deletingAt"
+"""Marks the row of a group that is being deleted with all that lies in it."""
 
 
 def key_of_group(group: GroupPath) -> Key:
@@ -20,14 +34,41 @@ def unknown(group: GroupPath) -> NotFound:
 
 
 def counted(group: GroupPath, attribute: str, step: int) -> Write:
-    """Count what lies in a group; at once the proof that it exists. The root exists by itself."""
+    """Count what lies in a group; at once the proof that it exists. The root exists by itself.
 
-    def refused(_standing: Item | None) -> Exception:
-        return unknown(group)
-
-    condition = None if group == ROOT else Exists()
+    Nothing more is let into a group that is being deleted.
+    """
+    condition: Condition | None = AllOf((Exists(), Missing(DELETING))) if step > 0 else Exists()
+    if group == ROOT:
+        condition = None
     update = Update(key=key_of_group(group), add={attribute: step}, condition=condition)
-    return Write(update, refused)
+    return Write(update, lambda standing: _closed(group, standing))
+
+
+def removed(group: GroupPath, *, marked: bool = False) -> list[Write]:
+    """Remove the row of a group in which nothing lies, and count it no longer in the group above.
+
+    With `marked` it is left alone, as unknown, unless it is being deleted.
+    """
+    empty: tuple[Condition, ...] = (Exists(), _none("children"), _none("grants"))
+    gone = Delete(key_of_group(group), AllOf((*empty, Exists(DELETING)) if marked else empty))
+
+    def refused(standing: Item | None) -> Exception:
+        if standing is None or (marked and DELETING not in standing):
+            return unknown(group)
+        return IllegalState(f"The group {group} is not empty.", "NOT_EMPTY")
+
+    return [Write(gone, refused), counted(parent(group) or ROOT, "children", -1)]
+
+
+def _closed(group: GroupPath, standing: Item | None) -> NotFound:
+    if standing is None:
+        return unknown(group)
+    return NotFound(f"The group {group} is being deleted.", ("group",))
+
+
+def _none(attribute: str) -> Condition:
+    return AnyOf((Missing(attribute), Compare(attribute, "=", 0)))
 
 
 def with_grant(groups: Iterable[GroupPath], group: GroupPath) -> tuple[GroupPath, ...]:

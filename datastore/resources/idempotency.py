@@ -38,9 +38,7 @@ class Receipt:
     content: Mapping[str, Any]
 
     def write(self, scope: Scope, key: str) -> Write:
-        """Leave the receipt under the caller's key for a day; raises Invalid for an odd key."""
-        if message := text_problem(key, MAX_KEY):
-            raise Invalid([FieldProblem(["idempotencyKey"], message)])
+        """Leave the receipt under the caller's key for a day."""
         now = scope.clock.now()
         item: Item = {
             **IDEMPOTENCY.item(user=scope.caller.user_id, key=key),
@@ -60,3 +58,9 @@ class Receipt:
         if standing is not None and standing["digest"] == self._digest():
             return Replayed(str(standing["id"]))
         return Invalid([FieldProblem(["idempotencyKey"], "was used with another input")])
+
+
+def key_problems(key: str | None) -> list[FieldProblem]:
+    """What is wrong with a key, if one is given."""
+    message = None if key is None else text_problem(key, MAX_KEY)
+    return [FieldProblem(["idempotencyKey"], message)] if message else []

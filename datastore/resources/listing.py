@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from datastore import tags
 from datastore.access import Role
-from datastore.errors import NotFound
+from datastore.errors import LimitExceeded, NotFound
 from datastore.filters import TagFilter
 from datastore.groups import Groups
 from datastore.intersect.filters import Filter, Wanted
@@ -80,12 +80,21 @@ class Listing(Generic[R]):
         if not listed.include_child_groups:
             return [Postings(travel, above) for above in ancestors(group)]
         selective = listed.tags.all or listed.tags.any
-        if group == ROOT and not selective and self.scope.caller.has(Role.READER, ROOT):
-            latest = self.kind.latest
-            return [Everything(travel, latest.index_of(), latest.sk.fill({}))]
+        sees_all = group == ROOT and self.scope.caller.has(Role.READER, ROOT)
+        if sees_all and not selective:
+            return self._everything(travel)
         *above, _ = ancestors(group)
-        below = await Groups(self.scope).subtree(group)
+        try:
+            below = await Groups(self.scope).subtree(group)
+        except LimitExceeded:
+            if not sees_all:
+                raise
+            return self._everything(travel)
         return [Postings(travel, each) for each in (*above, *below)]
+
+    def _everything(self, travel: Travel) -> Sequence[Source]:
+        latest = self.kind.latest
+        return [Everything(travel, latest.index_of(), latest.sk.fill({}))]
 
 
 def _filter(wanted: TagFilter) -> Filter:

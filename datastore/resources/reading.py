@@ -13,6 +13,7 @@ from datastore.records import Resource
 from datastore.resources.groups import key_of_group, unknown
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
+from datastore.rules import MAX_NAME
 from datastore.table import Item
 from datastore.text import comparison_form
 
@@ -34,7 +35,7 @@ class Reading(Generic[R]):
         """
         keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
         found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
-        return [self.admitted(id, found.get(keys[id]) if id in keys else None) for id in ids]
+        return [self.admitted(found.get(keys[id]) if id in keys else None) for id in ids]
 
     async def one(self, id: str, *, consistent: bool = False) -> R:
         """Get latest, one id; raises NotFound."""
@@ -45,6 +46,8 @@ class Reading(Generic[R]):
 
     async def by_name(self, name: str, group: GroupPath | None) -> R:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
+        if len(name) > MAX_NAME:
+            raise NotFound(f"No name is longer than {MAX_NAME} characters.", ("name",))
         group = self.scope.seen_group(group)
         chain = [
             NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
@@ -58,9 +61,9 @@ class Reading(Generic[R]):
                 return await self.one(str(rows[key]["id"]))
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
-    def admitted(self, id: str, item: Item | None) -> R | NotFound:
+    def admitted(self, item: Item | None) -> R | NotFound:
         """The resource in a latest row, if there is one and the caller may see it."""
         if item is None or "deletedAt" in item:
-            return absent(self.kind.noun, id)
+            return absent(self.kind.noun)
         resource = load(self.kind.record, item, id=resource_id(item))
-        return resource if self.scope.sees(resource) else absent(self.kind.noun, id)
+        return resource if self.scope.sees(resource) else absent(self.kind.noun)

@@ -66,6 +66,6 @@ class Scope:
             raise NotPermitted(f"This needs the role {role.name} at {resource.owner}.")
 
 
-def absent(noun: str, id: str) -> NotFound:
+def absent(noun: str) -> NotFound:
     """The one answer for a resource that is not there or that the caller may not know of."""
-    return NotFound(f"There is no {noun} {id}.", ("id",))
+    return NotFound(f"There is no {noun} with this id.", ("id",))

@@ -7,6 +7,7 @@ from asyncio import gather
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from datastore.errors import FieldProblem, Invalid
 from datastore.keys import Part, join, split, unescape
 from datastore.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from datastore.paths import GroupPath, ancestors
@@ -14,8 +15,8 @@ from datastore.records import TagKey, TagValue
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
 from datastore.table import Item, Query, Range
-from datastore.tags import value_of
-from datastore.text import comparison_form
+from datastore.tags import MAX_LENGTH, MAX_VALUE, value_of
+from datastore.text import comparison_form, unread_problem
 
 
 @dataclass(slots=True)
@@ -70,6 +71,7 @@ class TagLists:
 
         Without a parent the top level is listed, with one the level below it.
         """
+        _check(key, parent)
         row, key = TAG_VALUE_COUNT, comparison_form(key)
         above_value = () if parent is None else value_of(parent)
         placed: dict[str, Part] = {"kind": self.kind, "depth": len(above_value) + 1}
@@ -123,3 +125,13 @@ class TagLists:
         more = any(page.last is not None for page in pages)
         found = sliced(travelled, window, lambda entry: entry[0], more=more)
         return found.map([total for _, (_, total) in found.entries])
+
+
+def _check(key: str, parent: str | None) -> None:
+    """Raise Invalid for what is longer than any tag."""
+    found = (
+        ("key", unread_problem(key, MAX_LENGTH)),
+        ("parent", unread_problem(parent or "", MAX_VALUE)),
+    )
+    if problems := [FieldProblem([field], message) for field, message in found if message]:
+        raise Invalid(problems)

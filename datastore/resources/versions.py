@@ -1,8 +1,8 @@
 """Versions of resources, newest first; they are numbered from 1 without gaps."""
 
 from asyncio import gather
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import msgspec
@@ -16,7 +16,7 @@ from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Query, Range
+from datastore.table import Item, Key, Query, Range
 
 R = TypeVar("R", bound=Resource)
 
@@ -34,19 +34,23 @@ class Versions(Generic[R]):
     kind: Kind[R]
     scope: Scope
 
+    async def many(self, ids: Sequence[tuple[str, int]]) -> list[R | NotFound]:
+        """Get versions: BatchGet of latest (for the permission as of now) and of the versions.
+
+        One answer for each id and number, aligned.
+        """
+        wanted = {(id, n) for id, n in ids if is_id(id) and 1 <= n <= MAX_VERSION}
+        keys = [self.kind.latest.key(id=id) for id, _ in wanted]
+        keys += [self.kind.version.key(id=id, version=n) for id, n in wanted]
+        rows = await read_rows(self.scope.table, keys)
+        return [self._found(id, n, rows) if (id, n) in wanted else self._absent() for id, n in ids]
+
     async def one(self, id: str, version: int) -> R:
-        """Get version: BatchGet of latest (for the permission as of now) and of the version."""
-        if not is_id(id) or not 1 <= version <= MAX_VERSION:
-            raise absent(self.kind.noun, id)
-        latest = self.kind.latest.key(id=id)
-        wanted = self.kind.version.key(id=id, version=version)
-        rows = await read_rows(self.scope.table, [latest, wanted])
-        resource = Reading(self.kind, self.scope).admitted(id, rows.get(latest))
-        if isinstance(resource, NotFound):
-            raise resource
-        if wanted not in rows:
-            raise _no_version(resource, version)
-        return load(self.kind.version_record, rows[wanted], id=id)
+        """Get version, one; raises NotFound."""
+        (found,) = await self.many([(id, version)])
+        if isinstance(found, NotFound):
+            raise found
+        return found
 
     async def as_at(self, of: R, at: str) -> R:
         """Get the resource as it was at a time: the version that was the latest then.
@@ -55,7 +59,7 @@ class Versions(Generic[R]):
         most log2(versions) gets. Raises NotFound for a time before the first.
         """
         if at < of.created_at:
-            raise NotFound(f"{of.id} was created at {of.created_at}.", ("asAt",))
+            raise NotFound(f"It was created at {of.created_at}.", ("asAt",))
         if of.updated_at <= at:
             return of
         low, high, found = 1, of.version, None
@@ -80,7 +84,7 @@ class Versions(Generic[R]):
         return [
             load(self.kind.version_record, rows[key], id=of.id)
             if key is not None and key in rows
-            else _no_version(of, n)
+            else _no_version(n)
             for key, (of, n) in zip(keys, wanted, strict=True)
         ]
 
@@ -97,8 +101,14 @@ class Versions(Generic[R]):
             limit=window.size + 1,
         )
         page = await self.scope.table.query(query)
-        found = [load(self.kind.version_record, item, id=of.id) for item in page.items]
-        return sliced(found, window, _position, more=page.last is not None)
+        items = list(page.items)
+        # A page of the store ends at 1 MB, which few versions fill when they are large.
+        while page.last is not None and len(items) <= window.size:
+            query = replace(query, after=page.last, limit=window.size + 1 - len(items))
+            page = await self.scope.table.query(query)
+            items += page.items
+        found = [load(self.kind.version_record, item, id=of.id) for item in items]
+        return sliced(found, window, _position, more=False)
 
     async def pages(self, wanted: Sequence[tuple[R, Window]]) -> list[Slice[R]]:
         """List versions of many resources, aligned.
@@ -125,6 +135,19 @@ class Versions(Generic[R]):
             for (of, window), numbers, is_short in zip(wanted, plans, short, strict=True)
         ]
 
+    def _found(self, id: str, number: int, rows: Mapping[Key, Item]) -> R | NotFound:
+        latest = rows.get(self.kind.latest.key(id=id))
+        resource = Reading(self.kind, self.scope).admitted(latest)
+        if isinstance(resource, NotFound):
+            return resource
+        item = rows.get(self.kind.version.key(id=id, version=number))
+        if item is None:
+            return _no_version(number)
+        return load(self.kind.version_record, item, id=id)
+
+    def _absent(self) -> NotFound:
+        return absent(self.kind.noun)
+
 
 def _position(record: Resource) -> str:
     return str(record.version)
@@ -146,5 +169,5 @@ def _known(of: Resource, window: Window, records: Sequence[R | NotFound]) -> Sli
     return sliced(found, window, _position, more=more)
 
 
-def _no_version(of: Resource, version: int) -> NotFound:
-    return NotFound(f"{of.id} has no version {version}.", ("version",))
+def _no_version(number: int) -> NotFound:
+    return NotFound(f"There is no version {number}.", ("version",))

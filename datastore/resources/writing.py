@@ -1,18 +1,30 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
-from collections.abc import Callable, Mapping
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import uniform
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from datastore.access import Role
-from datastore.commit import Moved, Write, commit
-from datastore.errors import IllegalState, NameTaken, NotFound, Unavailable, VersionConflict
+from datastore.commit import Moved, Write, commit, done
+from datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    Unavailable,
+    VersionConflict,
+    about,
+)
 from datastore.items import latest_item, version_item
 from datastore.keys import unescape
 from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath
+from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource, State
 from datastore.resources import idempotency
 from datastore.resources.callees import library_for
@@ -27,6 +39,8 @@ from datastore.text import comparison_form
 R = TypeVar("R", bound=Resource)
 
 ATTEMPTS = 20
+MAX_OPERATIONS = 100
+PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +51,24 @@ class Writing(Generic[R]):
     scope: Scope
 
     async def create(
-        self, group: GroupPath | None, content: Mapping[str, Any], idempotency_key: str | None
+        self,
+        group: GroupPath | None,
+        content: Mapping[str, Any],
+        idempotency_key: str | None,
+        noted: Sequence[FieldProblem] = (),
     ) -> R:
         """Create: latest, version 1, grant, name, tags and counts in one transaction.
 
-        `content` holds the kind's own fields and the common ones a user gives. The same idempotency
-        key with the same input gives the resource that the first call made.
+        `content` holds the kind's own fields and the common ones a user gives; problems `noted` in
+        reading it are told with all others. The same idempotency key with the same input gives the
+        resource that the first call made.
         """
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await self._check(resource)
+        await self._check(resource, [*noted, *idempotency.key_problems(idempotency_key)])
         writes = [
-            Write(Put(latest_item(self.kind, resource), Missing())),
+            Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
             *difference(None, footprint(self.kind.letter, resource)),
         ]
@@ -60,13 +79,20 @@ class Writing(Generic[R]):
         try:
             await self._commit(resource.id, writes)
         except idempotency.Replayed as earlier:
-            return await Reading(self.kind, self.scope).one(earlier.id, consistent=True)
+            return await self._replayed(earlier.id)
         return resource
 
-    async def update(self, id: str, expected_version: int, changes: Mapping[str, Any]) -> R:
+    async def update(
+        self,
+        id: str,
+        expected_version: int,
+        changes: Mapping[str, Any],
+        noted: Sequence[FieldProblem] = (),
+    ) -> R:
         """Update: a new version that replaces the one the caller saw; raises VersionConflict else.
 
-        A frozen or disabled resource takes a change of its state and nothing else.
+        A frozen or disabled resource takes a change of its state and nothing else. Problems `noted`
+        in reading the changes are told with all others.
         """
 
         def updated(current: R) -> R:
@@ -76,8 +102,12 @@ class Writing(Generic[R]):
             _require_state_allows(current, changes)
             return self._stamped(current, {**changes, "version": current.version + 1})
 
-        # What a formula calls may be gone by now: that must keep nobody from disabling it.
-        return (await self._rewrite(id, updated, checked=set(changes) != {"state"}))[1]
+        async def checked(changed: R) -> None:
+            # What a formula calls may be gone by now: that must keep nobody from disabling it.
+            if noted or set(changes) != {"state"}:
+                await self._check(changed, noted)
+
+        return (await self._rewrite(id, updated, checked=checked))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -91,7 +121,9 @@ class Writing(Generic[R]):
             self.scope.require_at(Role.ADMIN, group)
             return self._regranted(current, with_grant(current.groups, group))
 
-        before, after = await self._rewrite(id, granted)
+        before, after = await self._rewrite(id, granted, "group")
+        if after is before:
+            await self.scope.require_group(group)
         return after, after is not before
 
     async def revoke(self, id: str, group: GroupPath) -> R:
@@ -103,34 +135,51 @@ class Writing(Generic[R]):
         def revoked(current: R) -> R:
             self.scope.require_owner(Role.ADMIN, current)
             if group not in current.groups:
-                raise NotFound(f"{group} has no grant of its own on {id}.", ("group",))
+                raise NotFound(f"{group} has no grant of its own.", ("group",))
             if group == current.owner:
-                raise IllegalState(f"{group} owns {id}.", current.state.value)
+                raise IllegalState(f"{group} owns this {self.kind.noun}.", "OWNER")
             return self._regranted(current, without_grant(current.groups, group, current.owner))
 
-        return (await self._rewrite(id, revoked))[1]
+        return (await self._rewrite(id, revoked, "group"))[1]
+
+    async def _replayed(self, id: str) -> R:
+        """What an earlier call with the same idempotency key made."""
+        try:
+            return await Reading(self.kind, self.scope).one(id, consistent=True)
+        except NotFound:
+            message = f"made a {self.kind.noun} that is gone"
+            raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
 
     async def _rewrite(
-        self, id: str, change: Callable[[R], R], *, checked: bool = False
+        self,
+        id: str,
+        change: Callable[[R], R],
+        place: str | None = None,
+        checked: Callable[[R], Awaitable[None]] | None = None,
     ) -> tuple[R, R]:
-        """Read, change and write, until nobody else wrote in between; return both states."""
-        for _ in range(ATTEMPTS):
+        """Read, change and write, until nobody else wrote in between; return both states.
+
+        `place` is the field of the input that failures are about, where it is not the content,
+        which is `checked`.
+        """
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             current = await Reading(self.kind, self.scope).one(id, consistent=True)
             changed = change(current)
             if changed is current:
                 return current, current
-            if checked:
-                await self._check(changed)
+            if checked is not None:
+                await checked(changed)
             try:
-                await self._commit(id, self._replacement(current, changed))
+                await self._commit(id, self._replacement(current, changed), place)
             except Moved:
                 continue
             return current, changed
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
-    async def _check(self, resource: R) -> None:
+    async def _check(self, resource: R, noted: Sequence[FieldProblem]) -> None:
         library = await library_for(self.scope, resource, self.kind.formulas(resource))
-        await check(self.kind, resource, library)
+        await check(self.kind, resource, library, noted)
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
@@ -171,11 +220,16 @@ class Writing(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(self, id: str, writes: list[Write]) -> None:
+    async def _commit(self, id: str, writes: list[Write], place: str | None = None) -> None:
+        if len(writes) > MAX_OPERATIONS:
+            # For each grant, a tag takes one write and two for each of its levels.
+            limit = "operations of a transaction"
+            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (place or "tags",))
         try:
             await commit(self.scope.table, writes)
         except NameTaken as taken:
-            raise await self._located(taken, id) from None
+            with about(place or "name"):
+                raise self._shown(await self._located(taken, id)) from None
 
     async def _located(self, taken: NameTaken, id: str) -> NameTaken:
         """Find out where below the marked group another than `id` holds the name, if still so."""
@@ -192,9 +246,17 @@ class Writing(Generic[R]):
                 return NameTaken(taken.kind, taken.name, group, str(item["id"]))
         return taken
 
+    def _shown(self, taken: NameTaken) -> NameTaken:
+        """What the caller may know: not who holds the name in a group that they do not see."""
+        line = reversed(ancestors(GroupPath(taken.group)))
+        nearest = next(group for group in line if self.scope.caller.sees(group))
+        if nearest == taken.group:
+            return taken
+        return NameTaken(taken.kind, taken.name, nearest, None)
+
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
     if current.state is not State.ENABLED and set(changes) != {"state"}:
         raise IllegalState(
-            f"It is {current.state.value}: nothing but its state can change.", current.state.value
+            f"It is {current.state.value}: nothing but its state can change.", current.state.name
         )

@@ -18,6 +18,7 @@ from datastore.table import Table
 from server.app import open_app, streams_of
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
+from server.jobs import running_jobs
 from server.logs import configure
 from server.opening import bucket_problems, location, open_table, store_over
 from server.options import option
@@ -77,7 +78,10 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)
-        async with open_app(settings, store, identity, streams) as app:
+        async with (
+            running_jobs(store) as store,
+            open_app(settings, store, identity, streams) as app,
+        ):
             _announce(settings, listener, identity)
             _settle_garbage_collector()
             server = DrainingServer(_config(app, settings), streams, settings.shutdown_seconds)

@@ -73,6 +73,7 @@ class EventStreams:
         session = await self._session(exchange, held)
         request = await read(exchange, runner.engine.limits)
         stream = EventStream(self._service, exchange, send, session.expires_at)
+        await runner.engine.read(request)
         asked = runner.prepare(request, exchange.seen)
         if not isinstance(asked, Refused):
             check_safe(asked.operation, exchange)

@@ -75,6 +75,7 @@ class Running:
             return
         self._begun += 1
         seen = Seen.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
+        await self._runner.engine.read(request)
         asked = self._runner.prepare(request, seen)
         operation = Operation(self._runner, caller, asked, seen, self._watchers)
         self._start(operation, message.id, sink)

@@ -229,3 +229,8 @@ def test_a_start_key_is_within_the_range_exactly_if_an_item_with_it_would_be(
     else:
         with pytest.raises(ValueError, match="outside the range"):
             limits.guard_query(query)
+
+
+def test_a_name_inside_a_map_is_not_empty() -> None:
+    with pytest.raises(LimitExceeded, match="empty attribute name"):
+        limits.size_of({"pk": "a", "sk": "b", "attributes": {"inner": {"": 1}}})

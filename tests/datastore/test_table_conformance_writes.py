@@ -20,7 +20,7 @@ from datastore.table import (
     Update,
     key_of,
 )
-from tests.datastore.samples import KB, everything, item, sized, store, stored
+from tests.datastore.samples import KB, at_the_same_time, everything, item, sized, store, stored
 
 KEY = Key("p", "s")
 
@@ -171,6 +171,7 @@ async def test_a_check_changes_nothing(table: Table) -> None:
     assert await everything(table, "p") == [item(*KEY, n=1)]
 
 
+@at_the_same_time
 async def test_concurrent_sums_lose_nothing(table: Table) -> None:
     await asyncio.gather(
         *(
@@ -183,6 +184,7 @@ async def test_concurrent_sums_lose_nothing(table: Table) -> None:
     assert len(await everything(table, "q")) == 50
 
 
+@at_the_same_time
 async def test_of_transactions_that_race_for_a_key_exactly_one_wins(table: Table) -> None:
     async def claim(name: str) -> str | None:
         try:

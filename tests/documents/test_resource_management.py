@@ -14,6 +14,9 @@ CHILDREN = """query($path: GroupPath!) {
   group(path: $path) { children { nodes { path name parent { path } } } } }"""
 DELETE_GROUP = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
   __typename ...on DeleteGroupPayload { group { path } } ...on UserError { code message } } }"""
+CASCADE = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
+  ...on DeleteGroupPayload { job { id state } } } }"""
+JOB = "query($id: ID!) { job(id: $id) { state done total } }"
 GRANT = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
   __typename ...on GrantPipelinePayload { changed pipeline { groups version } }
   ...on UserError { code path } ...on NameTaken { group holder } } }"""
@@ -61,6 +64,34 @@ async def test_delete_a_group(ask: Ask) -> None:
     assert (await ask(GROUP, {"path": "/usa/northwest"})).code == "NOT_FOUND"
     assert (await ask.input(DELETE_GROUP, path="/usa"))["group"] == {"path": "/usa"}
     assert await children(ask, "/") == []
+
+
+async def test_delete_a_group_with_all_that_lies_in_it(ask: Ask) -> None:
+    """delete a group with all that lies in it"""
+    await ask.grow()
+    owned = await ask.make("/usa/northwest", "owned", "scope=1")
+    lent = await ask.make("/eu", "lent", "scope=1")
+    grant = "mutation($i: GrantPipelineInput!) { grantPipeline(input: $i) { __typename } }"
+    for id, group in ((owned, "/"), (lent, "/usa")):
+        await ask(grant, {"i": {"id": id, "group": group}})
+    assert (await ask.input(CASCADE, path="/usa", cascade=True))["job"]["state"] == "PENDING"
+    late = await ask.input(CREATE, **draft("late", group="/usa"))
+    assert (late["code"], late["message"]) == ("NOT_FOUND", "The group /usa is being deleted.")
+    assert await ask.store.run_jobs("a worker") == 1
+    assert await children(ask, "/") == ["/eu"]
+    assert (await ask(PIPELINE, {"id": owned})).code == "NOT_FOUND"
+    assert await ask.names("/", below=True) == ["lent"]
+    assert (await ask(VALUES, {"group": "/eu"})).value["nodes"] == [{"value": "1", "count": 1}]
+
+
+async def test_follow_a_job(ask: Ask) -> None:
+    """follow a job"""
+    await ask.grow()
+    id = (await ask.input(CASCADE, path="/usa", cascade=True))["job"]["id"]
+    assert (await ask(JOB, {"id": id})).value == {"state": "PENDING", "done": 0, "total": None}
+    assert await ask.store.run_jobs("a worker") == 1
+    assert (await ask(JOB, {"id": id}, NORTHWEST)).value == {"state": "DONE", "done": 3, "total": 3}
+    assert (await ask(JOB, {"id": id}, as_caller("eve", "/eu=admin"))).code == "NOT_FOUND"
 
 
 async def test_list_the_children_of_a_group(ask: Ask) -> None:

@@ -22,9 +22,7 @@ def main() -> int:
         key = dev_key(server.data_dir)
         token = sign_dev_token(key, "audit", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
         command = [*tools.node, str(HERE / "run.mjs"), f"{server.url}/graphql"]
-        done = subprocess.run(
-            [*command, "--header", f"Authorization: Bearer {token}"], check=False
-        )
+        done = subprocess.run([*command, "--header", f"Authorization: Bearer {token}"], check=False)
     return done.returncode
 
 

@@ -8,7 +8,7 @@ import pytest
 from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
-from datastore import records
+from datastore import jobs, records
 from schema import schema
 from schema.documents import core_schema
 
@@ -17,6 +17,7 @@ RECORDS: dict[str, type] = {
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
     "Group": records.Group,
+    "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
@@ -93,5 +94,5 @@ def test_a_list_is_a_tuple_on_the_record(name: str) -> None:
 
 
 def test_the_enums_are_those_of_the_records() -> None:
-    for enum in (records.State, records.ValueType):
+    for enum in (records.State, records.ValueType, jobs.JobKind, jobs.JobState):
         assert list(TYPES[enum.__name__].values) == [member.name for member in enum]  # type: ignore[attr-defined]

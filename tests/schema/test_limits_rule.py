@@ -62,7 +62,7 @@ def test_the_walk_is_linear_in_the_document() -> None:
 def test_numbers_saturate_instead_of_growing() -> None:
     measure = only(doubling(12), Limits(fields=10**9)).measure
     assert measure.fields == 2**12
-    endless = Limits(fields=10**10)
+    endless = Limits(fields=10**10, fragments=100)
     assert only(doubling(60), endless).measure.fields == 10**9
 
 
@@ -121,7 +121,8 @@ def test_an_operation_may_be_twelve_fields_deep() -> None:
 def test_long_chains_of_fragments_end_before_the_stack_does() -> None:
     fragments = [f"fragment F{n} on Query {{ ...F{n + 1} }}" for n in range(240)]
     document = " ".join(["{ ...F0 }", *fragments, "fragment F240 on Query { hello }"])
-    assert refusal(document)[0] == "QUERY_TOO_DEEP"
+    assert refusal(document)[0] == "QUERY_TOO_LARGE"
+    assert refusal(document, Limits(fragments=300))[0] == "QUERY_TOO_DEEP"
 
 
 def test_fragments_in_a_circle_are_left_to_the_rule_about_them() -> None:

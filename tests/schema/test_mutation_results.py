@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 CASES: dict[tuple[str, str], Case] = {
     ("CreateGroupResult", "NotFound"): Case(
-        "createGroup", {"path": "/nowhere/new"}, "NOT_FOUND", ["group"]
+        "createGroup", {"path": "/nowhere/new"}, "NOT_FOUND", ["path"]
     ),
     ("CreateGroupResult", "NotPermitted"): Case(
         "createGroup", {"path": "/usa/new"}, "FORBIDDEN", None, {}, READER
@@ -63,10 +63,10 @@ CASES: dict[tuple[str, str], Case] = {
         "createGroup", {"path": "/usa/new", "name": " "}, "BAD_USER_INPUT", ["name"]
     ),
     ("CreateGroupResult", "NameTaken"): Case(
-        "createGroup", {"path": "/usa/northwest"}, "NAME_TAKEN", ["name"], {"group": "/usa"}
+        "createGroup", {"path": "/usa/northwest"}, "NAME_TAKEN", ["path"], {"group": "/usa"}
     ),
     ("DeleteGroupResult", "NotFound"): Case(
-        "deleteGroup", {"path": "/nowhere"}, "NOT_FOUND", ["group"]
+        "deleteGroup", {"path": "/nowhere"}, "NOT_FOUND", ["path"]
     ),
     ("DeleteGroupResult", "NotPermitted"): Case(
         "deleteGroup", {"path": "/eu/france"}, "FORBIDDEN", None, {}, READER
@@ -94,7 +94,7 @@ CASES: dict[tuple[str, str], Case] = {
         "createPipeline",
         draft("new", group="/usa") | {"tags": [*MANY, *tagged("a=b", "c=d", "e=f", "g=h")]},
         "LIMIT_EXCEEDED",
-        None,
+        ["tags"],
         LIMIT,
     ),
     ("UpdatePipelineResult", "NotFound"): Case(
@@ -134,7 +134,7 @@ CASES: dict[tuple[str, str], Case] = {
         {"id": "cold", "expectedVersion": 2, "name": "new", "state": "ENABLED"},
         "ILLEGAL_STATE",
         None,
-        {"state": "frozen"},
+        {"state": "FROZEN"},
     ),
     ("DeletePipelineResult", "NotFound"): Case(
         "deletePipeline", {"id": ABSENT}, "NOT_FOUND", ["id"]
@@ -164,11 +164,11 @@ CASES: dict[tuple[str, str], Case] = {
         "grantPipeline",
         {"id": "same", "group": "/eu"},
         "NAME_TAKEN",
-        ["name"],
+        ["group"],
         {"group": "/eu", "holder": "other same"},
     ),
     ("GrantPipelineResult", "LimitExceeded"): Case(
-        "grantPipeline", {"id": "heavy", "group": "/usa"}, "LIMIT_EXCEEDED", None, LIMIT
+        "grantPipeline", {"id": "heavy", "group": "/usa"}, "LIMIT_EXCEEDED", ["group"], LIMIT
     ),
     ("RevokePipelineResult", "NotFound"): Case(
         "revokePipeline", {"id": "one", "group": "/eu"}, "NOT_FOUND", ["group"]
@@ -177,14 +177,14 @@ CASES: dict[tuple[str, str], Case] = {
         "revokePipeline", {"id": "one", "group": "/usa"}, "FORBIDDEN", None, {}, READER
     ),
     ("RevokePipelineResult", "LimitExceeded"): Case(
-        "revokePipeline", {"id": "lifted", "group": "/usa"}, "LIMIT_EXCEEDED", None, LIMIT
+        "revokePipeline", {"id": "lifted", "group": "/usa"}, "LIMIT_EXCEEDED", ["group"], LIMIT
     ),
     ("RevokePipelineResult", "IllegalState"): Case(
         "revokePipeline",
         {"id": "one", "group": "/usa"},
         "ILLEGAL_STATE",
         None,
-        {"state": "enabled"},
+        {"state": "OWNER"},
     ),
     ("CreateApiKeyResult", "NotFound"): Case(
         "createApiKey", key("/eu"), "NOT_FOUND", ["group"], {}, USA

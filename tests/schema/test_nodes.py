@@ -12,10 +12,13 @@ from schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
 from tests.asking import Ask, as_caller
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id ...on Pipeline { name }
-  ...on PipelineVersion { version } ...on Group { path } } }"""
+  ...on PipelineVersion { version } ...on Group { path } ...on Job { kind } } }"""
 IDS = """{ group(path: "/usa") { id } pipelineByName(name: "one", group: "/usa") {
   id versionNumbered(version: 1) { id } } }"""
 UUID = "01a1fd33-4531-77f0-8555-cdb912a93fef"
+
+CASCADE = """mutation { deleteGroup(input: {path: "/eu", cascade: true}) {
+  ...on DeleteGroupPayload { job { id } } } }"""
 
 
 def id_of(text: str) -> str:
@@ -29,6 +32,7 @@ async def ids(ask: Ask) -> dict[str, str]:
     version = found["pipelineByName"]["versionNumbered"]["id"]
     return {
         "Group": found["group"]["id"],
+        "Job": (await ask(CASCADE)).value["job"]["id"],
         "Pipeline": found["pipelineByName"]["id"],
         "PipelineVersion": version,
     }
@@ -39,11 +43,12 @@ async def test_every_type_is_found_by_the_id_it_shows(noun: str, store: Store) -
     ask = Ask(store, noun)
     shown: dict[str, dict[str, Any]] = {
         "Group": {"path": "/usa"},
+        "Job": {"kind": "DELETE_GROUP"},
         "Pipeline": {"name": "one"},
         "PipelineVersion": {"version": 1},
     }
     for name, id in (await ids(ask)).items():
-        found = (await ask(NODE, {"id": id}, as_caller("rita", "/usa=reader"))).value
+        found = (await ask(NODE, {"id": id}, as_caller("rita", "/usa=reader", "/eu=reader"))).value
         assert found == {"__typename": name, "id": id, **shown[name]}
 
 
@@ -71,6 +76,8 @@ ODD = [
     id_of("Group:nowhere"),
     id_of("Group:"),
     id_of("Group:/" + "a/" * 300),
+    id_of(f"Job:{UUID}"),
+    id_of("Job:x"),
     id_of("Query:x"),
     "A" * 5000,
 ]
@@ -118,7 +125,7 @@ async def test_at_most_100_nodes_are_read_at_once(count: int, codes: list[str], 
 async def test_an_id_of_another_type_is_not_found_where_a_pipeline_is_asked_for(ask: Ask) -> None:
     known = await ids(ask)
     query = "query($id: ID!) { pipeline(id: $id) { id } }"
-    for name in ("Group", "PipelineVersion"):
+    for name in ("Group", "Job", "PipelineVersion"):
         assert (await ask(query, {"id": known[name]})).code == "NOT_FOUND"
 
 

@@ -133,10 +133,10 @@ async def test_all_broken_rules_are_told_at_once_with_their_paths(ask: Ask, stor
     assert found == {
         "name": "is longer than 128 characters",
         "tags.1.key": "'A' is given twice",
-        "tags.2.value": "must not be empty",
+        "tags.2.value": "level 2: must not be empty",
         "tags.3.key": "must not be empty",
         "transformer.parameters.0.index": "must be 0, is 1",
-        "transformer.parameters": "the key 'p' is given 2 times",
+        "transformer.parameters.1.key": "the key 'P' is given before",
         "transformer.transforms.0.formula": "must not be empty",
         "transformer.transforms.0.outputs": "must hold exactly one output, holds 0",
         "transformer.transforms.1.index": "must be 1, is 2",
@@ -225,3 +225,64 @@ async def test_more_than_one_mutation_run_one_after_another(ask: Ask) -> None:
       a: createPipeline(input: $a) { __typename } b: createPipeline(input: $a) { __typename } }"""
     told = (await ask(document, {"a": draft("one", group="/usa")})).data
     assert [one["__typename"] for one in told.values()] == ["CreatePipelinePayload", "NameTaken"]
+
+
+TWICE = """mutation($id: ID!) {
+  first: updatePipeline(input: {id: $id, expectedVersion: 1, description: "x"}) { ...Seen }
+  second: updatePipeline(input: {id: $id, expectedVersion: 2, description: "y"}) { ...Seen }
+}
+fragment Seen on UpdatePipelinePayload { pipeline { version versions(first: 1) { nodes {
+  version pipeline { version description } } } } }"""
+
+
+async def test_a_field_sees_what_the_field_before_it_wrote(ask: Ask) -> None:
+    await ask.grow()
+    answer = await ask(TWICE, {"id": await ask.make("/usa", "one")})
+    for name, version, description in (("first", 2, "x"), ("second", 3, "y")):
+        pipeline = answer.data[name]["pipeline"]
+        assert pipeline["version"] == version
+        latest = {"version": version, "description": description}
+        assert pipeline["versions"]["nodes"] == [{"version": version, "pipeline": latest}]
+
+
+async def test_the_owner_group_is_null_where_the_caller_may_not_know_it(ask: Ask) -> None:
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    grant = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+    await ask.input(grant, id=id, group="/eu")
+    answer = await ask(
+        "query($id: ID!) { pipeline(id: $id) { name ownerGroup { path } } }",
+        {"id": id},
+        as_caller("ben", "/eu=reader"),
+    )
+    assert answer.value == {"name": "one", "ownerGroup": None}
+    assert answer.errors == ()
+
+
+async def test_all_problems_of_an_input_are_told_with_those_of_its_form(ask: Ask) -> None:
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    odd = {"id": id, "expectedVersion": 1, "name": None, "attributes": [1], "tags": tagged("=v")}
+    told = (await ask(UPDATE_PROBLEMS, {"input": odd})).value
+    assert [problem["path"] for problem in told["problems"]] == [
+        ["name"],
+        ["attributes"],
+        ["tags", "0", "key"],
+    ]
+    odd = draft(" ", group="/usa") | {"attributes": 1, "idempotencyKey": ""}
+    told = (await ask(PROBLEMS, {"input": odd})).value
+    assert [problem["path"] for problem in told["problems"]] == [
+        ["attributes"],
+        ["idempotencyKey"],
+        ["name"],
+    ]
+
+
+async def test_a_group_that_is_not_there_cannot_be_granted_even_where_it_would_inherit(
+    ask: Ask,
+) -> None:
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    grant = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
+      ...on NotFound { path } } }"""
+    assert await ask.input(grant, id=id, group="/usa/nowhere") == {"path": ["group"]}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from datastore.store import Store
+from schema.nodes import GlobalId, key_of
 from tests.asking import CREATE, ROOT, UPDATE, Ask, as_caller, draft, tagged
 from tests.datastore.watched import Traced
 from tests.stores import open_table
@@ -198,3 +199,12 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
     traced.start()
     assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
     assert traced.seen == (1, 2, 3)
+
+
+async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:
+    kind = ask.noun.title()
+    keys = [key_of(kind, id) for id in await ids(ask, 50)]
+    wanted = [GlobalId(f"{kind}Version", f"{key}:1").text() for key in keys]
+    answer = await ask(NODES, {"ids": wanted})
+    assert [node["id"] for node in answer.value] == wanted
+    assert answer.units.calls == 1

@@ -35,11 +35,13 @@ class World(NamedTuple):
     group: str
     name: str
     key: str
+    job: str
 
     def blurred(self, answer: object) -> str:
         """The answer as text, without the names that were asked for."""
         text = json.dumps(answer)
-        for known in sorted((self.group, self.name, _uuid(self.id)), key=len, reverse=True):
+        ids = (_uuid(self.id), _uuid(self.job))
+        for known in sorted((self.group, self.name, *ids), key=len, reverse=True):
             text = text.replace(known, "?")
         return text
 
@@ -55,15 +57,16 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "viewer": [("{ viewer { roles { group } defaultGroup apiKeys { nodes { id } } } }", {})],
         "node": [
             ("query($id: ID!) { node(id: $id) { id } }", {"id": each})
-            for each in (world.id, world.version_id, world.group_id)
+            for each in (world.id, world.version_id, world.group_id, world.job)
         ],
         "nodes": [
             (
                 "query($ids: [ID!]!) { nodes(ids: $ids) { id } }",
-                {"ids": [world.id, world.version_id, world.group_id]},
+                {"ids": [world.id, world.version_id, world.group_id, world.job]},
             )
         ],
         "group": [("query($p: GroupPath!) { group(path: $p) { path } }", {"p": world.group})],
+        "job": [("query($id: ID!) { job(id: $id) { id done } }", {"id": world.job})],
         "tagKeys": [
             (
                 "query($group: GroupPath) { tagKeys(kind: PIPELINE, group: $group) {"
@@ -101,7 +104,11 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": world.group}}),
         ],
         "deleteGroup": [
-            (mutation("deleteGroup", "DeleteGroupInput"), {"in": {"path": world.group}})
+            (
+                mutation("deleteGroup", "DeleteGroupInput"),
+                {"in": {"path": world.group, "cascade": cascade}},
+            )
+            for cascade in (False, True)
         ],
         "createPipeline": [
             (mutation("createPipeline", "CreatePipelineInput"), {"in": draft("mine", **group)})
@@ -158,6 +165,7 @@ def nowhere(noun: str) -> World:
         group="/nowhere",
         name="no such name",
         key=key,
+        job=GlobalId("Job", key).text(),
     )
 
 
@@ -175,6 +183,9 @@ KEY = """mutation($at: DateTime!) {
   createApiKey(input: {name: "theirs", roles: [{group: "/usa", role: READER}], expiresAt: $at}) {
     ...on CreateApiKeyPayload { apiKey { id } } } }"""
 
+CASCADE = """mutation { deleteGroup(input: {path: "/usa/gone", cascade: true}) {
+  ...on DeleteGroupPayload { job { id } } } }"""
+
 
 def _uuid(global_id: str) -> str:
     return urlsafe_b64decode(global_id).decode().partition(":")[2]
@@ -182,13 +193,15 @@ def _uuid(global_id: str) -> str:
 
 async def others(ask: Ask) -> World:
     """A tree of others with something of everything in it."""
-    await ask.grow("/usa", "/usa/northwest", "/usa2", "/eu")
+    await ask.grow("/usa", "/usa/northwest", "/usa/gone", "/usa2", "/eu")
     id = await ask.make("/usa", "theirs", "scope=1", "material=metal/steel")
     await ask.change(id, 1, description="changed")
     found = (await ask(IDS, {"name": "theirs", "group": "/usa"})).data
     version_id = found["pipelineByName"]["versionNumbered"]["id"]
     key = (await ask(KEY, {"at": canonical(datetime.now(UTC) + timedelta(days=1))})).value
-    return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"])
+    await ask.make("/usa/gone", "going")
+    job = (await ask(CASCADE)).value["job"]["id"]
+    return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"], job)
 
 
 def assert_says_nothing(field: str, data: Any, errors: Any) -> None:

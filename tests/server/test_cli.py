@@ -136,8 +136,8 @@ def test_with_json_a_failure_is_an_object_too(
     error = json.loads(printed.err)["error"]
     assert (printed.out, error["exitCode"]) == ("", 2)
     assert [line.partition(":")[0] for line in error["messages"]] == [
-        "PENSTOCK_PORT",
         "PENSTOCK_MAX_COST",
+        "PENSTOCK_PORT",
     ]
 
 

@@ -2,22 +2,20 @@
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
+from server.graphiql.build import find_tools
 from server.problems import Statuses
+from tests.install import skip_reason
 from tests.server.edge import TOKEN, Edge, served
 
 AUDIT = Path(__file__).parents[1] / "http_audit"
+FOLDER = "tests/http_audit"
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
-@pytest.mark.skipif(
-    not (AUDIT / "node_modules" / "graphql-http").is_dir(),
-    reason="run `npm ci` in tests/http_audit first",
-)
+@pytest.mark.skipif(skip_reason(FOLDER) is not None, reason=str(skip_reason(FOLDER)))
 @pytest.mark.parametrize(
     ("statuses", "passed"),
     [
@@ -29,7 +27,7 @@ AUDIT = Path(__file__).parents[1] / "http_audit"
 async def test_the_published_audits_pass(statuses: Statuses, passed: dict[str, list[int]]) -> None:
     async with served(Edge(statuses=statuses).app) as port:
         process = await asyncio.create_subprocess_exec(
-            "node",
+            *find_tools().node,
             str(AUDIT / "run.mjs"),
             f"http://127.0.0.1:{port}/graphql",
             "--header",

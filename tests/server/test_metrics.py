@@ -26,7 +26,7 @@ LABELS = {
     "method": {"get", "query", "transact", "write"},
     "outcome": {"ok", "condition_failed", "limit_exceeded", "refused", "unavailable", "failed"},
     "reason": {again.value for again in Again},
-    "loader": {"pipelines", "groups", "pipeline_versions", "pipeline_version_pages"},
+    "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
 }
 """Every label of ours and every value it can have; buckets and the interpreter's name aside."""

@@ -2,9 +2,12 @@
 
 import json
 import socket
+import struct
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
+
+from tests.server.hostile.streams import frame
 
 PATIENCE_SECONDS = 20.0
 
@@ -15,7 +18,7 @@ class Ended(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; its body is put together where it came in chunks."""
+    """An answer: its body put together where it came in chunks, and all of it as it came."""
 
     status: int
     headers: dict[str, str]
@@ -28,16 +31,15 @@ class Reply:
 
 
 class Talk:
-    """Sends bytes and reads answers; `open` tells whether the server still listens."""
+    """Sends bytes and reads answers; `open` tells whether the server said that it still listens."""
 
     def __init__(self, url: str) -> None:
         where = urlsplit(url)
         self.host = where.netloc
-        self._socket = socket.create_connection(
-            (where.hostname or "", where.port or 0), PATIENCE_SECONDS
-        )
+        address = (where.hostname or "", where.port or 0)
+        self._socket = socket.create_connection(address, PATIENCE_SECONDS)
         self._unread = b""
-        self._said = b""
+        self.heard = b""
         self.open = True
 
     def __enter__(self) -> Self:
@@ -47,29 +49,26 @@ class Talk:
         self._socket.close()
 
     def say(self, raw: bytes) -> None:
-        """Send; a server that has closed meanwhile may still have answered."""
+        """Send; a server that does not want the rest may have answered and closed."""
         try:
             self._socket.sendall(raw)
         except (BrokenPipeError, ConnectionResetError):
             self.open = False
 
-    def finish(self) -> None:
-        """Say that nothing more will be sent."""
-        self._socket.shutdown(socket.SHUT_WR)
-
     def reply(self, *, to_head: bool = False) -> Reply:
         """Read one answer to its end; Ended where none comes."""
-        self._said = b""
+        before = len(self.heard)
         head = self.until(b"\r\n\r\n").decode("latin-1")
         first, *lines = head.rstrip().split("\r\n")
-        headers = {
-            name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
-        }
+        named = (line.partition(":") for line in lines)
+        headers = {name.lower(): value.strip() for name, _, value in named}
         status = int(first.split()[1])
+        if status == 100:
+            return self.reply(to_head=to_head)
         body = b"" if to_head or status in (101, 204, 304) else self._body(headers)
         if headers.get("connection") == "close":
             self.open = False
-        return Reply(status, headers, body, self._said)
+        return Reply(status, headers, body, self.heard[before:])
 
     def until(self, end: bytes) -> bytes:
         """Read up to the end that is given, and with it."""
@@ -81,8 +80,17 @@ class Talk:
         while len(self._unread) < size:
             self._more()
         found, self._unread = self._unread[:size], self._unread[size:]
-        self._said += found
+        self.heard += found
         return found
+
+    def rest(self) -> bytes:
+        """Read until the server closes."""
+        while self.open:
+            try:
+                self._more()
+            except Ended:
+                break
+        return self.take(len(self._unread))
 
     def _body(self, headers: dict[str, str]) -> bytes:
         if headers.get("transfer-encoding") != "chunked":
@@ -96,10 +104,44 @@ class Talk:
 
     def _more(self) -> None:
         try:
-            more = self._socket.recv(2**16)
+            more = self._socket.recv(2**20)
         except ConnectionResetError:
             more = b""
         if not more:
             self.open = False
             raise Ended
         self._unread += more
+
+
+class Closed(NamedTuple):
+    """How a WebSocket was closed."""
+
+    code: int
+    reason: str
+
+
+class Conversation:
+    """A WebSocket over a connection whose handshake is done."""
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+
+    def say(self, message: str | bytes) -> None:
+        """Send a text, or bytes that are frames already."""
+        self._talk.say(message if isinstance(message, bytes) else frame(message.encode()))
+
+    def hear(self) -> str | Closed:
+        """Wait for the next text, or for the end."""
+        while True:
+            first, size = self._talk.take(2)
+            if size == 126:
+                (size,) = struct.unpack("!H", self._talk.take(2))
+            elif size == 127:
+                (size,) = struct.unpack("!Q", self._talk.take(8))
+            payload = self._talk.take(size)
+            match first & 0x0F:
+                case 1:
+                    return payload.decode()
+                case 8:
+                    code = struct.unpack("!H", payload[:2])[0] if payload else 1005
+                    return Closed(code, payload[2:].decode())

@@ -1,0 +1,126 @@
+"""How much the variables of a request hold, which decides how long it takes to read them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from graphql import (
+    DocumentNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLSchema,
+    GraphQLType,
+    Node,
+    OperationDefinitionNode,
+    VariableNode,
+    type_from_ast,
+)
+
+_Typed: TypeAlias = "tuple[object, GraphQLType | None]"
+
+
+class Counts(NamedTuple):
+    """Numbers of values: those that types of the schema describe, and those inside of scalars."""
+
+    values: int
+    inside: int
+
+
+def mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
+    """Count how often an operation names each of its variables; fragments count once."""
+    if not operation.variable_definitions:
+        return Counter()
+    fragments = {
+        node.name.value: node
+        for node in document.definitions
+        if isinstance(node, FragmentDefinitionNode)
+    }
+    found: Counter[str] = Counter()
+    waiting: list[Node] = [operation.selection_set]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, VariableNode):
+            found[node.name.value] += 1
+        elif isinstance(node, FragmentSpreadNode) and node.name.value in fragments:
+            waiting.append(fragments.pop(node.name.value).selection_set)
+        waiting += _children(node)
+    return found
+
+
+def count_values(
+    schema: GraphQLSchema,
+    operation: OperationDefinitionNode,
+    mentioned: Mapping[str, int],
+    variables: Mapping[str, object],
+    most: Counts,
+) -> Counts:
+    """Count what the variables of an operation hold; beyond `most` the numbers are not exact.
+
+    Lists and inputs are values too, each counted for every mention of its variable, as it is read
+    anew there. What is inside the value of a scalar is read but once.
+    """
+    values = inside = 0
+    for definition in operation.variable_definitions or ():
+        name = definition.variable.name.value
+        if name in variables:
+            kind = type_from_ast(schema, definition.type)
+            found = _count(variables[name], kind, most)
+            values += found.values * max(1, mentioned.get(name, 0))
+            inside += found.inside
+        if values > most.values or inside > most.inside:
+            break
+    return Counts(values, inside)
+
+
+def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
+    """Count one value with all that it holds."""
+    values, inside = 1, 0
+    waiting: list[_Typed] = [(value, kind)]
+    while waiting and values <= most.values and inside <= most.inside:
+        value, kind = waiting.pop()
+        held = _held(value, kind, most.values)
+        if held is None:
+            inside += _size(value, most.inside)
+        else:
+            values += len(held)
+            waiting += held
+    return Counts(values, inside)
+
+
+def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | None:
+    """Give what a list or an input holds, with types; None for a scalar, and where it is odd."""
+    if isinstance(kind, GraphQLNonNull):
+        kind = kind.of_type
+    if isinstance(kind, GraphQLList):
+        # One value stands for a list of one.
+        values = value[: most + 1] if isinstance(value, list) else [value]
+        return [(one, kind.of_type) for one in values]
+    if not isinstance(kind, GraphQLInputObjectType) or not isinstance(value, dict):
+        return None
+    fields = kind.fields
+    return [(one, fields[name].type if name in fields else None) for name, one in value.items()]
+
+
+def _size(value: object, most: int) -> int:
+    """Count what lists and objects hold, as far as `most`."""
+    counted, waiting = 0, [value]
+    while waiting and counted <= most:
+        one = waiting.pop()
+        held = one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
+        counted += len(held)
+        waiting += held
+    return counted
+
+
+def _children(node: Node) -> list[Node]:
+    values = (getattr(node, key) for key in node.keys)
+    found: list[Node] = []
+    for value in values:
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += [one for one in value if isinstance(one, Node)]
+    return found

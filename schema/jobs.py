@@ -1,0 +1,55 @@
+"""Jobs: type and query field."""
+
+from typing import Annotated
+
+import strawberry
+
+from datastore import jobs as records
+from resolvers import jobs
+from schema.common import Info
+from schema.nodes import Node, key_of
+from schema.scalars import DateTime
+
+strawberry.enum(records.JobKind, description="What a job does.")
+strawberry.enum(
+    records.JobState,
+    description="How far a job is: waiting, being worked on, at its end, or given up.",
+)
+
+
+@strawberry.type(
+    description="Work that goes on when the request that began it is answered, also if a server "
+    "stops meanwhile. It is shown to who began it and to who may know the group that it is about, "
+    "until a week after its end."
+)
+class Job(Node):
+    kind: records.JobKind = strawberry.field(description="What it does.")
+    state: records.JobState = strawberry.field(description="How far it is.")
+    created_at: DateTime = strawberry.field(description="When it was asked for.")
+    created_by: str = strawberry.field(description="The id of the user who asked for it.")
+    started_at: DateTime | None = strawberry.field(description="When a server first took it.")
+    finished_at: DateTime | None = strawberry.field(
+        description="When it came to its end or was given up."
+    )
+    done: int = strawberry.field(
+        description="How many steps are behind it, as noted about once a second."
+    )
+    total: int | None = strawberry.field(
+        description="How many steps there are; absent until that is known. A step is a group, or a "
+        "resource in one group."
+    )
+    message: str | None = strawberry.field(description="Why it was given up.")
+
+    @classmethod
+    def is_type_of(cls, value: object, _info: object) -> bool:
+        return type(value) is records.Job
+
+
+@strawberry.type
+class JobQuery:
+    @strawberry.field(graphql_type=Job | None, description="A job by its global id.")
+    @staticmethod
+    async def job(
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+    ) -> records.Job | None:
+        return await jobs.by_id(info.context, key_of("Job", id))

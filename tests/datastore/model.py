@@ -1,0 +1,65 @@
+"""What a store must answer, kept in a few plain values."""
+
+from dataclasses import dataclass, field
+
+from datastore.access import Caller, Role
+from datastore.errors import Failure, NotFound, NotPermitted
+from datastore.paths import ROOT, GroupPath, covers, on_one_line
+
+
+@dataclass(slots=True)
+class Known:
+    """What the model knows of a pipeline; a deleted one has no grants."""
+
+    id: str
+    name: str
+    owner: GroupPath
+    grants: tuple[GroupPath, ...]
+    tags: tuple[str, ...]
+    version: int = 1
+
+    def seen_by(self, who: Caller) -> bool:
+        return any(who.sees(group) for group in self.grants)
+
+    def reaches(self, group: GroupPath) -> bool:
+        return any(covers(granted, group) for granted in self.grants)
+
+    def lies_in(self, group: GroupPath) -> bool:
+        return bool(self.grants) and group in (*self.grants, self.owner)
+
+    def counted(self) -> set[tuple[str, ...]]:
+        """The keys and the levels of values under which it is counted."""
+        found: set[tuple[str, ...]] = set()
+        for text in self.tags:
+            key, _, value = text.partition("=")
+            names = value.split("/")
+            found |= {(key, *names[:n]) for n in range(len(names) + 1)}
+        return found
+
+
+@dataclass(slots=True)
+class Model:
+    """Groups, and pipelines in the order of their creation; the failures that roles foretell."""
+
+    groups: set[GroupPath] = field(default_factory=lambda: {ROOT})
+    pipelines: list[Known] = field(default_factory=list)
+
+    def holds_name(
+        self, name: str, groups: tuple[GroupPath, ...], but: Known | None = None
+    ) -> bool:
+        return any(
+            other is not but
+            and other.name.lower() == name.lower()
+            and any(on_one_line(one, group) for one in other.grants for group in groups)
+            for other in self.pipelines
+        )
+
+    def at(self, who: Caller, role: Role, group: GroupPath) -> type[Failure] | None:
+        if not who.sees(group):
+            return NotFound
+        return None if who.has(role, group) else NotPermitted
+
+    def of(self, who: Caller, role: Role, known: Known) -> type[Failure] | None:
+        if not known.seen_by(who):
+            return NotFound
+        return None if who.has(role, known.owner) else NotPermitted

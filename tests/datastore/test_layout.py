@@ -1,0 +1,161 @@
+"""The rows as the data model draws them, spelled out."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore.items import latest_item, load, resource_id, version_item
+from datastore.keys import Part
+from datastore.layout import (
+    API_KEY,
+    GRANT,
+    GROUP,
+    IDEMPOTENCY,
+    JOB,
+    NAME,
+    OWNED,
+    PIPELINE,
+    TAG,
+    TAG_KEY_COUNT,
+    TAG_VALUE_COUNT,
+    TOMBSTONE,
+    Row,
+)
+from datastore.records import Parameter, Pipeline, PipelineVersion, State, Transformer, ValueType
+from tests.datastore.world import NORTHWEST, TRANSFORMER, USA, tags
+
+ID = "018f3b6e-0000-7000-8000-000000000001"
+
+
+@pytest.mark.parametrize(
+    ("row", "values", "pk", "sk", "index"),
+    [
+        (PIPELINE.latest, {"id": ID}, f"P:{ID}", "PV:latest", "P"),
+        (PIPELINE.version, {"id": ID, "version": 12}, f"P:{ID}", "PV:0000000012", None),
+        (GRANT, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "G:/usa", "G:/usa"),
+        (NAME, {"kind": "P", "name": "a:b", "group": USA}, "AID:P:a%3Ab", "G:/usa", None),
+        (GROUP, {"parent": USA, "group": NORTHWEST}, "G:/usa", "G:/usa/northwest", None),
+        (
+            TAG,
+            {"group": USA, "key": "m", "value": ("a", "b#c"), "kind": "P", "id": ID},
+            "T:/usa:m",
+            f"T:a#b%23c:P:{ID}",
+            None,
+        ),
+        (
+            TAG_VALUE_COUNT,
+            {"group": USA, "key": "m", "kind": "P", "depth": 2, "value": ("a", "b")},
+            "TA:/usa:m",
+            "TA:P:02:a#b",
+            None,
+        ),
+        (
+            TAG_KEY_COUNT,
+            {"group": USA, "key": "m", "kind": "P"},
+            "TA:/usa:m",
+            "TA:P",
+            "TA:/usa:P",
+        ),
+        (IDEMPOTENCY, {"user": "ann:1", "key": "k"}, "IK:ann%3A1:k", "IK", None),
+        (API_KEY, {"id": ID, "user": "ann:1"}, f"AK:{ID}", "AK", "AK:ann%3A1"),
+        (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
+        (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
+    ],
+)
+def test_a_row_stands_where_the_model_draws_it(
+    row: Row, values: Mapping[str, Part], pk: str, sk: str, index: str | None
+) -> None:
+    item = row.item(**values)
+    assert item == {"pk": pk, "sk": sk} | ({} if index is None else {"siKey1": index})
+    assert row.key(**values) == (pk, sk)
+
+
+def test_tombstones_are_listed_apart_from_what_lives() -> None:
+    assert TOMBSTONE.fill({"kind": "P"}) == "X:P"
+
+
+def test_a_row_without_an_index_is_listed_nowhere() -> None:
+    with pytest.raises(ValueError, match="not indexed"):
+        NAME.index_of(kind="P", name="n", group=USA)
+
+
+def pipeline(**more: object) -> Pipeline:
+    fields: dict[str, object] = {
+        "id": ID,
+        "name": "Smelt",
+        "state": State.ENABLED,
+        "tags": tags("m=a/b"),
+        "groups": (USA,),
+        "owner": USA,
+        "version": 3,
+        "revision": 7,
+        "created_at": "2022-08-10T23:55:20.322Z",
+        "created_by": "ann",
+        "updated_at": "2022-08-10T23:55:20.322Z",
+        "updated_by": "ann",
+        "transformer": TRANSFORMER,
+    }
+    return Pipeline(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def test_the_latest_row_is_listed_and_the_version_row_is_not() -> None:
+    latest, version = latest_item(PIPELINE, pipeline()), version_item(PIPELINE, pipeline())
+    assert {name: latest[name] for name in ("pk", "sk", "siKey1")} == {
+        "pk": f"P:{ID}",
+        "sk": "PV:latest",
+        "siKey1": "P",
+    }
+    assert (version["pk"], version["sk"]) == (f"P:{ID}", "PV:0000000003")
+    assert "siKey1" not in version
+    assert {**latest, "sk": ""}.keys() - version.keys() == {"siKey1"}
+
+
+def test_attributes_are_camel_case_and_absent_where_they_say_nothing() -> None:
+    item = latest_item(PIPELINE, pipeline())
+    assert item["createdBy"] == "ann"
+    assert item["tags"] == [{"key": "m", "value": "a/b"}]
+    assert "id" not in item
+    assert "description" not in item
+    assert "attributes" not in item
+
+
+TEXTS = st.text(max_size=8)
+PARAMETERS = st.builds(
+    Parameter,
+    index=st.integers(0, 9),
+    key=TEXTS,
+    label=st.none() | TEXTS,
+    description=st.none() | TEXTS,
+    type=st.sampled_from(ValueType),
+    required=st.booleans(),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**15), 10**15) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.lists(PARAMETERS, max_size=3),
+    st.none() | st.dictionaries(TEXTS, JSON, max_size=3),
+    st.sampled_from(State),
+    st.none() | TEXTS,
+)
+def test_a_record_comes_back_from_its_items_as_it_was(
+    parameters: list[Parameter],
+    attributes: dict[str, object] | None,
+    state: State,
+    description: str | None,
+) -> None:
+    transformer = Transformer(parameters=tuple(parameters), transforms=TRANSFORMER.transforms)
+    one = pipeline(
+        transformer=transformer, attributes=attributes, state=state, description=description
+    )
+    latest = latest_item(PIPELINE, one)
+    assert load(Pipeline, latest, id=resource_id(latest)) == one
+    kept = load(PipelineVersion, version_item(PIPELINE, one), id=ID)
+    assert type(kept) is PipelineVersion
+    assert (kept.transformer, kept.attributes, kept.version) == (transformer, attributes, 3)

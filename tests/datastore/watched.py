@@ -1,0 +1,105 @@
+"""Tables that stand in front of another: they trace its calls, cut them off or let others in."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from datastore.table import Batch, Delete, Key, Operation, Page, Put, Query, Table
+
+T = TypeVar("T")
+
+
+class Watched:
+    """The table port, handing every request through `request`."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        raise NotImplementedError
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await self.request(self.table.get(keys, consistent=consistent), writes=False)
+
+    async def query(self, query: Query) -> Page:
+        return await self.request(self.table.query(query), writes=False)
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        return await self.request(self.table.transact(operations), writes=True)
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        return await self.request(self.table.write(operations), writes=True)
+
+    async def create(self) -> None:
+        await self.table.create()
+
+    async def verify(self) -> list[str]:
+        return await self.table.verify()
+
+    async def close(self) -> None:
+        await self.table.close()
+
+
+class Traced(Watched):
+    """Counts requests; `depth` is the longest chain of them in which each awaited the one before.
+
+    Requests that start before any of the others has ended count as one step.
+    """
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.reads = self.writes = self.depth = 0
+
+    def start(self) -> None:
+        self.reads = self.writes = self.depth = 0
+
+    @property
+    def seen(self) -> tuple[int, int, int]:
+        return self.reads, self.writes, self.depth
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        self.reads += not writes
+        self.writes += writes
+        depth = self.depth + 1
+        await asyncio.sleep(0.002)  # what is sent side by side is all under way by then
+        try:
+            return await call
+        finally:
+            self.depth = max(self.depth, depth)
+
+
+class Died(Exception):
+    """The process ended here."""
+
+
+class Cut(Watched):
+    """Lets so many writes through, and dies at the next."""
+
+    def __init__(self, table: Table, writes: int) -> None:
+        super().__init__(table)
+        self.left = writes
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        if writes and self.left == 0:
+            call.close()
+            raise Died
+        self.left -= writes
+        return await call
+
+
+class Interrupted(Watched):
+    """Lets somebody else act once, after the caller's reads and so many of its writes."""
+
+    def __init__(
+        self, table: Table, other: Callable[[], Awaitable[object]], *, writes: int = 0
+    ) -> None:
+        super().__init__(table)
+        self.other: Callable[[], Awaitable[object]] | None = other
+        self.left = writes
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        if writes and self.left == 0 and self.other is not None:
+            other, self.other = self.other, None
+            await other()
+        self.left -= writes
+        return await call

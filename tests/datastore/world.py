@@ -1,0 +1,100 @@
+"""Callers, groups, drafts and walks that tests of what is stored above the table share."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import pytest
+
+from datastore.access import Caller, Role
+from datastore.paths import ROOT, GroupPath
+from datastore.records import Output, Pipeline, Tag, Transform, Transformer, ValueType
+from datastore.resources.listing import Listed
+from datastore.slices import Slice, Window
+from datastore.store import Store, View
+
+T = TypeVar("T")
+
+USA = GroupPath("/usa")
+NORTHWEST = GroupPath("/usa/northwest")
+SOUTH = GroupPath("/usa/south")
+EU = GroupPath("/eu")
+TREE = (USA, NORTHWEST, SOUTH, EU)
+
+SUPER = Caller("super", {ROOT: Role.ADMIN})
+TRANSFORMER = Transformer(
+    parameters=(),
+    transforms=(
+        Transform(index=0, formula="1", outputs=(Output(index=0, type=ValueType.NUMBER),)),
+    ),
+)
+
+on_sqlite = pytest.mark.parametrize("implementation", ["sqlite"], indirect=True)
+"""For tests of logic that no store sees: the embedded table alone, which is quick."""
+
+without_moto = pytest.mark.parametrize("implementation", ["sqlite", "dynoxide"], indirect=True)
+"""For what happens at once, or is large: moto's transactions meet, and copy the whole table."""
+
+
+def caller(roles: Mapping[GroupPath, Role], user_id: str = "ann") -> Caller:
+    return Caller(user_id, roles)
+
+
+def tags(*texts: str) -> tuple[Tag, ...]:
+    """Make tags of texts like `material=wood/oak`."""
+    return tuple(Tag(key=key, value=value) for key, _, value in (t.partition("=") for t in texts))
+
+
+def draft(name: str, *tagged: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "tags": tags(*tagged), "transformer": TRANSFORMER, **more}
+
+
+async def grow(store: Store, *paths: GroupPath) -> View:
+    """Make the groups, parents first; the view is the super user's."""
+    view = store.seen_by(SUPER)
+    for path in paths or TREE:
+        await view.groups.create(path, None)
+    return view
+
+
+async def make(view: View, group: GroupPath, name: str, *tagged: str) -> Pipeline:
+    return await view.pipelines.writing.create(group, draft(name, *tagged), None)
+
+
+async def names_in(view: View, group: GroupPath, **listed: Any) -> list[str]:
+    """List a group whole, oldest first unless told otherwise."""
+    asked = Listed(group=group, **{"newest_first": False, **listed})
+    page = await view.pipelines.listing.page(asked, Window(size=1000))
+    assert not page.more
+    return [pipeline.name for _, pipeline in page.entries]
+
+
+async def walk(
+    page: Callable[[Window], Awaitable[Slice[T]]], size: int = 1, *, backward: bool = False
+) -> list[T]:
+    """Read a list page by page from one end to the other; the list's own order is kept."""
+    found: list[T] = []
+    after = None
+    for _ in range(200):
+        part = await page(Window(size=size, after=after, backward=backward))
+        assert len(part.entries) <= size
+        items = [item for _, item in part.entries]
+        found = items + found if backward else found + items
+        if not part.more:
+            return found
+        assert part.reached != after, "a page that goes on must get further"
+        after = part.reached
+    raise AssertionError("the list does not end")
+
+
+class Watch:
+    """A clock's hand that tests move."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def move(self, by: timedelta) -> None:
+        self.time += by

@@ -1,0 +1,1 @@
+"""Scanners of others, run against the real server: `make scan`."""

@@ -1,0 +1,156 @@
+"""Runs the scanners against a server with some data; ends with 1 if any of them found something."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from schema import schema
+from schema.documents import core_schema
+from server.claims import roles_from
+from server.dev_key import dev_key, sign_dev_token
+from tests.asking import CREATE, CREATE_GROUP, GROUPS, draft
+from tests.server.running import client, started
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / ".venv-scan" / "bin"
+SAMPLES = 30
+MAX_EXAMPLES = 200
+SETTINGS = {
+    "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
+    # Clairvoyance takes every name for right that no error speaks of, and asks on without end.
+    "PENSTOCK_MAX_ERRORS": "1000",
+    "PENSTOCK_LOG_FORMAT": "json",
+}
+FAILED = re.compile(r'penstock_operations_total\{.*outcome="(INTERNAL_SERVER_ERROR|TIMEOUT)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running server, a token for it, and its log."""
+
+    url: str
+    token: str
+    log: Path
+
+    @property
+    def header(self) -> str:
+        return f"Authorization: Bearer {self.token}"
+
+
+@contextmanager
+def target(directory: Path) -> Iterator[Target]:
+    """Start a server over the embedded store with a few pipelines in it."""
+    data_dir, log = directory / "data", directory / "log"
+    options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    with started(log, *options, **SETTINGS) as server:
+        with client(server, data_dir, "/=admin") as one:
+            for path in GROUPS:
+                one.ask(CREATE_GROUP, input={"path": path})
+            for number in range(SAMPLES):
+                one.ask(CREATE, input=draft(f"sample {number}", "a=b/c", group="/usa"))
+        roles = roles_from(["/usa=admin", "/eu=reader"])
+        token = sign_dev_token(dev_key(data_dir), "scanner", roles, None, timedelta(hours=2))
+        yield Target(f"{server.url}/graphql", token, log)
+
+
+def schemathesis(at: Target, examples: int) -> str | None:
+    """Let documents be made up from the schema; gives what went wrong."""
+    command = [
+        str(PROGRAMS / "schemathesis"), "run", at.url,
+        "--header", at.header,
+        "--checks", "nothing_unexpected",
+        "--max-examples", str(examples),
+        "--seed", "1",
+        "--suppress-health-check", "all",
+        "--continue-on-failure",
+        "--output-sanitize", "true",
+    ]  # fmt: skip
+    hooks = {"SCHEMATHESIS_HOOKS": "tests.scan.hooks", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=os.environ | hooks, cwd=at.log.parent, check=False)
+    return f"schemathesis ended with {done.returncode}" if done.returncode else None
+
+
+def clairvoyance(at: Target, directory: Path) -> str | None:
+    """Let the schema be guessed from words that are almost right; gives what was learnt."""
+    words, learnt = directory / "words", directory / "learnt.json"
+    words.write_text("\n".join(sorted(near_misses())))
+    command = [
+        str(PROGRAMS / "clairvoyance"), at.url,
+        "--header", at.header,
+        "--wordlist", str(words),
+        "--output", str(learnt),
+        "--profile", "fast",
+    ]  # fmt: skip
+    done = subprocess.run(command, check=False, timeout=600)
+    if done.returncode:
+        return f"clairvoyance ended with {done.returncode}"
+    types = json.loads(learnt.read_text())["data"]["__schema"]["types"]
+    fields = [field["name"] for one in types for field in one.get("fields") or []]
+    # It takes for right whatever it guesses, as it cannot tell from our errors that it is wrong.
+    found = sorted(real_names() & set(fields))
+    return f"clairvoyance learnt {found}" if found else None
+
+
+def real_names() -> set[str]:
+    """Every field of Query and Mutation."""
+    of = core_schema(schema)
+    return {name for root in (of.query_type, of.mutation_type) if root for name in root.fields}
+
+
+def near_misses() -> set[str]:
+    """The same with the last letter missing, which a server that suggests would put right."""
+    return {name[:-1] for name in real_names()} - real_names()
+
+
+def what_the_server_says(at: Target) -> str | None:
+    """Look for failures in its metrics and its log."""
+    metrics = httpx.get(at.url.replace("/graphql", "/metrics"), trust_env=False).text
+    total = sum(
+        float(line.split()[-1])
+        for line in metrics.splitlines()
+        if line.startswith("penstock_operations_total")
+    )
+    say(f"the server answered {total:.0f} operations")
+    if failed := FAILED.search(metrics):
+        return f"the server counted {failed[1]}"
+    return "the log holds a traceback" if "Traceback" in at.log.read_text() else None
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.scan", description=__doc__)
+    parser.add_argument("--examples", type=int, default=MAX_EXAMPLES, help="for each root field")
+    examples = parser.parse_args().examples
+    with TemporaryDirectory() as held, target(Path(held)) as at:
+        scans: list[tuple[str, Callable[[], str | None]]] = [
+            ("schemathesis", lambda: schemathesis(at, examples)),
+            ("clairvoyance", lambda: clairvoyance(at, Path(held))),
+            ("server", lambda: what_the_server_says(at)),
+        ]
+        problems = []
+        for name, scan in scans:
+            began = time.monotonic()
+            problem = scan()
+            say(f"{name}: {problem or 'nothing found'} ({time.monotonic() - began:.0f} s)")
+            problems += [problem] if problem else []
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

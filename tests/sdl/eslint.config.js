@@ -1,0 +1,66 @@
+// The rules that schema.graphql keeps, for whoever reads it in GraphiQL or generates a client from it.
+import plugin from "@graphql-eslint/eslint-plugin";
+
+const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(options ? [options] : [])]];
+
+// Values: equal where their fields are, and found only as a part of something that has an id.
+const VALUES = [
+  "FieldProblem",
+  "GroupRole",
+  "Output",
+  "PageInfo",
+  "Parameter",
+  "Tag",
+  "TagKey",
+  "TagValue",
+  "Transform",
+  "Transformer",
+  "Viewer",
+];
+
+// What a mutation answers instead of its payload.
+const FAILURES = [
+  "IllegalState",
+  "LimitExceeded",
+  "NameTaken",
+  "NotFound",
+  "NotPermitted",
+  "ValidationProblem",
+  "VersionConflict",
+];
+
+export default [
+  {
+    files: ["**/*.graphql"],
+    plugins: { "@graphql-eslint": plugin },
+    languageOptions: {
+      parser: plugin.parser,
+      parserOptions: { graphQLConfig: { schema: "schema.graphql" } },
+    },
+    rules: {
+      ...plugin.configs["flat/schema-recommended"].rules,
+      ...plugin.configs["flat/schema-relay"].rules,
+      ...Object.fromEntries([
+        rule("input-name"),
+        rule("no-scalar-result-type-on-mutation"),
+        rule("require-nullable-fields-with-oneof"),
+        // Not asked for: values of enums; what its type says already (a payload, a mutation's input).
+        rule("require-description", {
+          types: true,
+          DirectiveDefinition: true,
+          FieldDefinition: true,
+          InputValueDefinition: true,
+          ignoredSelectors: [
+            "[type=FieldDefinition][parent.name.value=/Payload$/]",
+            "[type=InputValueDefinition][name.value=input]",
+          ],
+        }),
+        rule("strict-id-in-types", {
+          exceptions: { types: [...VALUES, ...FAILURES], suffixes: ["Connection", "Edge", "Payload"] },
+        }),
+        // Tags in use are counted values and no nodes; bounded lists of values need no pages.
+        rule("relay-edge-types", { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false }),
+      ]),
+    },
+  },
+];

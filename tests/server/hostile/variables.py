@@ -1,0 +1,169 @@
+"""Variables that hold more than anybody needs, or what takes long to read."""
+
+from typing import Any
+
+from tests.asking import CREATE, CREATE_GROUP
+from tests.server.hostile.documents import ODD, TOO_LARGE, times
+from tests.server.hostile.offence import Offence, asks
+
+MARKS = "\u0301\u0323"
+FIND = 'query($t: TagFilter) { pipelines(group: "/usa", tags: $t) { nodes { id } } }'
+NODES = "query($i: [ID!]!) { nodes(ids: $i) { id } }"
+KEY = "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename \
+... on UserError { code message } } }"
+VALUES = 'query($k: String!, $p: String) { tagValues(kind: PIPELINE, key: $k, parent: $p, \
+group: "/usa") { nodes { value } } }'
+NUMBER = {"index": 0, "type": "NUMBER"}
+
+
+def made(name: str, says: str, /, **more: Any) -> Offence:
+    """A pipeline to be created of which one part is odd."""
+    whole = {"name": "odd", "group": "/usa", "transformer": transformer("1")}
+    return asks(f"variables: {name}", CREATE, says, {"input": whole | more})
+
+
+def given(name: str, document: str, says: str, /, **variables: Any) -> Offence:
+    return asks(f"variables: {name}", document, says, variables)
+
+
+def transformer(*formulas: str, columns: int = 1) -> dict[str, Any]:
+    return {
+        "parameters": [
+            {"index": n, "key": f"k{n}", "label": "l", "description": "d", "type": "NUMBER"}
+            for n in range(columns)
+        ],
+        "transforms": [
+            {"index": n, "formula": text, "outputs": [{**NUMBER, "key": f"o{n}", "label": "l"}]}
+            for n, text in enumerate(formulas)
+        ],
+    }
+
+
+def tags(count: int, value: str) -> list[dict[str, str]]:
+    return [{"key": f"k{n}", "value": value} for n in range(count)]
+
+
+FORMULAS = {
+    "brackets": "(" * 249,
+    "signs": "-" * 249,
+    "a power of powers": "9^9^9^9^9^9",
+    "digits": "9" * 249,
+    "a quotation without end": "'" + "a" * 248,
+    "a pattern that backtracks": "REGEX_MATCH(:k0, '" + "(a*)*" * 30 + "b')",
+    "ifs": "IF(1=1," * 30,
+}
+VARIABLES = (
+    made("30,000 tags", TOO_LARGE, tags=tags(30_000, "b")),
+    made("1,300 tags", "tags are allowed", tags=tags(1_300, "b")),
+    made("900,000 levels of a tag", "longer than", tags=tags(1, "/" * 900_000)),
+    made("2,000 levels of a tag", "more than 10 levels", tags=tags(1, "a/" * 1_000)),
+    made("440,000 marks on a letter of a tag", "longer than", tags=tags(1, "a" + MARKS * 220_000)),
+    made("2,500 marks on a letter of each tag", "marks on one", tags=tags(30, "a" + MARKS * 1_250)),
+    made("as many marks as allowed", "longer than 128", tags=tags(30, ("a" + MARKS * 15) * 80)),
+    made("marks on the key of a tag", "longer than", tags=[{"key": MARKS * 200_000, "value": "a"}]),
+    made("marks on a name", "longer than", name="a" + MARKS * 200_000),
+    made("a name of nothing", ODD, name=" "),
+    made("a name that controls", ODD, name="a\x1b[2J"),
+    made("a name turned around", "__typename", name="a\u202eb"),
+    made("a key of nothing", ODD, idempotencyKey=""),
+    made("a key of 900,000 letters", "longer than", idempotencyKey="a" * 900_000),
+    made("JSON of 60,000 values", "10000 values", attributes={"a": [1] * 60_000}),
+    made("JSON of 9,999 values", "__typename", attributes={str(n): n for n in range(9_900)}),
+    given(
+        "30 variables of 9,990 values of JSON",
+        "mutation("
+        + times(30, "$a#N: JSON")
+        + ') { createPipeline(input: {name: "n", attributes: ['
+        + times(30, "$a#N")
+        + "], transformer: {parameters: [], transforms: []}}) { __typename } }",
+        "10000 values",
+        **{f"a{n}": [1] * 9_990 for n in range(30)},
+    ),
+    made("JSON of one text", "an object", attributes="a" * 900_000),
+    made("a number no store can keep", ODD, attributes={"a": 1e300}),
+    made("keys of an object that are none of ours", "code", attributes={"$where": "1", "": {}}),
+    made("60,000 fields of our own making", TOO_LARGE, **{f"x{n}": 1 for n in range(60_000)}),
+    made("a field of our own making", "code", owner="/eu"),
+    made("no object at all", "code", transformer=7),
+    made("7,000 columns", TOO_LARGE, transformer=transformer("1", columns=7_000)),
+    made("500 columns", "at most 200", transformer=transformer("1", columns=500)),
+    made("the most that may be", "__typename", transformer=transformer(*["1"] * 200, columns=200)),
+    made("a formula of 900,000 letters", "longer than", transformer=transformer("1+" * 450_000)),
+    made(
+        "formulas of 100,000 letters", "longer than", transformer=transformer(*["1+" * 4_000] * 12)
+    ),
+    *(
+        made(f"200 formulas of {name}", "code", transformer=transformer(*[text] * 200), name=" ")
+        for name, text in FORMULAS.items()
+    ),
+    given("1,300 terms of a filter", FIND, "at most 20 terms", t={"any": tags(1_300, "b")}),
+    given("marks in a filter", FIND, "longer than", t={"all": tags(1, "a" + MARKS * 200_000)}),
+    given(
+        "30 filters of 1,300 terms",
+        "query($t: TagFilter) {"
+        + times(30, 'a#N: pipelines(group: "/usa", tags: $t) { nodes { id } }')
+        + "}",
+        TOO_LARGE,
+        t={"any": tags(1_300, "b")},
+    ),
+    given("3,990 ids", NODES, "At most 100 ids", i=["a"] * 3_990),
+    given("100,000 ids", NODES, TOO_LARGE, i=["a"] * 100_000),
+    given("ids that are objects", NODES, "code", i=[{"$gt": ""}] * 3),
+    given("an id of 900,000 letters", NODES, '"nodes":[null]', i=["A" * 900_000]),
+    given("marks in a key", VALUES, "longer than", k=MARKS * 200_000),
+    given("marks in a parent", VALUES, "longer than", k="a", p=MARKS * 200_000),
+    given(
+        "marks in a name to find",
+        "query($n: String!) { pipelineByName(name: $n) { id } }",
+        "code",
+        n=MARKS * 200_000,
+    ),
+    given(
+        "marks in a path",
+        "query($p: GroupPath!) { group(path: $p) { id } }",
+        "code",
+        p="/a" + MARKS * 200_000,
+    ),
+    given(
+        "marks in the name of a group",
+        CREATE_GROUP,
+        "longer than",
+        input={"path": "/usa/x", "name": MARKS * 200_000},
+    ),
+    given(
+        "a cursor of 900,000 letters",
+        "query($a: String) {"
+        + times(30, 'a#N: pipelines(group: "/usa", after: $a) { nodes { id } }')
+        + "}",
+        "Invalid cursor",
+        a="A" * 900_000,
+    ),
+    given(
+        "1,300 roles",
+        KEY,
+        "must be 1 to 50",
+        input={
+            "name": "n",
+            "expiresAt": "2027-01-01T00:00:00Z",
+            "roles": [{"group": "/" + "a" * 60 + str(n), "role": "READER"} for n in range(1_300)],
+        },
+    ),
+    given(
+        "a time of 900,000 digits",
+        KEY,
+        ODD,
+        input={"name": "n", "roles": [], "expiresAt": "2027-01-01T00:00:00." + "0" * 900_000 + "Z"},
+    ),
+    given(
+        "60,000 variables of no use",
+        "{ viewer { userId } }",
+        "userId",
+        **{f"x{n}": 1 for n in range(60_000)},
+    ),
+    given(
+        "a secret in the wrong place",
+        "query($i: Int!) { pipelines(first: $i) { nodes { id } } }",
+        ODD,
+        i="MY_SECRET",
+    ),
+)
