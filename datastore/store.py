@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
+from datastore.jobs import Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
@@ -22,6 +22,8 @@ from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
 
 R = TypeVar("R", bound=Resource)
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,10 @@ class Store:
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.

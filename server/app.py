@@ -70,7 +70,7 @@ async def open_app(
 
 
 def streams_of(settings: Settings) -> Streams:
-    return Streams(settings.max_streams_per_caller)
+    return Streams(settings.max_streams_per_caller, settings.max_unproven_streams)
 
 
 def limits_of(settings: Settings) -> Limits:
