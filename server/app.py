@@ -52,6 +52,7 @@ async def open_app(
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
+    own_files = store.files if isinstance(store.files, LocalFiles) else None
     store = watching.store(store)
     async with (
         open_authenticator(settings) as tokens,
@@ -65,7 +66,7 @@ async def open_app(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
-                *(files.routes(store.files) if isinstance(store.files, LocalFiles) else ()),
+                *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
                 *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
