@@ -4,6 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
@@ -12,8 +13,11 @@ from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Resource | Group | Job
+Record: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection
 Named: TypeAlias = tuple[str, str]
+
+AUDIO_TYPES = {"Audio": "tracks", "Artist": "artists", "Album": "albums", "Storage": "storages"}
+"""The loaders of nodes of a library, by the names of their types."""
 
 
 async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:
@@ -34,6 +38,9 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
         return await context.loaders.groups.load(path) if path == key else None
     if type == "Job":
         return await context.loaders.jobs.load(key)
+    if type in AUDIO_TYPES:
+        found_audio: Record = await getattr(context.loaders.audio, AUDIO_TYPES[type]).load(key)
+        return found_audio
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)

@@ -4,6 +4,9 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from schema.api_keys import ApiKeyMutation
+from schema.audio import Album, Artist, Audio
+from schema.audio_library import AudioQuery
+from schema.audio_mutations import AudioMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
 from schema.failures import HANDLERS
@@ -12,18 +15,35 @@ from schema.jobs import Job, JobQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.scalars import SCALARS
+from schema.storages import Storage, StorageMutation, StorageQuery
 from schema.subscriptions import Subscription
 from schema.tags import TagQuery
 from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(
+    ViewerQuery,
+    GroupQuery,
+    JobQuery,
+    TagQuery,
+    PipelineQuery,
+    CalculationQuery,
+    AudioQuery,
+    StorageQuery,
+):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(
+    GroupMutation,
+    PipelineMutation,
+    CalculationMutation,
+    ApiKeyMutation,
+    AudioMutation,
+    StorageMutation,
+):
     pass
 
 
@@ -31,7 +51,18 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[
+        Group,
+        Job,
+        Pipeline,
+        PipelineVersion,
+        Calculation,
+        CalculationVersion,
+        Audio,
+        Artist,
+        Album,
+        Storage,
+    ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

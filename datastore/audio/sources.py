@@ -61,7 +61,7 @@ class Sources:
             return
         (found,) = await self.connections.many([connection_id])
         if isinstance(found, NotFound):
-            raise found
+            raise NotFound("There is no connection with this id.", ("storageId",))
         async with self.connected(found) as source:
             yield source
 

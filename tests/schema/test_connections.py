@@ -11,6 +11,7 @@ from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
 from tests.asking import ROOT, Answer, Ask, as_caller
+from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -37,7 +38,8 @@ class Listing(NamedTuple):
         edges = f"edges {{ cursor node {{ {self.shown} }} }} nodes {{ {self.shown} }}"
         text = f"list: {name}{arguments} {{ {edges} {INFO} }}"
         for around in reversed(outer):
-            text = f"around: {around} {{ {text} }}"
+            alias = "" if around.startswith("...") else "around: "
+            text = f"{alias}{around} {{ {text} }}"
         return f"query({VARIABLES}) {{ {text} }}"
 
 
@@ -123,6 +125,7 @@ LISTS = {
         ["metal/copper", "metal/steel"],
     ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
+    **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
 
 
@@ -144,6 +147,7 @@ async def catalogue(ask: Ask) -> None:
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
+    await audio_catalogue(ask.store)
 
 
 async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) -> Answer:
@@ -252,7 +256,8 @@ async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_ma
             errors = (await asked(ask, elsewhere, first=1, after=cursor)).errors
             codes = [error["extensions"]["code"] for error in errors]
             assert codes == ([] if elsewhere == name else ["BAD_USER_INPUT"]), elsewhere
-        assert (await asked(ask, name, other, first=1, after=cursor)).errors
+        told = await asked(ask, name, other, first=1, after=cursor)
+        assert told.errors or told.data == {"around": None}, name
 
 
 async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_rest(

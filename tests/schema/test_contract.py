@@ -9,19 +9,26 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
+from datastore.audio import records as audio
 from schema import schema
 from schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
+    "Album": audio.Album,
     "ApiKey": records.ApiKey,
+    "Artist": audio.Artist,
+    "Audio": audio.Audio,
+    "AudioLink": audio.AudioLink,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
+    "Genre": audio.Genre,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
     "PipelineVersion": records.PipelineVersion,
+    "Storage": audio.Connection,
     "Tag": records.Tag,
     "TagKey": records.TagKey,
     "TagValue": records.TagValue,
@@ -29,7 +36,16 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
-MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem"}
+MADE_HERE = {
+    "AudioLibrary",
+    "FieldProblem",
+    "GroupRole",
+    "PageInfo",
+    "SignedUrl",
+    "UploadField",
+    "UploadForm",
+    "Viewer",
+}
 ENDINGS = ("Payload", "Connection", "Edge")
 TYPES = core_schema(schema).type_map
 

@@ -5,21 +5,28 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 
 // Values: equal where their fields are, and found only as a part of something that has an id.
 const VALUES = [
+  "AudioLibrary",
+  "AudioLink",
   "FieldProblem",
+  "Genre",
   "GroupRole",
   "Output",
   "PageInfo",
   "Parameter",
+  "SignedUrl",
   "Tag",
   "TagKey",
   "TagValue",
   "Transform",
   "Transformer",
+  "UploadField",
+  "UploadForm",
   "Viewer",
 ];
 
 // What a mutation answers instead of its payload.
 const FAILURES = [
+  "DuplicateObject",
   "IllegalState",
   "LimitExceeded",
   "NameTaken",
