@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datastore.errors import NameTaken, NotFound, VersionConflict
-from datastore.layout import Kind
+from datastore.layout import KINDS, Kind
 from datastore.paths import ROOT, GroupPath, on_one_line
 from datastore.records import Resource
 from datastore.store import Store
@@ -113,6 +113,44 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
     )
     assert {type(failure) for failure in failures} == {NameTaken}
     assert len(granted) == 1
+    assert await faults(store.table) == []
+
+
+@each_kind
+async def test_deletes_free_the_name_for_one_on_each_line(
+    store: Store, kind: Kind[Any], implementation: str
+) -> None:
+    view = await grow(store, *LINES)
+    held = [await make_of(view, kind, group, "Smelt") for group in (CITY, SOUTH, EU)]
+    wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
+    deleting = view.of(kind).deleting
+    calls = [deleting.delete(one.id) for one in held]
+    calls += [make_of(store.seen_by(SUPER), kind, group, "Smelt") for group in wanted]
+    Random(0).shuffle(calls)
+    done, failures = await at_once(calls)
+    assert {type(failure) for failure in failures} <= {NameTaken}
+    assert {one.id for one in held} <= {one.id for one in done}
+    # Who came too early was refused; whoever asks again finds the name free or held by one.
+    again, refused = await at_once(make_of(view, kind, group, "Smelt") for group in LINES)
+    assert {type(failure) for failure in refused} <= {NameTaken}
+    gone = {one.id for one in held}
+    holders = [one.owner for one in (*done, *again) if one.id not in gone]
+    assert_one_holder_on_each_line(holders, LINES)
+    assert await faults(store.table) == []
+
+
+async def test_a_name_is_taken_once_in_each_kind(store: Store, implementation: str) -> None:
+    await grow(store, *LINES)
+    for kind in KINDS:
+        await make_of(store.seen_by(SUPER), kind, EU, "Smelt")
+    calls = [
+        make_of(store.seen_by(SUPER), KINDS[n % len(KINDS)], (USA, CITY)[n // 2 % 2], "Smelt")
+        for n in range(many(implementation, 40))
+    ]
+    made, failures = await at_once(calls)
+    assert {type(failure) for failure in failures} == {NameTaken}
+    assert {type(one) for one in made} == {kind.record for kind in KINDS}
+    assert len(made) == len(KINDS)
     assert await faults(store.table) == []
 
 
