@@ -10,9 +10,12 @@ from datastore.calculations import identity_of
 from datastore.errors import Invalid, LimitExceeded, VersionConflict
 from datastore.paths import GroupPath
 from datastore.records import Calculation
+from datastore.resources.callees import library_for
 from datastore.store import Store, View
 from formula.calls import find_cycle
-from formula.link import calls_of
+from formula.check import Surroundings
+from formula.errors import Code, FormulaInvalid
+from formula.link import calls_of, link
 from formula.parse import parse
 from tests.datastore.recount import contents, faults
 from tests.datastore.test_callees import codes, content, rewrite, save
@@ -189,3 +192,9 @@ async def test_a_circle_out_of_sight_names_nobody_that_is_hidden(store: Store) -
     assert await told(view, USA, "#shared()") == [f"the calls go in a circle: {circle}"]
     unseen = circle.replace("#deepest", "a calculation out of sight")
     assert await told(local, USA, "#shared()") == [f"the calls go in a circle: {unseen}"]
+    shared = await view.calculations.reading.by_name("shared", USA)
+    library = await library_for(view.calculations.writing.scope, shared, [shared.formula])
+    around = Surroundings(library=library, within=identity_of(shared))
+    with pytest.raises(FormulaInvalid) as unusable:
+        link(parse(shared.formula), around)
+    assert [problem.code for problem in unusable.value.problems] == [Code.CALCULATION_CYCLE]
