@@ -9,11 +9,13 @@ from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
+from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
+from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
@@ -48,7 +50,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job.
     """
@@ -57,6 +59,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
+    files: Files = NO_FILES
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
