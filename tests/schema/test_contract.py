@@ -10,6 +10,7 @@ from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
 from datastore.audio import records as audio
+from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
 
@@ -22,6 +23,7 @@ RECORDS: dict[str, type] = {
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
     "Genre": audio.Genre,
+    "Change": differences.Change,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
