@@ -16,7 +16,8 @@ def is_pure(field: Field, level: int = 0) -> bool:
         return True
     if not isinstance(field.reading, Attribute | Member) or level > MOST_NESTED:
         return False
-    if field.definition.args:
+    if field.definition.args or (isinstance(field.reading, Member) and field.above is None):
+        # What is at the root of graphql-core's own schemas are functions more often than not.
         return False
     if is_leaf_type(field.named):
         return True

@@ -137,7 +137,8 @@ class Run:
         except GraphQLError as error:
             self.core.collected_errors.add(error, None)
             self.data = None
-        return self.data is not None
+            return False
+        return True
 
     def result(self, data: dict[str, Any] | None) -> ExecutionResult:
         errors = self._core.collected_errors.errors if self._core is not None else None

@@ -179,8 +179,9 @@ class SchemaMaker:
         self.union = GraphQLUnionType("Any", self.objects[:2], resolve_type=runtime_type)
 
     def schema(self) -> GraphQLSchema:
-        query = GraphQLObjectType("Query", lambda: self.fields(calls=100))
-        mutation = GraphQLObjectType("Mutation", lambda: self.fields(calls=100))
+        calls = self.random.choice([50, 100])
+        query = GraphQLObjectType("Query", lambda: self.fields(calls=calls))
+        mutation = GraphQLObjectType("Mutation", lambda: self.fields(calls=calls))
         return GraphQLSchema(query, mutation, types=self.objects)
 
     def object(self, name: str) -> GraphQLObjectType:

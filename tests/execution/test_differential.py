@@ -19,13 +19,13 @@ VARIABLES: list[dict[str, Any]] = [
 
 
 async def compare(seed: int, faults: int, waits: int, operation: str) -> None:
-    random = Random(seed)
-    schema = SchemaMaker(Source(seed, faults, waits), random).schema()
-    root = schema.query_type if operation == "query" else schema.mutation_type
-    document = parse(DocumentMaker(schema, random).document(root, operation))
-    variables = VARIABLES[seed % len(VARIABLES)]
-    expected = await reference(schema, document, variables)
-    found = await compiled(schema, document, variables)
+    random, source = Random(seed), Source(seed, faults, waits)
+    schema = SchemaMaker(source, random).schema()
+    kind = schema.query_type if operation == "query" else schema.mutation_type
+    document = parse(DocumentMaker(schema, random).document(kind, operation))
+    variables, root = VARIABLES[seed % len(VARIABLES)], source.held(kind, ("root",), random)
+    expected = await reference(schema, document, variables, root=root)
+    found = await compiled(schema, document, variables, root=root)
     assert_alike(expected, found, in_order=False)
 
 
