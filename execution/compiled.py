@@ -20,33 +20,44 @@ from execution.compiling import Plan, Step, compiled
 from execution.levels import abandon, settle
 from execution.options import Options, Outcome
 from execution.planning import Asked, Planner, Unplannable
+from execution.reasons import Reason
 from execution.run import Run
 
 
 class Compiled:
     """One operation of a document, for one schema.
 
-    `fallbacks` counts by reason the executions that were left to graphql-core; `odd value` are
-    those of which it completed a part, because data was not what inlined code is for.
+    `fallbacks` counts by reason the executions that were left to graphql-core; ODD_VALUE those of
+    which it completed a part, because data was not what inlined code is for.
     """
 
-    __slots__ = ("_asked", "_conditions", "_document", "_fallbacks", "_options", "_plans", "_why")
+    __slots__ = (
+        "_asked",
+        "_conditions",
+        "_document",
+        "_fallbacks",
+        "_options",
+        "_plans",
+        "_runs",
+        "_why",
+    )
 
     def __init__(
         self,
         options: Options,
         document: DocumentNode,
         operation: OperationDefinitionNode,
-        fallbacks: "Counter[str]",
+        fallbacks: "Counter[Reason]",
     ) -> None:
         assert_valid_schema(options.schema)
         self._options = options
         self._document = document
         self._asked = Asked(operation, _fragments_of(document))
         self._fallbacks = fallbacks
-        self._plans: dict[tuple[Any, ...], Plan | str] = {}
+        self._plans: dict[tuple[Any, ...], Plan | Reason] = {}
         self._conditions: tuple[str, ...] = ()
-        self._why: str | None = None
+        self._why: Reason | None = None
+        self._runs = 0
         try:
             self._conditions = self._asked.conditions()
         except Unplannable as unplannable:
@@ -56,33 +67,63 @@ class Compiled:
         self, variables: Mapping[str, Any], context: object = None, root: object = None
     ) -> Outcome:
         """Execute the operation. Only what graphql-core's `execute` raises is raised."""
+        values = self.values(variables)
+        if isinstance(values, list):
+            return ExecutionResult(None, errors=values)
+        return self.execute(values, context, root)
+
+    def values(self, variables: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+        """Coerce the variables of a request."""
         options = self._options
-        values = get_variable_values(
+        return get_variable_values(
             options.schema,
             self._asked.operation.variable_definitions or (),
             dict(variables),
             max_errors=options.max_coercion_errors,
             hide_suggestions=options.hide_suggestions,
         )
-        if isinstance(values, list):
-            return ExecutionResult(None, errors=values)
-        plan = self._why or self._plan(values)
-        if isinstance(plan, str):
-            self._fallbacks[plan] += 1
-            return self._interpreted(variables, context, root)
-        return self._executed(plan, Run(options, self._asked, values, context, root))
 
-    def _plan(self, values: VariableValues) -> Plan | str:
+    def is_ready(self, values: VariableValues) -> bool:
+        """Tell whether an execution would compile nothing."""
+        return self._reason(values) is not None or self._key(values) in self._plans
+
+    def prepare(self, values: VariableValues) -> None:
+        """Compile what an execution with these variables needs, which takes its time."""
+        if self._reason(values) is None:
+            self._plan(values)
+
+    def execute(self, values: VariableValues, context: object, root: object) -> Outcome:
+        """Execute the operation with variables that were coerced."""
+        plan = self._reason(values) or self._plan(values)
+        self._runs += 1
+        if isinstance(plan, Reason):
+            self._fallbacks[plan] += 1
+            return self._interpreted(values, context, root)
+        return self._executed(plan, Run(self._options, self._asked, values, context, root))
+
+    def _reason(self, values: VariableValues) -> Reason | None:
+        """Say why no plan is wanted for an execution, if so."""
+        if self._why is not None:
+            return self._why
+        if self._runs < self._options.interpreted_runs:
+            return Reason.FIRST_RUN
+        key = self._key(values)
+        if key not in self._plans and len(self._plans) >= self._options.most_plans:
+            return Reason.CONDITIONS
+        return None
+
+    def _key(self, values: VariableValues) -> tuple[Any, ...]:
+        return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
+
+    def _plan(self, values: VariableValues) -> Plan | Reason:
         """Give the plan for these values, or why there is none."""
-        key = tuple(values.coerced.get(name, Undefined) for name in self._conditions)
+        key = self._key(values)
         found = self._plans.get(key)
         if found is None:
-            if len(self._plans) >= self._options.most_plans:
-                return "conditions"
             found = self._plans[key] = self._made(values)
         return found
 
-    def _made(self, values: VariableValues) -> Plan | str:
+    def _made(self, values: VariableValues) -> Plan | Reason:
         options = self._options
         planner = Planner(
             options.schema, self._asked, values, options.field_resolver, options.most_fields
@@ -92,9 +133,9 @@ class Compiled:
         except Unplannable as unplannable:
             return unplannable.reason
         except GraphQLError:
-            return "error"
+            return Reason.ERROR
         except (RecursionError, SyntaxError, MemoryError):
-            return "depth"
+            return Reason.DEPTH
 
     def _executed(self, plan: Plan, run: Run) -> Outcome:
         """Run the steps, as far as they go without waiting."""
@@ -125,17 +166,20 @@ class Compiled:
 
     def _result(self, run: Run, data: dict[str, Any] | None) -> ExecutionResult:
         if run.odd:
-            self._fallbacks["odd value"] += 1
+            self._fallbacks[Reason.ODD_VALUE] += 1
         return run.result(data)
 
-    def _interpreted(self, variables: Mapping[str, Any], context: object, root: object) -> Outcome:
+    def _interpreted(self, values: VariableValues, context: object, root: object) -> Outcome:
         options, name = self._options, self._asked.operation.name
+        sources = values.sources.items()
         return execute(
             options.schema,
             self._document,
             root_value=root,
             context_value=context,
-            variable_values=dict(variables),
+            variable_values={
+                name: source.value for name, source in sources if source.value is not Undefined
+            },
             operation_name=None if name is None else name.value,
             field_resolver=options.field_resolver,
             type_resolver=options.type_resolver,

@@ -26,7 +26,8 @@ class Options:
 
     `most_fields` bounds a plan, whose selections on abstract types are written out for each
     possible type; `most_plans` bounds the plans of one operation, of which there is one for each
-    set of values of the variables in `@skip` and `@include`. `coercions` are remembered by type.
+    set of values of the variables in `@skip` and `@include`. An operation is compiled when it has
+    run `interpreted_runs` times. `coercions` are remembered by type.
     """
 
     schema: GraphQLSchema
@@ -39,4 +40,5 @@ class Options:
     hide_suggestions: bool = False
     most_fields: int = 1_000
     most_plans: int = 8
+    interpreted_runs: int = 0
     coercions: dict[GraphQLLeafType, Coerce] = field(default_factory=dict, compare=False)

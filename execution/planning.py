@@ -11,8 +11,10 @@ from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
     OperationDefinitionNode,
+    SchemaMetaFieldDef,
     SelectionNode,
     SelectionSetNode,
+    TypeMetaFieldDef,
     VariableNode,
     is_abstract_type,
     is_object_type,
@@ -29,15 +31,16 @@ from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 
 from execution.fields import Field, Selection, unwrapped
 from execution.reading import reading_of
+from execution.reasons import Reason
 
 _CONDITIONS: Final = frozenset(("skip", "include"))
-_INCREMENTAL: Final = frozenset(("defer", "stream"))
+_INCREMENTAL: Final = {"defer": Reason.DEFER, "stream": Reason.STREAM}
 
 
 class Unplannable(Exception):
-    """An operation cannot be compiled; `reason` is one of a few words."""
+    """An operation cannot be compiled."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -55,9 +58,9 @@ class Asked:
             directive.name.value == GraphQLDisableErrorPropagationDirective.name
             for directive in self.operation.directives or ()
         ):
-            raise Unplannable("error propagation")
+            raise Unplannable(Reason.ERROR_PROPAGATION)
         if any(fragment.variable_definitions for fragment in self.fragments.values()):
-            raise Unplannable("fragment variables")
+            raise Unplannable(Reason.FRAGMENT_VARIABLES)
         names: dict[str, None] = {}
         for node in self._selections():
             for name in _conditions_of(node):
@@ -79,7 +82,7 @@ class Asked:
 def _conditions_of(node: SelectionNode) -> Iterator[str]:
     for directive in node.directives or ():
         if directive.name.value in _INCREMENTAL:
-            raise Unplannable(directive.name.value)
+            raise Unplannable(_INCREMENTAL[directive.name.value])
         if directive.name.value not in _CONDITIONS:
             continue
         for argument in directive.arguments or ():
@@ -112,7 +115,7 @@ class Planner:
         operation = self._asked.operation
         kind = self._schema.get_root_type(operation.operation)
         if kind is None:
-            raise Unplannable("no root type")
+            raise Unplannable(Reason.NO_ROOT_TYPE)
         collected = collect_fields(self._schema, self._fragments, self._variables, kind, operation)
         return self._selection(kind, collected, None)
 
@@ -131,11 +134,13 @@ class Planner:
     ) -> Field | None:
         self._left -= 1
         if self._left < 0:
-            raise Unplannable("size")
+            raise Unplannable(Reason.SIZE)
         name = details[0].node.name.value
         definition = self._schema.get_field(kind, name)
         if definition is None:
             return None
+        if definition is SchemaMetaFieldDef or definition is TypeMetaFieldDef:
+            raise Unplannable(Reason.INTROSPECTION)
         reading = reading_of(definition, name, kind, self._schema, self._default)
         types, nullable = unwrapped(definition.type)
         field = Field(key, definition, details, kind, above, reading, types, nullable)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from graphql import DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode, execute
 
-from execution import Compiled, Options
+from execution import Compiled, Options, Reason
 
 
 class Answer(NamedTuple):
@@ -61,10 +61,10 @@ async def compiled(
     root: object = None,
 ) -> Answer:
     """Run it compiled; an operation that is left to graphql-core fails the test."""
-    left: Counter[str] = Counter()
+    left: Counter[Reason] = Counter()
     run = Compiled(Options(schema=schema), document, operation_of(document), left)
     result = await finished(run(dict(variables or {}), context, root))
-    assert not left.keys() - {"odd value"}
+    assert not left.keys() - {Reason.ODD_VALUE}
     return answer(result)
 
 

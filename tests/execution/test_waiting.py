@@ -16,7 +16,7 @@ from graphql import (
     parse,
 )
 
-from execution import Compiled, Options
+from execution import Compiled, Options, Reason
 from tests.execution.both import finished, operation_of
 
 
@@ -68,7 +68,7 @@ class Hanging:
 
 async def run(schema: GraphQLSchema, text: str) -> Any:
     document = parse(text)
-    left: Counter[str] = Counter()
+    left: Counter[Reason] = Counter()
     result = Compiled(Options(schema=schema), document, operation_of(document), left)({})
     async with asyncio.timeout(5):
         return await finished(result)
