@@ -12,6 +12,7 @@ COPY formula formula
 COPY datastore datastore
 COPY resolvers resolvers
 COPY schema schema
+COPY execution execution
 COPY server server
 RUN python -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels . \
  && python -m pip --python /opt/penstock/bin/python install --no-cache-dir /wheels/*.whl

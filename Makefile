@@ -26,6 +26,10 @@ audit: all tools ## run the published GraphQL over HTTP audits against a server
 scan: all .venv-scan/installed ## run scanners of others (schemathesis, clairvoyance) against a server
 	@$(BIN)/python -m tests.scan
 
+.PHONY: conformance
+conformance: .venv-conformance/installed ## run graphql-core's tests of execution against compiled execution
+	@.venv-conformance/bin/python tests/conformance
+
 .PHONY: kill
 kill: all ## kill the server amid 1,000 writes, 20 times, and compare what it acknowledged
 	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py
@@ -40,7 +44,7 @@ help: ## list the recipes
 
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
-	rm -rf .venv .venv-scan dist server/graphiql/dist tests/*/node_modules
+	rm -rf .venv .venv-conformance .venv-scan dist server/graphiql/dist tests/*/node_modules
 	cd examples/typescript && rm -rf node_modules dist src/generated
 
 .PHONY: graphiql
@@ -61,4 +65,9 @@ tools: .venv/installed
 .venv-scan/installed: tests/scan/requirements.txt
 	$(PYTHON) -m venv .venv-scan
 	.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check -r tests/scan/requirements.txt
+	@touch $@
+
+.venv-conformance/installed: tests/conformance/requirements.txt
+	$(PYTHON) -m venv .venv-conformance
+	.venv-conformance/bin/python -m pip install --quiet --disable-pip-version-check -r tests/conformance/requirements.txt
 	@touch $@

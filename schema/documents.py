@@ -2,7 +2,7 @@
 
 from asyncio import get_running_loop
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
@@ -11,6 +11,7 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from datastore.errors import ErrorCode
+from execution import Compiled
 from schema.errors import FormattedError, formatted, request_error, syntax_error
 from schema.limits import Limits, Operation, operations_of
 from schema.lru import Lru
@@ -22,12 +23,16 @@ _BYTES_PER_ENTRY: Final = 2_000
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Document:
-    """A text's parsed form with its operations; `errors` alone when it cannot be run."""
+    """A text's parsed form with its operations; `errors` alone when it cannot be run.
+
+    `compiled` keeps what has been compiled of it, by the names of operations.
+    """
 
     text: str
     ast: DocumentNode | None = None
     operations: tuple[Operation, ...] = ()
     errors: tuple[FormattedError, ...] = ()
+    compiled: dict[str | None, Compiled] = field(default_factory=dict)
 
 
 class Documents:

@@ -1,38 +1,25 @@
 """From a request to its answer: find the document, check its limits, run it, mask its errors."""
 
 from asyncio import get_running_loop, sleep
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeGuard, cast
+from typing import Any, NamedTuple
 
 from graphql import (
-    DocumentNode,
     ExecutionResult,
     GraphQLError,
     OperationType,
-    create_source_event_stream,
-    execute,
 )
-from graphql import Executor as CoreExecutor
 from strawberry import Schema
-from strawberry.execution import optimized_is_awaitable
 
 from datastore.errors import ErrorCode, PenstockError
-from schema.documents import Document, Documents, core_schema
+from schema.documents import Document, Documents
 from schema.errors import FormattedError, internal, known, report, request_error
+from schema.executors import LONG, CompiledExecutor, Executor, Interpreter, Outcome, aside
 from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
-
-_Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
-
-_LONG: Final = 1_000
-# One thread: several would keep the event loop waiting for the interpreter's lock.
-_aside: Final = ThreadPoolExecutor(1, "graphql")
-
-_is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,16 +65,8 @@ class Answer(NamedTuple):
     retry_after: int | None = None
 
 
-class Executor(Protocol):
-    """Runs a prepared operation against a context value."""
-
-    def __call__(
-        self, prepared: Prepared, context: object, /
-    ) -> ExecutionResult | Awaitable[ExecutionResult]: ...
-
-
 class Engine:
-    """Runs the operations of one schema. `executor` replaces graphql-core's own execution."""
+    """Runs the operations of one schema, compiled unless `executor` runs them in another way."""
 
     __slots__ = ("_documents", "_executor", "_interpreter", "_persisted", "limits")
 
@@ -103,7 +82,7 @@ class Engine:
         self._documents = Documents(schema, self.limits)
         self._persisted = persisted or Persisted()
         self._interpreter = Interpreter(schema, self.limits)
-        self._executor = executor or self._interpreter
+        self._executor = executor or CompiledExecutor(schema, self.limits)
 
     @property
     def documents_kept(self) -> int:
@@ -117,8 +96,8 @@ class Engine:
 
     async def read(self, request: OperationRequest) -> None:
         """Read a long document in a thread, so that `prepare` finds it read and checked."""
-        if request.query is not None and len(request.query) > _LONG:
-            await self._documents.read(request.query, _aside)
+        if request.query is not None and len(request.query) > LONG:
+            await self._documents.read(request.query, aside)
 
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
         """Settle what to run and what it costs; Refused where it may not run.
@@ -146,15 +125,13 @@ class Engine:
             result = await result
         return self.answer(result, request_id)
 
-    async def _begun(
-        self, prepared: Prepared, context: object
-    ) -> ExecutionResult | Awaitable[ExecutionResult]:
+    async def _begun(self, prepared: Prepared, context: object) -> Outcome:
         """Begin to execute; in a thread where a large description of the schema is all there is."""
         measure = prepared.operation.measure
         if measure.introspection_values <= self.limits.introspection_beside:
             return self._executor(prepared, context)
         loop = get_running_loop()
-        return await loop.run_in_executor(_aside, self._executor, prepared, context)
+        return await loop.run_in_executor(aside, self._executor, prepared, context)
 
     async def events(
         self, prepared: Prepared, context: object, request_id: str
@@ -180,7 +157,7 @@ class Engine:
         self, prepared: Prepared, event: object, context: object, request_id: str
     ) -> Answer:
         """Execute a prepared subscription for one of its events."""
-        result = self._interpreter(prepared, context, event)
+        result = self._executor(prepared, context, event)
         if isawaitable(result):
             result = await result
         return self.answer(result, request_id)
@@ -206,53 +183,3 @@ class Engine:
         if digest is not None and not document.errors:
             self._persisted.remember(request.query, digest)
         return document
-
-
-class Interpreter:
-    """Runs operations with graphql-core, as Strawberry would without extensions."""
-
-    __slots__ = ("_coercion_errors", "_executor_class", "_schema")
-
-    def __init__(self, schema: Schema, limits: Limits) -> None:
-        self._schema = core_schema(schema)
-        self._executor_class = schema.execution_context_class
-        self._coercion_errors = limits.errors
-
-    def __call__(
-        self, prepared: Prepared, context: object, root: object = None, /
-    ) -> ExecutionResult | Awaitable[ExecutionResult]:
-        return execute(
-            self._schema,
-            _ast(prepared),
-            root_value=root,
-            context_value=context,
-            variable_values=prepared.variables,
-            operation_name=prepared.operation.name,
-            max_coercion_errors=self._coercion_errors,
-            executor_class=self._executor_class,
-            is_awaitable=_is_awaitable,
-            hide_suggestions=True,
-        )
-
-    def source(self, prepared: Prepared, context: object) -> _Source | Awaitable[_Source]:
-        """Open the events of a subscription, or give the errors that keep it from having any."""
-        executor = CoreExecutor.build(
-            self._schema,
-            _ast(prepared),
-            context_value=context,
-            raw_variable_values=prepared.variables,
-            operation_name=prepared.operation.name,
-            max_coercion_errors=self._coercion_errors,
-            is_awaitable=_is_awaitable,
-            hide_suggestions=True,
-        )
-        if isinstance(executor, list):
-            return ExecutionResult(errors=executor)
-        # Every source of ours is a generator, which can be closed.
-        return cast("_Source | Awaitable[_Source]", create_source_event_stream(executor))
-
-
-def _ast(prepared: Prepared) -> DocumentNode:
-    if prepared.document.ast is None:
-        raise ValueError("a document with errors cannot be run")
-    return prepared.document.ast

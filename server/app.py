@@ -14,6 +14,7 @@ from datastore.local_files import LocalFiles
 from datastore.store import Store
 from schema import schema
 from schema.execution import Engine
+from schema.executors import CompiledExecutor, Interpreter
 from schema.limits import Limits
 from schema.subscriptions import StreamContext
 from server import files, graphiql
@@ -99,6 +100,12 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
+def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interpreter:
+    if settings.executor == "reference":
+        return Interpreter(schema, limits)
+    return CompiledExecutor(schema, limits, interpreted_runs=1)
+
+
 def stream_limits_of(settings: Settings) -> StreamLimits:
     return StreamLimits(
         operations=settings.max_stream_operations,
@@ -129,8 +136,12 @@ def _graphql(
     watching: Watching,
 ) -> list[BaseRoute]:
     """Serve one engine over plain HTTP, over events and over WebSocket."""
-    engine = Engine(schema, limits_of(settings), persisted=persisted_of(settings))
+    limits = limits_of(settings)
+    executor = executor_of(settings, limits)
+    engine = Engine(schema, limits, persisted=persisted_of(settings), executor=executor)
     watching.count(engine, streams)
+    if isinstance(executor, CompiledExecutor):
+        watching.count_fallbacks(executor.fallbacks)
     introspection = settings.introspection == "authenticated"
     plain = GraphQLApp(
         engine,

@@ -3,7 +3,7 @@
 No label holds anything a client chose: each comes from a closed list, or from the code.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import Final
 
@@ -15,7 +15,9 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
+from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,6 +26,7 @@ from datastore.dynamodb.failures import Refused
 from datastore.errors import LimitExceeded, Unavailable
 from datastore.observed import Call, Ended
 from datastore.table import ConditionFailed
+from execution import Reason
 from server.observing import Seen
 
 PATH = "/metrics"
@@ -167,6 +170,23 @@ class Holdings:
         self._cached.labels(cache).set_function(count)
 
 
+class Fallbacks(Collector):
+    """Why operations were not run compiled, as counted elsewhere."""
+
+    def __init__(self, reasons: Mapping[Reason, int]) -> None:
+        self._reasons = reasons
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        total = CounterMetricFamily(
+            "penstock_interpreted_operations",
+            "Operations that graphql-core ran; for an odd value, only a part of them.",
+            labels=("reason",),
+        )
+        for reason, count in sorted(self._reasons.items()):
+            total.add_metric([reason], count)
+        yield total
+
+
 class Metrics:
     """The metrics of one application, in a registry of their own."""
 
@@ -188,6 +208,10 @@ class Metrics:
 
     def batch(self, loader: str, size: int) -> Ended:
         return lambda: self._batches.labels(loader).observe(size)
+
+    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+        """Show counts that grow elsewhere."""
+        self.registry.register(Fallbacks(reasons))
 
     def route(self) -> Route:
         """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""

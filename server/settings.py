@@ -164,6 +164,11 @@ class Settings(LimitSettings):
         description="JSON file of the trusted documents: one object from ids to texts, as "
         "graphql-codegen writes it (`persisted-documents.json`). Required with `trusted`.",
     )
+    executor: Literal["compiled", "reference"] = Field(
+        "compiled",
+        description="How operations are run: compiled when they come again (`compiled`), or always "
+        "by graphql-core (`reference`), which is much slower.",
+    )
     metrics: bool = Field(
         True,
         description="Whether `/metrics` is served, to whoever can connect. It holds counts and "

@@ -1,6 +1,6 @@
 """Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 
 from starlette.datastructures import Headers
@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from datastore.observed import Ended, Observed, WatchBatch
 from datastore.observed_files import ObservedFiles
 from datastore.store import Store
+from execution import Reason
 from schema.execution import Engine
 from server.access_log import logged
 from server.metrics import Metrics
@@ -80,6 +81,11 @@ class Watching:
             holdings.count_cache("documents", lambda: engine.documents_kept)
             holdings.count_cache("persisted", lambda: engine.persisted_kept)
             holdings.count_streams(lambda: len(streams))
+
+    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+        """Show why operations were not run compiled."""
+        if self.metrics is not None:
+            self.metrics.count_fallbacks(reasons)
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

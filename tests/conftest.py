@@ -1,13 +1,26 @@
 """What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from datastore.store import Store
+from schema import execution, executors
 from tests.asking import Ask
+from tests.serving import EXECUTOR
 from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+
+
+@pytest.fixture(scope="session", autouse=True)
+def executor() -> Iterator[None]:
+    """Run everything as PENSTOCK_TEST_EXECUTOR says; compiled at once where it says nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        if EXECUTOR is not None:
+            patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
+        if EXECUTOR == "reference":
+            patch.setattr(execution, "CompiledExecutor", executors.Interpreter)
+        yield
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from typing import IO
 import httpx
 
 START_SECONDS = 60.0
+EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
+"""How servers run operations, where a run of the tests says so."""
 STOP_SECONDS = 20.0
 
 
@@ -56,6 +58,8 @@ def serving(
 def environment(**more: str) -> dict[str, str]:
     """The environment without settings that a developer may have for a server of their own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    if EXECUTOR is not None:
+        kept["PENSTOCK_EXECUTOR"] = EXECUTOR
     return kept | more
 
 

@@ -17,7 +17,8 @@ from uvicorn.server import ServerState
 from datastore.access import Caller, Role
 from datastore.errors import Unauthenticated, Unavailable
 from datastore.paths import ROOT
-from schema.execution import Engine, Executor
+from schema.execution import Engine
+from schema.executors import Executor
 from schema.limits import Limits
 from schema.persisted import Persisted
 from server.graphql import Admission, GraphQLApp

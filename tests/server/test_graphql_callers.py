@@ -167,7 +167,7 @@ async def test_a_request_without_a_fit_id_gets_a_new_one(
 
 
 async def test_what_cannot_be_written_is_an_internal_error() -> None:
-    def odd(_prepared: Prepared, _context: object) -> ExecutionResult:
+    def odd(_prepared: Prepared, _context: object, _root: object = None) -> ExecutionResult:
         return ExecutionResult(data={"a": "\ud800"})
 
     async with client_of(Edge(executor=odd)) as client:
@@ -178,7 +178,7 @@ async def test_what_cannot_be_written_is_an_internal_error() -> None:
 async def test_another_executor_can_take_over() -> None:
     seen: list[Prepared] = []
 
-    async def mine(prepared: Prepared, _context: object) -> ExecutionResult:
+    async def mine(prepared: Prepared, _context: object, _root: object = None) -> ExecutionResult:
         seen.append(prepared)
         return ExecutionResult(data={"mine": prepared.variables})
 

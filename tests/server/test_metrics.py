@@ -13,6 +13,7 @@ from datastore.errors import ErrorCode
 from datastore.observed import Again, Call
 from datastore.store import Store
 from datastore.table import ConditionFailed
+from execution import Reason
 from server.metrics import Metrics
 from server.observing import Seen, Transport
 from tests.faults import Fault
@@ -25,7 +26,7 @@ LABELS = {
     "code": CODES,
     "method": {"get", "query", "transact", "write"},
     "outcome": {"ok", "condition_failed", "limit_exceeded", "refused", "unavailable", "failed"},
-    "reason": {again.value for again in Again},
+    "reason": {*(again.value for again in Again), *(reason.value for reason in Reason)},
     "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
 }
@@ -205,3 +206,24 @@ def test_open_streams_are_counted_when_they_are_asked_for() -> None:
     assert samples(metrics, "penstock_open_streams") == {(): 3}
     streams.pop()
     assert samples(metrics, "penstock_open_streams") == {(): 2}
+
+
+async def test_operations_that_are_not_compiled_are_counted_by_reason(
+    store: Store, tmp_path: Path
+) -> None:
+    name = 'penstock_interpreted_operations_total{reason="%s"}'
+    async with whole(store, tmp_path, executor="compiled") as app:
+        for _ in range(3):
+            assert "data" in (await app.ask("{ viewer { userId } }")).json()
+            await app.ask("{ __schema { queryType { name } } }")
+        found = await app.metrics()
+    assert found[name % "first_run"] == 2
+    assert found[name % "introspection"] == 2
+
+
+async def test_nothing_is_compiled_where_the_settings_say_so(store: Store, tmp_path: Path) -> None:
+    async with whole(store, tmp_path, executor="reference") as app:
+        for _ in range(3):
+            assert "data" in (await app.ask("{ viewer { userId } }")).json()
+        found = await app.metrics()
+    assert not any("interpreted" in name for name in found)

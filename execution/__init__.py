@@ -1,0 +1,11 @@
+"""Compiled execution: operations of a GraphQL schema as generated Python.
+
+Knows graphql-core and Strawberry, and nothing of what is served.
+"""
+
+from execution.batching import batched
+from execution.compiled import Compiled
+from execution.options import Options
+from execution.reasons import Reason
+
+__all__ = ["Compiled", "Options", "Reason", "batched"]

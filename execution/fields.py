@@ -1,0 +1,117 @@
+"""What a plan is made of: selections of one object type each, and their fields."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from graphql import (
+    FieldNode,
+    GraphQLField,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    is_list_type,
+    is_non_null_type,
+)
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.pyutils import Path
+
+from execution.reading import Reading
+
+Place: TypeAlias = tuple[Any, str | int, str | None] | None
+"""A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
+
+Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
+
+MOST_NESTED: Final = 6
+"""How deep objects are read within one block of code; Python nests no more than 20 loops."""
+
+
+@dataclass(eq=False, slots=True)
+class Field:
+    """One answered key of an object: where its value comes from, and how it is completed.
+
+    `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
+    says of each whether it may be null. `above` is the field that gives the object.
+    """
+
+    key: str
+    definition: GraphQLField
+    details: FieldDetailsList
+    parent: GraphQLObjectType
+    above: "Field | None"
+    reading: Reading
+    types: tuple[GraphQLOutputType, ...]
+    nullable: tuple[bool, ...]
+    selections: dict[str, "Selection"] = field(default_factory=dict)
+    level: Level | None = None
+    kept_arguments: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.details[0].node.name.value
+
+    @property
+    def nodes(self) -> list[FieldNode]:
+        return [detail.node for detail in self.details]
+
+    @property
+    def named(self) -> GraphQLNamedType:
+        """The type at the bottom: a leaf's, an object's or an abstract one."""
+        return self.types[-1]  # type: ignore[return-value]
+
+    def null_error(self) -> TypeError:
+        """Make the error of a null that may not be, in graphql-core's words."""
+        return TypeError(
+            f"Cannot return null for non-nullable field {self.parent.name}.{self.name}."
+        )
+
+    def item_type(self, depth: int) -> GraphQLOutputType:
+        """Give the declared type of what lies `depth` lists deep."""
+        kind = self.definition.type
+        for _ in range(depth):
+            kind = (kind.of_type if is_non_null_type(kind) else kind).of_type  # type: ignore[union-attr]
+        return kind
+
+
+@dataclass(eq=False, slots=True)
+class Selection:
+    """The fields asked of the objects of one type at one place."""
+
+    type: GraphQLObjectType
+    grouped: GroupedFieldSet
+    fields: tuple[Field, ...]
+    above: Field | None
+
+
+def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
+    """Give the types of a field and of its items, inwards, and whether each may be null."""
+    types: list[GraphQLOutputType] = []
+    nullable: list[bool] = []
+    while True:
+        nullable.append(not is_non_null_type(kind))
+        kind = kind.of_type if is_non_null_type(kind) else kind
+        types.append(kind)
+        if not is_list_type(kind):
+            return tuple(types), tuple(nullable)
+        kind = kind.of_type
+
+
+def real_path(place: Place) -> Path | None:
+    """Make graphql-core's own path of a position."""
+    path: Path | None = None
+    for key, typename in reversed(list(_steps(place))):
+        path = Path(path, key, typename)
+    return path
+
+
+def keys_of(place: Place) -> list[str | int]:
+    """Give the keys of a position from the root on."""
+    return [key for key, _ in _steps(place)][::-1]
+
+
+def _steps(place: Place) -> Iterator[tuple[str | int, str | None]]:
+    while place is not None:
+        above, key, typename = place
+        yield key, typename
+        place = above

@@ -1,0 +1,99 @@
+"""Leaf values: how to tell at a glance that one is fine, and how to write the others."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from graphql import (
+    GraphQLBoolean,
+    GraphQLEnumType,
+    GraphQLFloat,
+    GraphQLID,
+    GraphQLInt,
+    GraphQLLeafType,
+    GraphQLOutputType,
+    GraphQLString,
+    Undefined,
+)
+from strawberry.schema.schema_converter import CustomGraphQLEnumType
+
+Coerce: TypeAlias = Callable[[Any], Any]
+
+_MOST_TYPES: Final = 2_000
+
+# What is odd about `{v}`, as Python: values that are not odd are written as they are.
+_ODD: Final[Mapping[GraphQLOutputType, str]] = {
+    GraphQLString: "type({v}) is not str",
+    GraphQLID: "type({v}) is not str",
+    GraphQLBoolean: "{v} is not True and {v} is not False",
+    GraphQLInt: "type({v}) is not int or not -2147483648 <= {v} <= 2147483647",
+    # Of all floats, only infinities and NaN less themselves are not 0.
+    GraphQLFloat: "type({v}) is not float or {v} - {v} != 0",
+}
+
+
+_TELLING: Final = ("__await__", "__aiter__", "__call__", "__getattr__")
+
+
+class Odd(Exception):
+    """A value is not what inlined code is for: graphql-core completes its object instead."""
+
+
+class PlainTypes(set[type]):
+    """The types met so far whose values mean nothing but themselves.
+
+    Values of others may be awaited, called, iterated over asynchronously or are exceptions.
+    """
+
+    def admits(self, value: object) -> bool:
+        """Tell whether a value's type is plain, and remember it."""
+        kind = type(value)
+        if value is None or value is Undefined or issubclass(kind, Exception):
+            return False
+        if any(name in vars(base) for base in kind.__mro__ for name in _TELLING):
+            return False
+        if len(self) >= _MOST_TYPES:
+            self.clear()
+        self.add(kind)
+        return True
+
+
+PLAIN: Final = PlainTypes()
+
+
+def oddity(kind: GraphQLOutputType) -> str | None:
+    """Give the Python text that tells which values need to be coerced; None where all do."""
+    return _ODD.get(kind)
+
+
+def coercion(kind: GraphQLLeafType) -> Coerce:
+    """Make a function that coerces a value, or raises where graphql-core has to be asked."""
+    members = _members(kind)
+    output = kind.coerce_output_value
+
+    def coerced(value: Any) -> Any:
+        if type(value) not in PLAIN and not PLAIN.admits(value):
+            raise Odd
+        result = output(value)
+        if result is None or result is Undefined:
+            raise Odd
+        return result
+
+    if not members:
+        return coerced
+    wrapped = type(next(iter(members)))
+
+    def named(value: Any) -> Any:
+        return members[value] if type(value) is wrapped else coerced(value)
+
+    return named
+
+
+def _members(kind: GraphQLLeafType) -> dict[Any, str]:
+    """Give the names of an enum's members where each member has one."""
+    if not isinstance(kind, GraphQLEnumType) or not isinstance(kind, CustomGraphQLEnumType):
+        return {}
+    members: list[Any] = list(kind.wrapped_cls)
+    try:
+        return {member: kind.coerce_output_value(member) for member in members}
+    except (ValueError, TypeError):
+        return {}

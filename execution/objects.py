@@ -1,0 +1,144 @@
+"""Generated code for objects: what is pure first, then the fields that call or wait."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from graphql import is_leaf_type
+
+from execution.fields import Field, Selection
+from execution.leaves import oddity
+from execution.pure import display, getter, is_pure, write_mapping_test, write_pure
+from execution.reading import Constant, Direct, Member, Resolved
+from execution.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """How the code around an object takes part in it.
+
+    `source` and `place` name variables with the object and its place. `odd` writes what is done
+    with an object that inlined code is not for, ending in a jump; `finish` takes the answer of the
+    object, which then grows. `many` says that the code runs for many objects.
+    """
+
+    source: str
+    place: str
+    odd: Callable[[], None]
+    finish: Callable[[str], None]
+    many: bool = False
+
+
+def can_raise(selection: Selection) -> bool:
+    """Tell whether completing an object may fail after its pure fields."""
+    return any(not field.nullable[0] for field in selection.fields if not is_pure(field))
+
+
+def has_calls(selection: Selection) -> bool:
+    return not all(is_pure(field) for field in selection.fields)
+
+
+def write_object(
+    writer: Writer, selection: Selection, body: Body, complete: Callable[[Field], str]
+) -> None:
+    """Write how an object is answered.
+
+    `complete` is told each called field and gives the function that completes its value.
+    """
+    source = body.source
+    write_mapping_test(writer, selection, source)
+    answers: dict[str, str] = {}
+    pure = [field for field in selection.fields if is_pure(field)]
+    if all(isinstance(field.reading, Constant) for field in pure):
+        answers = {field.key: write_pure(writer, field, source) for field in pure}
+    else:
+        with writer.block("try:"):
+            for field in pure:
+                answers[field.key] = write_pure(writer, field, source)
+        with writer.block("except Exception:"):
+            body.odd()
+    answer = writer.local("d")
+    entries = [(field.key, answers.get(field.key, "None")) for field in selection.fields]
+    writer.line(f"{answer} = {display(entries)}")
+    body.finish(answer)
+    for field in selection.fields:
+        if field.key not in answers:
+            _write_called(writer, field, body, answer, complete)
+
+
+def is_batched(field: Field) -> bool:
+    return isinstance(field.reading, Direct) and field.reading.many is not None
+
+
+def waiting_name(writer: Writer, field: Field) -> str:
+    """Give the variable that loops hold the waiting list of a batched field in."""
+    return f"w_{writer.constant(field, 'F')}"
+
+
+def _write_called(
+    writer: Writer, field: Field, body: Body, answer: str, complete: Callable[[Field], str]
+) -> None:
+    name, function = writer.constant(field, "F"), complete(field)
+    if is_batched(field):
+        waiting = waiting_name(writer, field) if body.many else f"run.wait({name})"
+        writer.line(f"{waiting}.append(({answer}, {body.place}, {body.source}))")
+        return
+    place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
+    target, result = f"{answer}[{field.key!r}]", writer.local("r")
+    with writer.block("try:"):
+        _write_call(writer, field, body.source, place, result)
+        with writer.block(f"if type({result}) in WAITING:"):
+            writer.line(f"run.wait({name}).append(({answer}, {body.place}, {result}))")
+        if is_leaf_type(field.types[0]):
+            write_leaf_answer(writer, field, result, place, target)
+        else:
+            with writer.block("else:"):
+                writer.line(f"{target} = {function}({result}, run, {place})")
+    with writer.block("except Exception as error:"):
+        writer.line(f"{target} = run.failed({name}, 0, error, {place})")
+
+
+def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, target: str) -> None:
+    """Write branches, after an `if`, that put a leaf value in its place."""
+    if field.nullable[0]:
+        with writer.block(f"elif {result} is None:"):
+            writer.line("pass")
+    odd = oddity(field.types[0])
+    if odd is not None:
+        with writer.block(f"elif not ({odd.format(v=result)}):"):
+            writer.line(f"{target} = {result}")
+    with writer.block("else:"):
+        writer.line(f"{target} = run.value({writer.constant(field, 'F')}, {result}, {place})")
+
+
+def _write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
+    """Write how a field is asked for its value, which may raise anything."""
+    name, reading = writer.constant(field, "F"), field.reading
+    info = f"run.info({name}, {place})"
+    arguments = f", **run.arguments({name})" if field.definition.args else ""
+    match reading:
+        case Direct():
+            writer.line(f"{result} = {_direct(writer, field, reading, source, place)}")
+        case Resolved(resolve):
+            function = writer.constant(resolve, "resolve")
+            writer.line(f"{result} = {function}({source}, {info}{arguments})")
+        case Member(member):
+            if arguments:
+                writer.line(f"run.arguments({name})")
+            reader = f"{source}.get({member!r}) if {source}_m"
+            writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
+            with writer.block(f"if callable({result}):"):
+                writer.line(f"{result} = {result}({info}{arguments})")
+        case _:
+            writer.line(f"{result} = {getter(field, source)}")
+
+
+def _direct(writer: Writer, field: Field, reading: Direct, source: str, place: str) -> str:
+    name = writer.constant(field, "F")
+    info = f"FieldInfo(run, {name}, {place})"
+    passed = [source] if reading.to_self else []
+    passed += [f"{parameter}={source}" for parameter in reading.source_names]
+    if reading.info_name is not None:
+        passed.append(f"{reading.info_name}={info}")
+    if field.definition.args:
+        passed.append(f"**run.arguments({name}, {info})")
+    return f"{writer.constant(reading.function, 'call')}({', '.join(passed)})"

@@ -1,0 +1,97 @@
+"""Runs an operation by graphql-core and compiled, and holds the answers against each other."""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Mapping
+from inspect import isawaitable
+from typing import Any, NamedTuple
+
+from graphql import DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode, execute
+
+from execution import Compiled, Options, Reason
+
+
+class Answer(NamedTuple):
+    """A result as a client sees it; `data` is a text, in which the order of keys counts."""
+
+    data: str
+    errors: list[tuple[Any, ...]]
+
+
+def answer(result: ExecutionResult) -> Answer:
+    return Answer(
+        json.dumps(result.data),
+        [
+            (tuple(error.path or ()), error.message, tuple(map(tuple, error.locations or ())))
+            for error in result.errors or ()
+        ],
+    )
+
+
+def operation_of(document: DocumentNode, name: str | None = None) -> OperationDefinitionNode:
+    operations = [
+        node for node in document.definitions if isinstance(node, OperationDefinitionNode)
+    ]
+    if name is None:
+        return operations[0]
+    return next(node for node in operations if node.name and node.name.value == name)
+
+
+async def finished(result: ExecutionResult | Awaitable[ExecutionResult]) -> ExecutionResult:
+    return await result if isawaitable(result) else result
+
+
+async def reference(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    variables: Mapping[str, Any] | None = None,
+    context: object = None,
+    root: object = None,
+) -> Answer:
+    """Run the only operation of a document by graphql-core."""
+    result = execute(schema, document, root, context, dict(variables or {}))
+    return answer(await finished(result))
+
+
+async def compiled(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    variables: Mapping[str, Any] | None = None,
+    context: object = None,
+    root: object = None,
+) -> Answer:
+    """Run it compiled; an operation that is left to graphql-core fails the test."""
+    left: Counter[Reason] = Counter()
+    run = Compiled(Options(schema=schema), document, operation_of(document), left)
+    result = await finished(run(dict(variables or {}), context, root))
+    assert not left.keys() - {Reason.ODD_VALUE}
+    return answer(result)
+
+
+def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:
+    """Compare answers, errors in any order unless said otherwise.
+
+    Where several failures compete to take the same object away, which of them is told is open:
+    then only the places that they took away have to be the same.
+    """
+    assert one.data == other.data
+    if in_order:
+        assert one.errors == other.errors
+    elif sorted(one.errors, key=repr) != sorted(other.errors, key=repr):
+        data = json.loads(one.data)
+        assert landings(data, one.errors) == landings(data, other.errors)
+
+
+def landings(data: Any, errors: list[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+    """Give the positions that are null for errors."""
+    return {landing(data, path) for path, _, _ in errors}
+
+
+def landing(data: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
+    held = data
+    for depth, key in enumerate(path):
+        if held is None:
+            return path[:depth]
+        held = held[key]
+    assert held is None
+    return path

@@ -1,0 +1,185 @@
+"""A schema of Strawberry's with one of everything that compiled execution reads in its own way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from enum import Enum
+from typing import Annotated, Any
+
+import strawberry
+from strawberry.permission import BasePermission
+
+from execution import batched
+
+
+@strawberry.enum
+class Colour(Enum):
+    RED = "r"
+    BLUE = "b"
+
+
+@strawberry.interface
+class Named:
+    name: str
+
+
+@strawberry.type
+class Maker(Named):
+    country: str | None = None
+
+
+@strawberry.type
+class Robot(Named):
+    version: int
+
+
+class Sold(Exception):
+    pass
+
+
+@strawberry.type
+class SoldOut:
+    message: str
+
+
+class SoldHandler(strawberry.ExceptionHandler[Sold, SoldOut]):
+    def handle(self, exception: Sold, *, field: Any, info: Any) -> SoldOut:
+        return SoldOut(message=str(exception))
+
+
+class Nobody(BasePermission):
+    message = "not for you"
+
+    def has_permission(self, source: Any, info: strawberry.Info, **kwargs: Any) -> bool:
+        return False
+
+
+class Context:
+    """What resolvers saw: `batches` the parents of each level, `log` the order of calls."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.log: list[str] = []
+
+
+def makers_of(parents: list["Toy"], info: strawberry.Info[Context]) -> list[Any]:
+    info.context.batches.append([toy.name for toy in parents])
+    return [
+        ValueError(f"no maker of {toy.name}") if toy.name == "orphan" else Maker(name="m")
+        for toy in parents
+    ]
+
+
+async def priced(parents: list["Toy"], info: strawberry.Info[Context], tax: int) -> list[int]:
+    info.context.batches.append([toy.name for toy in parents])
+    await asyncio.sleep(0)
+    if tax < 0:
+        raise ValueError("negative tax")
+    return [len(toy.name) + tax for toy in parents][: tax if tax < 3 else None]
+
+
+@strawberry.type
+class Toy(Named):
+    colour: Colour = Colour.RED
+    parts: list["Toy"] = strawberry.field(default_factory=list)
+    weight: float | None = None
+
+    @strawberry.field
+    @batched(makers_of)
+    @staticmethod
+    def maker(toy: strawberry.Parent["Toy"]) -> Maker | None:
+        if toy.name == "orphan":
+            raise ValueError(f"no maker of {toy.name}")
+        return Maker(name="m")
+
+    @strawberry.field
+    @batched(priced)
+    @staticmethod
+    async def price(toy: strawberry.Parent["Toy"], tax: int = 7) -> int | None:
+        return len(toy.name) + tax
+
+    @strawberry.field
+    def place(self, info: strawberry.Info) -> str:
+        return f"{info.path.as_list()} {info.field_name} {info.python_name}"
+
+    @strawberry.field
+    async def double(self, times: int = 2) -> str:
+        await asyncio.sleep(0)
+        if times > 5:
+            raise ValueError("too often")
+        return self.name * times
+
+    secret: str | None = strawberry.field(resolver=lambda: "s", permission_classes=[Nobody])
+
+
+@strawberry.input
+class Wish:
+    names: list[str]
+    colour: Colour = Colour.BLUE
+
+
+def toys_named(names: list[str]) -> list[Toy]:
+    return [Toy(name=name, parts=[Toy(name=f"{name} part")]) for name in names]
+
+
+@strawberry.type
+class Query:
+    @strawberry.field
+    def toys(self, names: list[str]) -> list[Toy]:
+        return toys_named(names)
+
+    @strawberry.field
+    async def toy(self, name: str) -> Toy | None:
+        await asyncio.sleep(0)
+        return None if name == "none" else Toy(name=name)
+
+    @strawberry.field
+    def wished(self, wish: Wish) -> list[Toy]:
+        return [Toy(name=name, colour=wish.colour) for name in wish.names]
+
+    @strawberry.field
+    def named(self) -> list[Named]:
+        return [Maker(name="m", country="x"), Robot(name="r", version=3), Toy(name="t")]
+
+    @strawberry.field
+    def things(self) -> list[Annotated[Maker | Robot, strawberry.union("Thing")]]:
+        return [Maker(name="m"), Robot(name="r", version=2**40)]
+
+    @strawberry.field
+    def echo(self, info: strawberry.Info, value: int | None = strawberry.UNSET) -> str:
+        return f"{value!r} {info.variable_values}"
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation
+    async def note(self, info: strawberry.Info[Context], text: str) -> str:
+        info.context.log.append(f"{text} begins")
+        await asyncio.sleep(0)
+        info.context.log.append(f"{text} ends")
+        return text
+
+    @strawberry.mutation
+    def note_now(self, info: strawberry.Info[Context], text: str) -> str:
+        info.context.log.append(text)
+        if text == "fail":
+            raise ValueError(text)
+        return text
+
+    @strawberry.mutation
+    async def buy(self, name: str) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
+        if name == "sold":
+            raise Sold(name)
+        return Toy(name=name)
+
+
+@strawberry.type
+class Subscription:
+    @strawberry.subscription
+    async def made(self) -> AsyncIterator[Toy]:
+        yield Toy(name="first")
+
+
+def shop() -> strawberry.Schema:
+    return strawberry.Schema(
+        Query, Mutation, Subscription, types=[Maker, Robot, Toy], exception_handlers=[SoldHandler()]
+    )

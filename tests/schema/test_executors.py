@@ -1,0 +1,132 @@
+"""Compiled execution and graphql-core answer alike what clients of this schema ask."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from graphql import (
+    GraphQLArgument,
+    GraphQLField,
+    get_named_type,
+    is_composite_type,
+    is_interface_type,
+    is_required_argument,
+    is_union_type,
+    parse,
+)
+
+from datastore.store import Store
+from schema import schema
+from schema.common import RequestContext
+from schema.documents import core_schema
+from schema.execution import Engine, OperationRequest
+from schema.executors import CompiledExecutor, Interpreter
+from schema.limits import Limits
+from tests.asking import CURSORS, ROOT, Ask, tagged
+
+CORE = core_schema(schema)
+EXAMPLES = Path(__file__).parents[2] / "examples" / "operations.graphql"
+LIMITS = Limits(
+    cost=10**7, aliases=10**4, fields=10**4, tokens=10**5, source_length=10**6, merged_pairs=10**6
+)
+GIVEN = {
+    "tags": '{any: [{key: "material", value: "metal"}]}',
+    "kind": "PIPELINE",
+    "key": '"material"',
+    "group": '"/usa"',
+    "path": '"/usa"',
+    "name": '"lathe"',
+    "includeChildGroups": "true",
+    "version": "1",
+    "ids": "$ids",
+    "id": "$id",
+}
+DEEPEST = 4
+
+
+def selections(kind: Any, depth: int) -> str:
+    """Select every field of a type and of what it leads to."""
+    named = get_named_type(kind)
+    if is_union_type(named):
+        return "{ __typename " + " ".join(on(one, depth) for one in named.types) + " }"
+    fields = " ".join(selected(name, field, depth) for name, field in named.fields.items())
+    possible = ""
+    if is_interface_type(named):
+        possible = " ".join(on(one, depth) for one in CORE.get_possible_types(named))
+    return f"{{ __typename {fields} {possible} }}"
+
+
+def on(kind: Any, depth: int) -> str:
+    fields = " ".join(
+        selected(name, field, depth, f"{kind.name}_{name}: ") for name, field in kind.fields.items()
+    )
+    return f"... on {kind.name} {{ {fields} }}"
+
+
+def selected(name: str, field: GraphQLField, depth: int, alias: str = "") -> str:
+    if not is_composite_type(get_named_type(field.type)):
+        return f"{alias}{name}"
+    if depth >= DEEPEST:
+        return ""
+    below = selections(field.type, depth + 1)
+    return f"{alias}{name}{arguments(field)} {below}"
+
+
+def arguments(field: GraphQLField) -> str:
+    found = [f"{name}: {GIVEN[name]}" for name, given in field.args.items() if wanted(name, given)]
+    return f"({', '.join(found)})" if found else ""
+
+
+def wanted(name: str, argument: GraphQLArgument) -> bool:
+    return name in GIVEN and (is_required_argument(argument) or name == "tags")
+
+
+def documents() -> Iterator[tuple[str, str]]:
+    """Give a document for each query field with all that can be asked of it, and the samples'."""
+    query: Any = CORE.query_type
+    for name, field in query.fields.items():
+        uses = [each for each in ("id", "ids") if arguments(field).endswith(f"${each})")]
+        declared = {"id": "$id: ID!", "ids": "$ids: [ID!]!"}
+        header = f"({', '.join(declared[each] for each in uses)})" if uses else ""
+        yield name, f"query {header} {{ {selected(name, field, 0)} }}"
+    for definition in parse(EXAMPLES.read_text()).definitions:
+        operation: Any = definition
+        if operation.kind == "operation_definition" and operation.operation.value == "query":
+            yield operation.name.value, EXAMPLES.read_text()
+
+
+DOCUMENTS = dict(documents())
+
+
+@pytest.fixture
+async def ids(ask: Ask) -> list[str]:
+    """Some resources, the first of which has two versions; and ids of nothing."""
+    await ask.grow()
+    first = await ask.make("/usa", "lathe", "material=metal/steel")
+    await ask.change(first, 1, description="changed", attributes={"a": [1, {"b": None}]})
+    second = await ask.make("/usa/northwest", "press", "material=metal", "even=yes")
+    return [first, second, "unknown"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+async def test_both_executors_answer_alike(name: str, store: Store, ids: list[str]) -> None:
+    variables: dict[str, Any] = {}
+    text = DOCUMENTS[name]
+    for wants, value in (("$ids", ids), ("$id", ids[0]), ("$tags", tagged("material=metal"))):
+        if f"{wants}:" in text:
+            variables[wants[1:]] = value
+    named = name if text == EXAMPLES.read_text() else None
+    request = OperationRequest(query=text, variables=variables, operation_name=named)
+    answers = []
+    for executor in (Interpreter(schema, LIMITS), CompiledExecutor(schema, LIMITS)):
+        engine = Engine(schema, LIMITS, executor=executor)
+        context = RequestContext.open(store, ROOT, CURSORS)
+        answer = await engine.run(engine.prepare(request), context, "request")
+        answers.append(json.dumps(answer.body, default=str))
+        if isinstance(executor, CompiledExecutor):
+            assert not executor.fallbacks
+    assert answers[0] == answers[1]
+    codes = [error["extensions"]["code"] for error in json.loads(answers[0]).get("errors", ())]
+    assert codes == ["NOT_FOUND"] * len(codes)
