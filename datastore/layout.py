@@ -44,7 +44,10 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """A kind of resource: its letter, its own two rows, what they load as, its rules."""
+    """A kind of resource: its letter, its own two rows, what they load as, its rules.
+
+    `runs` is the row that counts what hangs on a resource and is taken away before it.
+    """
 
     letter: str
     noun: str
@@ -53,7 +56,10 @@ class Kind(Generic[R]):
     record: type[R]
     version_record: type[R]
     problems: Callable[[R], list[FieldProblem]]
+    runs: Row | None = None
 
+
+EXECUTION_COUNT = row("P:{id}", "PEC")
 
 PIPELINE = Kind(
     letter="P",
@@ -63,6 +69,7 @@ PIPELINE = Kind(
     record=Pipeline,
     version_record=PipelineVersion,
     problems=lambda pipeline: transformer_problems(pipeline.transformer),
+    runs=EXECUTION_COUNT,
 )
 
 KINDS: tuple[Kind[Any], ...] = (PIPELINE,)
@@ -78,6 +85,11 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
+EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
+EXECUTION_PLAN = row("PE:{id}", "PEP")
+EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
+EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
+EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{at.13}:{id}")
 
 ROWS = (
     PIPELINE.latest,
@@ -90,4 +102,10 @@ ROWS = (
     IDEMPOTENCY,
     API_KEY,
     JOB,
+    EXECUTION,
+    EXECUTION_PLAN,
+    EXECUTION_EVENT,
+    EXECUTION_COUNT,
+    EXECUTION_RESULT,
+    EXECUTION_DUE,
 )

@@ -1,7 +1,7 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Self
@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, IncompleteReadError
 from datastore import files
 from datastore.dynamodb.failures import LOST_ANSWER, Refused
 from datastore.dynamodb.retry import Attempts
-from datastore.errors import NotFound, PenstockError, Unavailable
+from datastore.errors import NotFound, Unavailable
 from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
 
 CONNECTIONS = 64
@@ -25,7 +25,7 @@ COPY_SECONDS = 600.0
 CHUNK_BYTES = 64 * 1024
 PART_BYTES = 8 * 1024 * 1024
 
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
+_ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
 
 
@@ -146,6 +146,14 @@ class S3Files:
         etag: str = done["ETag"]
         return etag
 
+    async def drop_unfinished(self, key: str) -> None:
+        files.check_key(key)
+        found = await self._call("list_multipart_uploads", Prefix=key)
+        for upload in found.get("Uploads", ()):
+            if upload["Key"] == key:
+                with suppress(NotFound):
+                    await self._call("abort_multipart_upload", Key=key, UploadId=upload["UploadId"])
+
     async def copy(self, source: str, target: str) -> None:
         files.check_copy(source, target)
         origin = {"Bucket": self._bucket, "Key": source}
@@ -226,9 +234,11 @@ class S3Files:
         return answer
 
     async def _write_parts(self, key: str, first: bytes, rest: Chunks, content_type: str) -> str:
-        started = await self._call("create_multipart_upload", Key=key, ContentType=content_type)
-        upload = {"Key": key, "UploadId": started["UploadId"]}
+        begin = self._call("create_multipart_upload", Key=key, ContentType=content_type)
+        beginning = asyncio.ensure_future(begin)
         try:
+            started = await asyncio.shield(beginning)
+            upload = {"Key": key, "UploadId": started["UploadId"]}
             parts = [await self._part(upload, 1, first)]
             async for block in rest:
                 parts.append(await self._part(upload, len(parts) + 1, block))
@@ -237,11 +247,16 @@ class S3Files:
             )
         except BaseException:
             # What went wrong before is what the caller must learn.
-            with suppress(PenstockError, Refused):
-                await asyncio.shield(self._call("abort_multipart_upload", **upload))
+            with suppress(Exception):
+                await asyncio.shield(self._abort(key, beginning))
             raise
         etag: str = done["ETag"]
         return etag
+
+    async def _abort(self, key: str, beginning: Awaitable[dict[str, str]]) -> None:
+        """Abort an upload, also one whose beginning nobody waits for any more."""
+        upload = (await beginning)["UploadId"]
+        await self._call("abort_multipart_upload", Key=key, UploadId=upload)
 
     async def _part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)

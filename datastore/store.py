@@ -8,11 +8,18 @@ from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock
+from datastore.executions.claims import Claims
+from datastore.executions.repository import Executions
+from datastore.executions.rules import ExecutionRules
+from datastore.executions.running import Runner
+from datastore.executions.sweeping import Sweeping
+from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs
 from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
+from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Pipeline
 from datastore.repository import Repository
@@ -32,12 +39,13 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
+    executions: Executions
     watch: WatchBatch = unwatched
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job.
     """
@@ -46,6 +54,8 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
+    files: Files = NO_FILES
+    rules: ExecutionRules = field(default_factory=ExecutionRules)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -63,6 +73,7 @@ class Store:
             Jobs(scope),
             pipelines,
             api_keys,
+            Executions.of(scope, self.rules, self.files),
             self.watch,
         )
 
@@ -75,8 +86,24 @@ class Store:
         await self.table.get([Key("ping", "ping")])
 
     async def finish_deletes(self) -> int:
-        """Go on with deletes that were cut short; return how many there were."""
+        """Go on with deletes that were cut short; return how many there were.
+
+        What hangs on the deleted goes first, and what is kept no longer goes as well.
+        """
+        await self._sweeping().clear()
         return await self._deleting().sweep()
+
+    async def look_for_uploads(self) -> int:
+        """Make executions ready whose input was uploaded; how many those were."""
+        return await self._sweeping().look_for_uploads()
+
+    def runner(self, worker: str) -> Runner:
+        """Whoever runs executions; `worker` tells them from all others."""
+        return Runner(self.table, self.files, self.clock, self.rules, worker)
+
+    async def release_executions(self, worker: str) -> int:
+        """Leave what a dead worker ran to the others; how many executions those were."""
+        return await Claims(self.table, self.clock, self.rules).release(worker)
 
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of them goes."""
@@ -91,6 +118,9 @@ class Store:
 
     def _deleting(self) -> Deleting[Pipeline]:
         return Deleting(PIPELINE, self._nobody())
+
+    def _sweeping(self) -> Sweeping:
+        return Sweeping(self._nobody(), self.rules, self.files)
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

@@ -17,7 +17,9 @@ from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
 OWN_FACTS = ("IK:", "AK:", "J:")
-"""Receipts, API keys and jobs, on which nothing else depends."""
+"""Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`)."""
+STAGES = {"waiting": "ready", "in_progress": "ready"}
+"""What has to be done about an execution, by its state; what is over is kept for some time."""
 
 Rows = dict[Key, Item]
 Facts = dict[Key, dict[str, Any]]
@@ -75,6 +77,8 @@ def _wanted(rows: Rows) -> Facts:
     for (pk, sk), item in rows.items():
         if sk == "PV:latest" and "deletedAt" not in item:
             _resource(pk.removeprefix("P:"), item, wanted, counters)
+        elif sk == "PE:P":
+            _execution(pk.removeprefix("PE:"), item, wanted, counters)
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
@@ -111,7 +115,32 @@ def _resource(
         wanted[Key(f"P:{id}", f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
         _name(id, f"AID:P:{escaped(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
-            _tag(id, group, key, levels, plain, wanted, counters)
+            _tag((id, "P"), group, key, levels, plain, wanted, counters)
+
+
+def _execution(
+    id: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
+) -> None:
+    pipeline = item["pipelineId"]
+    wanted[Key(f"PE:{id}", "PE:P")] = {"siKey1": f"P:{pipeline}"}
+    wanted[Key(f"PE:{id}", "PEP")] = {"empty": True}
+    for seq in range(1, item["events"] + 1 - ("deletedAt" in item)):
+        wanted[Key(f"PE:{id}", f"PEH:{seq:010}")] = {"empty": True}
+    stage = STAGES.get(item["state"], "expire")
+    if item["state"] == "waiting" and "readyAt" not in item:
+        stage = "upload"
+    shard = int(id[-4:], 16) % 8
+    wanted[Key(f"PED:{stage}:{shard:02}", f"PED:{item['due']:013}:{id}")] = {"empty": True}
+    counters[Key(f"P:{pipeline}", "PEC")]["count"] += 1
+    values = {
+        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        for tag in item["tags"]
+    }
+    carried = {
+        form(tag["key"]): "#".join(values[escaped(form(tag["key"]))]) for tag in item["tags"]
+    }
+    for key, levels in values.items():
+        _tag((id, "PE"), pipeline, key, levels, carried, wanted, counters)
 
 
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
@@ -122,7 +151,7 @@ def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Count
 
 
 def _tag(
-    id: str,
+    owner: tuple[str, str],
     group: str,
     key: str,
     levels: list[str],
@@ -130,13 +159,14 @@ def _tag(
     wanted: Facts,
     counters: dict[Key, Counter[str]],
 ) -> None:
-    of_key = Key(f"TA:{group}:{key}", "TA:P")
-    wanted.setdefault(of_key, {"siKey1": f"TA:{group}:P"})
+    id, kind = owner
+    of_key = Key(f"TA:{group}:{key}", f"TA:{kind}")
+    wanted.setdefault(of_key, {"siKey1": f"TA:{group}:{kind}"})
     counters[of_key]["count"] += 1
     for depth in range(1, len(levels) + 1):
         value = "#".join(levels[:depth])
-        wanted[Key(f"T:{group}:{key}", f"T:{value}:P:{id}")] = {"tags": carried}
-        counts = counters[Key(f"TA:{group}:{key}", f"TA:P:{depth:02}:{value}")]
+        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = {"tags": carried}
+        counts = counters[Key(f"TA:{group}:{key}", f"TA:{kind}:{depth:02}:{value}")]
         counts["count"] += 1
         if depth < len(levels):
             counts["deeper"] += 1
@@ -148,7 +178,7 @@ def _standing(rows: Rows) -> Facts:
     return {
         key: facts
         for key, facts in standing.items()
-        if facts != {} and not key.pk.startswith(OWN_FACTS)
+        if facts != {} and not key.pk.startswith(OWN_FACTS) and not key.sk.startswith("PER:")
     }
 
 
@@ -170,6 +200,6 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            name = pk.rpartition(":")[2] if sk == "TA:P" else sk.rpartition(":")[2]
+            name = pk.rpartition(":")[2] if sk in ("TA:P", "TA:PE") else sk.rpartition(":")[2]
             if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from datastore.keys import Part, Template, escape, join, split, unescape
 from datastore.layout import (
+    EXECUTION_DUE,
+    EXECUTION_EVENT,
     GRANT,
     GROUP,
     OWNED,
@@ -31,10 +33,19 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     "value": LEVELS,
     "version": NUMBERS,
     "depth": NUMBERS,
+    **dict.fromkeys(("pipeline", "digest", "stage"), TEXTS),
+    **dict.fromkeys(("seq", "shard", "at"), NUMBERS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
-QUERIED = {PIPELINE.version: "PV:", TAG: "T:", TAG_VALUE_COUNT: "TA:{kind}:", GROUP: "G:"}
+QUERIED = {
+    PIPELINE.version: "PV:",
+    TAG: "T:",
+    TAG_VALUE_COUNT: "TA:{kind}:",
+    GROUP: "G:",
+    EXECUTION_EVENT: "PEH:",
+    EXECUTION_DUE: "PED:",
+}
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
 DIGITS_APART = {("PV:{version.10}", "PV:latest")}

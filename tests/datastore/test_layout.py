@@ -10,6 +10,12 @@ from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
     API_KEY,
+    EXECUTION,
+    EXECUTION_COUNT,
+    EXECUTION_DUE,
+    EXECUTION_EVENT,
+    EXECUTION_PLAN,
+    EXECUTION_RESULT,
     GRANT,
     GROUP,
     IDEMPOTENCY,
@@ -62,6 +68,18 @@ ID = "018f3b6e-0000-7000-8000-000000000001"
         (API_KEY, {"id": ID, "user": "ann:1"}, f"AK:{ID}", "AK", "AK:ann%3A1"),
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
+        (EXECUTION, {"id": ID, "pipeline": "p"}, f"PE:{ID}", "PE:P", "P:p"),
+        (EXECUTION_PLAN, {"id": ID}, f"PE:{ID}", "PEP", None),
+        (EXECUTION_EVENT, {"id": ID, "seq": 12}, f"PE:{ID}", "PEH:0000000012", None),
+        (EXECUTION_COUNT, {"id": ID}, f"P:{ID}", "PEC", None),
+        (EXECUTION_RESULT, {"id": ID, "digest": "d"}, f"P:{ID}", "PER:d", None),
+        (
+            EXECUTION_DUE,
+            {"stage": "ready", "shard": 7, "at": 1660175720322, "id": ID},
+            "PED:ready:07",
+            f"PED:1660175720322:{ID}",
+            None,
+        ),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(
