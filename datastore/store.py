@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
 from datastore.executions.claims import Claims
 from datastore.executions.repository import Executions
 from datastore.executions.rules import ExecutionRules
@@ -16,16 +17,20 @@ from datastore.executions.sweeping import Sweeping
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
-from datastore.layout import PIPELINE
+from datastore.jobs import Jobs, left_alone
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
-from datastore.records import Pipeline
+from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+R = TypeVar("R", bound=Resource)
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,15 @@ class View:
     cascades: Cascades
     jobs: Jobs
     pipelines: Repository[Pipeline]
+    calculations: Repository[Calculation]
     api_keys: ApiKeys
     executions: Executions
     watch: WatchBatch = unwatched
+
+    def of(self, kind: Kind[R]) -> Repository[R]:
+        """What the caller can do with one kind of resource."""
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        return next(repository for repository in kinds if repository.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +74,17 @@ class Store:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
-        pipelines = Repository.of(PIPELINE, scope)
-        api_keys = ApiKeys(scope, self.longest_api_key)
         return View(
-            caller,
-            table.units,
-            Groups(scope),
-            Cascades(scope, self.job_begun),
-            Jobs(scope),
-            pipelines,
-            api_keys,
-            Executions.of(scope, self.rules, self.files),
-            self.watch,
+            caller=caller,
+            units=table.units,
+            groups=Groups(scope),
+            cascades=Cascades(scope, self.job_begun),
+            jobs=Jobs(scope),
+            pipelines=Repository.of(PIPELINE, scope),
+            calculations=Repository.of(CALCULATION, scope),
+            api_keys=ApiKeys(scope, self.longest_api_key),
+            executions=Executions.of(scope, self.rules, self.files),
+            watch=self.watch,
         )
 
     async def credential(self, api_key: str) -> Credential | None:
@@ -91,7 +101,7 @@ class Store:
         What hangs on the deleted goes first, and what is kept no longer goes as well.
         """
         await self._sweeping().clear()
-        return await self._deleting().sweep()
+        return sum([await deleting.sweep() for deleting in self._deleting()])
 
     async def look_for_uploads(self) -> int:
         """Make executions ready whose input was uploaded; how many those were."""
@@ -106,8 +116,12 @@ class Store:
         return await Claims(self.table, self.clock, self.rules).release(worker)
 
     async def pending_deletes(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
-        return await self._deleting().pending()
+        """Count the deletes that were cut short, as far as one page of each kind's goes."""
+        return sum([await deleting.pending() for deleting in self._deleting()])
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.
@@ -116,8 +130,8 @@ class Store:
         """
         return await JobRuns(self._nobody(), worker).run()
 
-    def _deleting(self) -> Deleting[Pipeline]:
-        return Deleting(PIPELINE, self._nobody())
+    def _deleting(self) -> list[Deleting[Any]]:
+        return [Deleting(kind, self._nobody()) for kind in KINDS]
 
     def _sweeping(self) -> Sweeping:
         return Sweeping(self._nobody(), self.rules, self.files)

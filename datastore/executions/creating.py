@@ -14,7 +14,7 @@ from datastore.clock import canonical
 from datastore.commit import Moved, Write, commit, done
 from datastore.errors import FieldProblem, IllegalState, Invalid, LimitExceeded, Unavailable
 from datastore.executions.access import require_run
-from datastore.executions.plans import plan_of
+from datastore.executions.plans import pins_of, plan_of
 from datastore.executions.reading import NOUN, ReadExecutions
 from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
 from datastore.executions.rows import Told, due_item, event_write, execution_item
@@ -25,6 +25,7 @@ from datastore.no_files import NO_FILES, no_place
 from datastore.paths import GroupPath
 from datastore.records import Pipeline, State, Tag
 from datastore.resources import idempotency
+from datastore.resources.callees import library_for
 from datastore.resources.footprint import counter_writes, item_writes
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope, absent
@@ -38,6 +39,8 @@ from datastore.table import (
     Put,
     Update,
 )
+from formula.calls import Found
+from kernel.plan import Plan
 
 KIND = "PE"
 ATTEMPTS = 20
@@ -91,9 +94,11 @@ class CreateExecutions:
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             pipeline = await Reading(PIPELINE, self.scope).one(wanted.pipeline_id, consistent=True)
             require_run(self.scope.caller, pipeline)
-            execution = self._new(pipeline, wanted, last)
+            calls = await self._calls(pipeline)
+            execution = self._new(pipeline, wanted, last, calls)
+            plan = plan_of(pipeline.transformer, calls)
             try:
-                await self._commit(pipeline, execution, wanted, idempotency_key)
+                await self._commit(pipeline, execution, plan, wanted, idempotency_key)
             except _Later as later:
                 last = later.last
             except Moved:
@@ -104,7 +109,14 @@ class CreateExecutions:
                 return execution
         raise Unavailable("The pipeline is being written by many at once.")
 
-    def _new(self, pipeline: Pipeline, wanted: Wanted, last: str | None) -> Execution:
+    async def _calls(self, pipeline: Pipeline) -> tuple[Found, ...]:
+        """The calculations that the formulas reach, as they are now."""
+        reached = await library_for(self.scope, pipeline, PIPELINE.formulas(pipeline))
+        return tuple(Found(within, callee, s) for (within, callee), s in reached.found.items())
+
+    def _new(
+        self, pipeline: Pipeline, wanted: Wanted, last: str | None, calls: Sequence[Found]
+    ) -> Execution:
         now = self.scope.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
         return Execution(
@@ -114,6 +126,7 @@ class CreateExecutions:
             mode=wanted.mode,
             state=ExecutionState.WAITING,
             tags=wanted.tags,
+            pins=pins_of(calls),
             max_failed_rows=wanted.max_failed_rows,
             ingest=canonical(now) if last is None else _after(last, now),
             created_at=canonical(now),
@@ -125,14 +138,19 @@ class CreateExecutions:
         )
 
     async def _commit(
-        self, pipeline: Pipeline, execution: Execution, wanted: Wanted, key: str | None
+        self,
+        pipeline: Pipeline,
+        execution: Execution,
+        plan: Plan,
+        wanted: Wanted,
+        key: str | None,
     ) -> None:
-        plan = msgspec.json.encode(plan_of(pipeline.transformer)).decode()
+        text = msgspec.json.encode(plan).decode()
         told = Told(Happening.CREATED, execution.created_by, execution.created_at)
         writes = [
             Write(Put(execution_item(execution), Missing()), done),
             event_write(execution, told),
-            Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": plan})),
+            Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
             _runnable(pipeline),
             _counted(execution),

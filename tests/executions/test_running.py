@@ -1,7 +1,6 @@
 """Running: what comes out, what failure means, and death at every stage."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +12,7 @@ from datastore.executions.creating import Wanted
 from datastore.executions.keys import errors_key, ingest_key, input_key, output_key
 from datastore.executions.listing import ListedExecutions
 from datastore.executions.rules import ExecutionRules
-from datastore.files import Files
+from datastore.files import Chunks, Files
 from datastore.records import Pipeline
 from datastore.slices import Window
 from datastore.store import Store
@@ -236,9 +235,7 @@ class Waiting(Through):
         super().__init__(files)
         self.go, self.begun = asyncio.Event(), asyncio.Event()
 
-    async def read(
-        self, key: str, *, start: int = 0, end: int | None = None
-    ) -> AsyncIterator[bytes]:
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         self.begun.set()
         await self.go.wait()
         async for chunk in self.files.read(key, start=start, end=end):
@@ -312,9 +309,7 @@ class Broken(Through):
         super().__init__(files)
         self.times = times
 
-    async def read(
-        self, key: str, *, start: int = 0, end: int | None = None
-    ) -> AsyncIterator[bytes]:
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         if self.times:
             self.times -= 1
             raise Unavailable("not now")
