@@ -9,6 +9,7 @@ RUN python server/graphiql/build.py
 
 COPY pyproject.toml README.md LICENSE ./
 COPY formula formula
+COPY kernel kernel
 COPY datastore datastore
 COPY resolvers resolvers
 COPY schema schema

@@ -108,6 +108,12 @@ class Files(Protocol):
         LimitExceeded past OBJECT_BYTES.
         """
 
+    async def drop_unfinished(self, key: str) -> None:
+        """Remove what was left behind by writers of the file who never finished.
+
+        On S3, whoever is still writing it then fails.
+        """
+
     async def copy(self, source: str, target: str) -> None:
         """Put the content and type of `source` in place at `target`; NotFound without a source."""
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from datastore.layout import Kind
-from datastore.records import Resource
+from datastore.records import Resource, Struct
 from datastore.table import Item, Value
 
 R = TypeVar("R", bound=Resource)
@@ -16,12 +16,12 @@ S = TypeVar("S")
 
 def latest_item(kind: Kind[R], record: R) -> Item:
     """The row of the latest version, which is indexed."""
-    return {**kind.latest.item(id=record.id), **_attributes(record)}
+    return {**kind.latest.item(id=record.id), **attributes_of(record)}
 
 
 def version_item(kind: Kind[R], record: R) -> Item:
     """The row that keeps this version; never indexed, or versions would flood the list of all."""
-    return {**kind.version.item(id=record.id, version=record.version), **_attributes(record)}
+    return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
 def load(record: type[S], item: Mapping[str, Value], **more: object) -> S:
@@ -34,7 +34,8 @@ def resource_id(item: Mapping[str, Value]) -> str:
     return str(item["pk"]).rpartition(":")[2]
 
 
-def _attributes(record: Resource) -> Item:
+def attributes_of(record: Struct) -> Item:
+    """The fields of a record as attributes; its id is in the key."""
     attributes = msgspec.to_builtins(record, builtin_types=(Decimal,))
     return {name: _plain(value) for name, value in attributes.items() if name != "id"}
 

@@ -55,7 +55,8 @@ class Kind(Generic[R]):
     """A kind of resource: its letter, its own two rows, what they load as, its rules.
 
     `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
-    that may call calculations.
+    that may call calculations. `runs` is the row that counts what hangs on a resource and is taken
+    away before it.
     """
 
     letter: str
@@ -66,6 +67,7 @@ class Kind(Generic[R]):
     version_record: type[R]
     problems: Callable[[R, Library], list[FieldProblem]]
     formulas: Callable[[R], Sequence[str]]
+    runs: Row | None = None
 
     @property
     def title(self) -> str:
@@ -77,6 +79,8 @@ class Kind(Generic[R]):
         return f"{self.title}Version"
 
 
+EXECUTION_COUNT = row("P:{id}", "PEC")
+
 PIPELINE = Kind(
     letter="P",
     noun="pipeline",
@@ -86,6 +90,7 @@ PIPELINE = Kind(
     version_record=PipelineVersion,
     problems=lambda pipeline, library: transformer_problems(pipeline.transformer, library),
     formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
+    runs=EXECUTION_COUNT,
 )
 
 CALCULATION = Kind(
@@ -112,6 +117,11 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
+EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
+EXECUTION_PLAN = row("PE:{id}", "PEP")
+EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
+EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
+EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{at.13}:{id}")
 
 LIBRARY = row("U:{user}", "U")
 AUDIO = row("U:{user}", "AU:{audio}")
@@ -149,4 +159,10 @@ ROWS = (
     GENRE,
     CONNECTION,
     IMPORT_FAILURE,
+    EXECUTION,
+    EXECUTION_PLAN,
+    EXECUTION_EVENT,
+    EXECUTION_COUNT,
+    EXECUTION_RESULT,
+    EXECUTION_DUE,
 )

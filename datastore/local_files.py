@@ -1,6 +1,5 @@
 """Files in a directory: immutable contents, an SQLite index to publish them, and signed URLs."""
 
-import asyncio
 import fcntl
 import hashlib
 import os
@@ -10,18 +9,17 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from io import FileIO
+from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Final, NamedTuple, ParamSpec, Self, TypeVar
+from typing import BinaryIO, Final, NamedTuple, Self
 from uuid import uuid4
 
 from datastore import files
 from datastore.errors import NotFound, Unavailable
+from datastore.file_threads import in_thread
 from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
 from datastore.signed_urls import Link, Signer
 
-P = ParamSpec("P")
-R = TypeVar("R")
 BLOCK_BYTES = 256 * 1024
 
 _SCHEMA = """
@@ -44,7 +42,11 @@ class Draft:
     def __init__(self, path: Path) -> None:
         self.digest = hashlib.sha256()
         self._path = path
-        self._file = path.open("xb")
+        self._file: BinaryIO = BytesIO()
+
+    def begin(self) -> None:
+        """Make the file; whoever waits for this and is cancelled can still drop it."""
+        self._file = self._path.open("xb")
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def append(self, block: bytes) -> None:
@@ -157,13 +159,18 @@ class LocalFiles:
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         files.check_key(key)
         files.check_content_type(content_type)
-        draft = await in_thread(Draft, self._drafts / uuid4().hex)
+        draft = Draft(self._drafts / uuid4().hex)
         try:
+            await in_thread(draft.begin)
             async for block in files.blocks(chunks, BLOCK_BYTES):
                 await in_thread(draft.append, block)
             return await in_thread(self._publish, draft, key, content_type)
         finally:
             await in_thread(draft.drop)
+
+    async def drop_unfinished(self, key: str) -> None:
+        files.check_key(key)
+        await in_thread(self._sweep)
 
     async def copy(self, source: str, target: str) -> None:
         files.check_copy(source, target)
@@ -248,15 +255,3 @@ class LocalFiles:
                     with suppress(OSError), path.open("rb") as file:
                         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                         path.unlink()
-
-
-async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run blocking work off the loop, to its end even if cancelled; its failure is Unavailable."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait([work])
-        raise
-    except (OSError, sqlite3.Error) as error:
-        raise Unavailable("The file store could not read or write.") from error

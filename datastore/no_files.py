@@ -15,7 +15,7 @@ class NoFiles:
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
-        raise _none()
+        raise no_place()
 
     async def presign_download(
         self,
@@ -25,28 +25,31 @@ class NoFiles:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        raise _none()
+        raise no_place()
 
     async def stat(self, key: str) -> Stat | None:
-        raise _none()
+        raise no_place()
 
     def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        raise _none()
+        raise no_place()
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        raise _none()
+        raise no_place()
+
+    async def drop_unfinished(self, key: str) -> None:
+        raise no_place()
 
     async def copy(self, source: str, target: str) -> None:
-        raise _none()
+        raise no_place()
 
     async def delete(self, key: str) -> None:
-        raise _none()
+        raise no_place()
 
     async def verify(self) -> Sentences:
         return []
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        raise _none()
+        raise no_place()
 
     async def close(self) -> None:
         """Let go of nothing."""
@@ -55,5 +58,6 @@ class NoFiles:
 NO_FILES: Final[Files] = NoFiles()
 
 
-def _none() -> Unavailable:
+def no_place() -> Unavailable:
+    """The refusal of everything that needs a place for files."""
     return Unavailable("This server has no place for files: PENSTOCK_BUCKET is not set.")

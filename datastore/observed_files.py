@@ -64,6 +64,10 @@ class ObservedFiles:
         with watching(Call("upload", 1), self._watchers):
             return await self._files.write(key, chunks, content_type=content_type)
 
+    async def drop_unfinished(self, key: str) -> None:
+        with watching(Call("delete", 1), self._watchers):
+            await self._files.drop_unfinished(key)
+
     async def copy(self, source: str, target: str) -> None:
         with watching(Call("copy", 1), self._watchers):
             await self._files.copy(source, target)

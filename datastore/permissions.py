@@ -27,7 +27,7 @@ TABLE_SETUP: Final = (
     "dynamodb:UpdateTable",
     "dynamodb:UpdateTimeToLive",
 )
-BUCKET: Final = ("s3:ListBucket",)
+BUCKET: Final = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
 """Also what HeadBucket needs, and what tells a missing file from a forbidden one."""
 BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
 FILES: Final = (

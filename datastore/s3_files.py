@@ -1,32 +1,27 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
 from datastore import files
-from datastore.aws_sessions import aws_session
 from datastore.dynamodb.failures import LOST_ANSWER, Refused
 from datastore.dynamodb.retry import Attempts
-from datastore.errors import NotFound, PenstockError, Unavailable
+from datastore.errors import NotFound, Unavailable
 from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+from datastore.s3_client import Credentials, Place, SocketFactory, open_client
 
-CONNECTIONS = 64
-CONNECT_SECONDS = 1.0
-READ_SECONDS = 10.0
 CALL_SECONDS = 30.0
 COPY_SECONDS = 600.0
 CHUNK_BYTES = 64 * 1024
 PART_BYTES = 8 * 1024 * 1024
 
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
+_ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
 _BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
 
 
@@ -35,21 +30,6 @@ class CorsRule(NamedTuple):
 
     origins: tuple[str, ...]
     methods: tuple[str, ...]
-
-
-class Credentials(NamedTuple):
-    """With whose rights a bucket is used; `token` belongs to rights that were lent for a while."""
-
-    access_key: str
-    secret_key: str
-    token: str | None = None
-
-    def __repr__(self) -> str:
-        """For logs and tracebacks, which are no place for secrets."""
-        return "Credentials()"
-
-
-SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
 
 
 class S3Files:
@@ -75,17 +55,9 @@ class S3Files:
         With `sockets` every connection is made by it, and none by a proxy. The URLs handed out
         lead to `endpoint_url`, so clients must be able to reach it as well.
         """
-        config = _config(bucket, endpoint_url, sockets)
-        client = aws_session(*(credentials or ())).client(
-            "s3", region_name=region, endpoint_url=endpoint_url, config=config
-        )
         held = AsyncExitStack()
-        entered = await held.enter_async_context(client)
-        if sockets is not None:
-            # aiohttp takes it, and aiobotocore's check of such arguments does not know it.
-            session = entered._endpoint.http_session  # noqa: SLF001
-            session._connector_args["socket_factory"] = sockets  # noqa: SLF001
-        return cls(bucket, entered, held)
+        client = await open_client(held, Place(bucket, region, endpoint_url), credentials, sockets)
+        return cls(bucket, client, held)
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
@@ -161,6 +133,14 @@ class S3Files:
         done = await self._call("put_object", Key=key, Body=first, ContentType=content_type)
         etag: str = done["ETag"]
         return etag
+
+    async def drop_unfinished(self, key: str) -> None:
+        files.check_key(key)
+        found = await self._call("list_multipart_uploads", Prefix=key)
+        for upload in found.get("Uploads", ()):
+            if upload["Key"] == key:
+                with suppress(NotFound):
+                    await self._call("abort_multipart_upload", Key=key, UploadId=upload["UploadId"])
 
     async def copy(self, source: str, target: str) -> None:
         files.check_copy(source, target)
@@ -242,9 +222,11 @@ class S3Files:
         return answer
 
     async def _write_parts(self, key: str, first: bytes, rest: Chunks, content_type: str) -> str:
-        started = await self._call("create_multipart_upload", Key=key, ContentType=content_type)
-        upload = {"Key": key, "UploadId": started["UploadId"]}
+        begin = self._call("create_multipart_upload", Key=key, ContentType=content_type)
+        beginning = asyncio.ensure_future(begin)
         try:
+            started = await asyncio.shield(beginning)
+            upload = {"Key": key, "UploadId": started["UploadId"]}
             parts = [await self._part(upload, 1, first)]
             async for block in rest:
                 parts.append(await self._part(upload, len(parts) + 1, block))
@@ -253,32 +235,20 @@ class S3Files:
             )
         except BaseException:
             # What went wrong before is what the caller must learn.
-            with suppress(PenstockError, Refused):
-                await asyncio.shield(self._call("abort_multipart_upload", **upload))
+            with suppress(Exception):
+                await asyncio.shield(self._abort(key, beginning))
             raise
         etag: str = done["ETag"]
         return etag
 
+    async def _abort(self, key: str, beginning: Awaitable[dict[str, str]]) -> None:
+        """Abort an upload, also one whose beginning nobody waits for any more."""
+        upload = (await beginning)["UploadId"]
+        await self._call("abort_multipart_upload", Key=key, UploadId=upload)
+
     async def _part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
-
-
-def _config(bucket: str, endpoint_url: str | None, sockets: SocketFactory | None) -> AioConfig:
-    # A certificate of S3 fits no bucket name with dots, and other stores have no such names.
-    style = "path" if endpoint_url or "." in bucket else "virtual"
-    return AioConfig(
-        signature_version="s3v4",
-        s3={"addressing_style": style},
-        max_pool_connections=CONNECTIONS,
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        # Stores other than AWS's refuse the checksums that are sent otherwise.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-        proxies=None if sockets is None else {},
-    )
 
 
 def _moment(text: str) -> datetime:

@@ -10,6 +10,11 @@ from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
+from datastore.executions.claims import Claims
+from datastore.executions.repository import Executions
+from datastore.executions.rules import ExecutionRules
+from datastore.executions.running import Runner
+from datastore.executions.sweeping import Sweeping
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
@@ -42,6 +47,7 @@ class View:
     calculations: Repository[Calculation]
     api_keys: ApiKeys
     audio: AudioLibrary
+    executions: Executions
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -65,6 +71,7 @@ class Store:
     watch: WatchBatch = unwatched
     files: Files = NO_FILES
     buckets: Buckets = field(default_factory=Buckets)
+    rules: ExecutionRules = field(default_factory=ExecutionRules)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -82,6 +89,7 @@ class Store:
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets),
+            executions=Executions.of(scope, self.rules, self.files),
             watch=self.watch,
         )
 
@@ -94,8 +102,24 @@ class Store:
         await self.table.get([Key("ping", "ping")])
 
     async def finish_deletes(self) -> int:
-        """Go on with deletes that were cut short; return how many there were."""
+        """Go on with deletes that were cut short; return how many there were.
+
+        What hangs on the deleted goes first, and what is kept no longer goes as well.
+        """
+        await self._sweeping().clear()
         return sum([await deleting.sweep() for deleting in self._deleting()])
+
+    async def look_for_uploads(self) -> int:
+        """Make executions ready whose input was uploaded; how many those were."""
+        return await self._sweeping().look_for_uploads()
+
+    def runner(self, worker: str) -> Runner:
+        """Whoever runs executions; `worker` tells them from all others."""
+        return Runner(self.table, self.files, self.clock, self.rules, worker)
+
+    async def release_executions(self, worker: str) -> int:
+        """Leave what a dead worker ran to the others; how many executions those were."""
+        return await Claims(self.table, self.clock, self.rules).release(worker)
 
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
@@ -114,6 +138,9 @@ class Store:
 
     def _deleting(self) -> list[Deleting[Any]]:
         return [Deleting(kind, self._nobody()) for kind in KINDS]
+
+    def _sweeping(self) -> Sweeping:
+        return Sweeping(self._nobody(), self.rules, self.files)
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

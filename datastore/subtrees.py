@@ -5,9 +5,9 @@ so what is found there is all there is. Then they are emptied and removed, the d
 it stands is read off the table: a worker who goes on after another begins with the same two walks.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from datastore.commit import commit
@@ -25,8 +25,7 @@ from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.resources.writing import Writing
 from datastore.table import ConditionFailed, Exists, Item, Query, Range, Update
-
-PAGE = 100
+from datastore.walks import pages
 
 
 async def delete_subtree(scope: Scope, lease: Lease) -> None:
@@ -87,12 +86,13 @@ class _Subtree:
 
     async def _close_children(self, above: GroupPath) -> list[GroupPath]:
         closed = []
-        async for page in self._pages(
+        async for page in pages(
+            self.scope.table,
             Query(
                 partition=GROUP.pk.fill({"parent": above}),
                 range=Range(GROUP.sk.prefix({})),
                 consistent=True,
-            )
+            ),
         ):
             for item in page:
                 child = GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
@@ -121,7 +121,7 @@ class _Subtree:
         taken = 0
         for row in (GRANT, OWNED):
             listed = Query(partition=row.index_of(group=group), index=True)
-            async for page in self._pages(listed):
+            async for page in pages(self.scope.table, listed):
                 for kind in KINDS:
                     taken += await self._take_page(kind, page, group)
         return taken
@@ -157,16 +157,6 @@ class _Subtree:
         keys = {group: key_of_group(group) for group in groups}
         rows = await read_rows(self.scope.table, keys.values(), consistent=True)
         return {group: rows.get(key, {}) for group, key in keys.items()}
-
-    async def _pages(self, query: Query) -> AsyncIterator[Sequence[Item]]:
-        """Every page of a query, each read when the one before has been dealt with."""
-        after = None
-        while True:
-            page = await self.scope.table.query(replace(query, after=after, limit=PAGE))
-            yield page.items
-            if page.last is None:
-                return
-            after = page.last
 
 
 def _number(item: Item, attribute: str) -> int:

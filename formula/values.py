@@ -46,6 +46,7 @@ _PYTHON_TYPES: Final[Mapping[Kind, type]] = {
     Kind.NULL: type(None),
     Kind.LIST: tuple,
 }
+_KINDS: Final[Mapping[type, Kind]] = {python: kind for kind, python in _PYTHON_TYPES.items()}
 _WORDS: Final[Mapping[Kind, str]] = {
     Kind.NUMBER: "a number",
     Kind.TEXT: "text",
@@ -85,7 +86,7 @@ def output_kind(output: ValueType) -> Kind:
 
 def kind_of(value: Value) -> Kind:
     """Return the single kind of a value."""
-    return next(kind for kind, python in _PYTHON_TYPES.items() if type(value) is python)
+    return _KINDS[type(value)]
 
 
 def python_types(kinds: Kind) -> frozenset[type]:

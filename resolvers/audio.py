@@ -11,7 +11,7 @@ from datastore.audio.records import Album, Artist, Audio, AudioLink, Connection,
 from datastore.audio.registering import Upload
 from datastore.errors import NotFound
 from datastore.files import Download
-from datastore.s3_files import Credentials
+from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 

@@ -7,6 +7,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from datastore.no_files import NO_FILES
 from datastore.observed import Ended, Observed, WatchBatch
 from datastore.observed_files import ObservedFiles
 from datastore.store import Store
@@ -66,7 +67,9 @@ class Watching:
         if not self._sources:
             return store
         table = Observed(store.table, [source.call for source in self._sources])
-        files = ObservedFiles(store.files, [source.file_call for source in self._sources])
+        files = store.files
+        if files is not NO_FILES:
+            files = ObservedFiles(files, [source.file_call for source in self._sources])
         batches = [source.batch for source in self._sources]
         return replace(store, table=table, files=files, watch=_together(batches))
 

@@ -17,11 +17,12 @@ class Request:
     target: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; its length is added when it is written."""
+    """An answer; its length is added when it is written, unless it says another."""
 
     status: int
     body: bytes
@@ -44,13 +45,16 @@ class Connection:
                 name.lower(): value.strip()
                 for name, _, value in (line.partition(":") for line in lines)
             }
+            if "expect" in headers:
+                self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             body = await self._reader.readexactly(int(headers.get("content-length", "0")))
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        return Request(first.split(" ")[1], headers, body)
+        method, target, _ = first.split(" ")
+        return Request(target, headers, body, method)
 
     async def answer(self, answer: Answer) -> None:
-        headers = {**answer.headers, "Content-Length": str(len(answer.body))}
+        headers = {"Content-Length": str(len(answer.body)), **answer.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         first = f"HTTP/1.1 {answer.status} {REASON}\r\n"
         with suppress(ConnectionError):

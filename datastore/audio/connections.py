@@ -17,7 +17,7 @@ from datastore.items import load
 from datastore.layout import CONNECTION
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
-from datastore.s3_files import Credentials
+from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window, sliced
 from datastore.table import Delete, Item, Put, Query, Range
 from datastore.vault import Vault

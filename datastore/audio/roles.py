@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from datastore.aws_sessions import aws_session
 from datastore.dynamodb.failures import LOST_ANSWER
 from datastore.errors import IllegalState, Unavailable
-from datastore.s3_files import Credentials
+from datastore.s3_client import Credentials
 
 SECONDS: Final = 3.0
 SESSION_SECONDS: Final = 3600

@@ -3,6 +3,7 @@
 A tombstone is the latest row marked `deletedAt` and listed under `X:<kind>`. From then on the
 resource is gone for every reader, and what remains is taken away in transactions of their own. Each
 notes on the tombstone how much of the footprint is `taken`; whoever finds one may go on with it.
+What else hangs on the resource, and is not in the table alone, goes before the tombstone does.
 """
 
 from collections.abc import Sequence
@@ -21,13 +22,17 @@ from datastore.records import Resource
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
-from datastore.table import INDEX_HASH, Compare, Delete, Item, Key, Put, Query
+from datastore.table import INDEX_HASH, Compare, Delete, Item, Key, Missing, Put, Query
 
 R = TypeVar("R", bound=Resource)
 
 ATTEMPTS = 20
 MAX_OPERATIONS = 100
 MAX_WRITES = 25
+
+
+class _Occupied(Exception):
+    """Something else hangs on the resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Deleting(Generic[R]):
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def sweep(self) -> int:
-        """Finish every delete that was cut short; return how many there were."""
+        """Go on with every delete that was cut short; return how many there were."""
         items = await self._tombstones()
         for item in items:
             buried = load(self.kind.record, item, id=resource_id(item))
@@ -77,9 +82,10 @@ class Deleting(Generic[R]):
             *(Write(Delete(key)) for key in self._version_keys(current)),
             *self._footprint_gone(current),
         ]
-        if len(everything) <= MAX_OPERATIONS:
-            await commit(self.scope.table, everything)
-            return
+        if len(everything) + len(self._free(current)) <= MAX_OPERATIONS:
+            with suppress(_Occupied):
+                await commit(self.scope.table, [*everything, *self._free(current)])
+                return
         buried, taken = await self._bury(current, 0)
         with suppress(Moved):  # then a sweep elsewhere is finishing it
             await self._finish(buried, taken)
@@ -88,6 +94,8 @@ class Deleting(Generic[R]):
         """Take away the rest of the footprint, then the versions, then the tombstone."""
         while taken < len(self._footprint_gone(buried)):
             buried, taken = await self._bury(buried, taken)
+        if await self._is_occupied(buried):
+            return
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
@@ -110,6 +118,20 @@ class Deleting(Generic[R]):
         unchanged = Compare("revision", "=", resource.revision)
         await commit(self.scope.table, [Write(Put(item, unchanged)), *writes])
         return buried, taken + len(writes)
+
+    async def _is_occupied(self, resource: R) -> bool:
+        if self.kind.runs is None:
+            return False
+        key = self.kind.runs.key(id=resource.id)
+        return key in (await self.scope.table.get([key], consistent=True)).items
+
+    def _free(self, resource: R) -> list[Write]:
+        """Let it be only where nothing else hangs on the resource."""
+        if self.kind.runs is None:
+            return []
+        # Deletes nothing: a check would need a permission that nothing else does.
+        none = Delete(self.kind.runs.key(id=resource.id), Missing())
+        return [Write(none, lambda _: _Occupied())]
 
     def _footprint_gone(self, resource: R) -> list[Write]:
         return difference(footprint(self.kind.letter, resource), None)

@@ -1,17 +1,17 @@
 """Everything a resource occupies besides its own rows, so that each write is one difference."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from datastore import tags
 from datastore.commit import Write
-from datastore.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
+from datastore.layout import GRANT, OWNED
 from datastore.paths import GroupPath
 from datastore.records import Resource
 from datastore.resources import counts, groups
 from datastore.resources.names import Holding, Names
-from datastore.table import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
-from datastore.text import comparison_form
+from datastore.resources.tagging import tag_counters, tag_rows
+from datastore.table import Delete, Item, Key, Put, Value, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,37 +42,18 @@ class Footprint:
 def footprint(kind: str, resource: Resource) -> Footprint:
     """What the resource occupies, given its name, its grants and its tags."""
     cover: dict[str, Value] = dict(tags.cover(resource.tags))
-    levels = [level for tag in resource.tags for level in tags.levels_of(tag)]
     items: dict[Key, Item] = {}
     counters: dict[Key, counts.Counter] = {}
     for group in resource.groups:
-        rows = [GRANT.item(kind=kind, id=resource.id, group=group)]
-        rows += [
-            TAG.item(group=group, key=level.key, value=level.value, kind=kind, id=resource.id)
-            for level in levels
-        ]
-        items |= {key_of(row): {**row, "tags": cover} for row in rows}
-        counters |= {counter.key: counter for counter in _counters(kind, group, resource, levels)}
+        grant = GRANT.item(kind=kind, id=resource.id, group=group)
+        rows = {key_of(grant): grant, **tag_rows(kind, group, resource.id, resource.tags)}
+        items |= {key: {**row, "tags": cover} for key, row in rows.items()}
+        counters |= {one.key: one for one in tag_counters(kind, group, resource.tags)}
     if resource.owner not in resource.groups:
         row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
     return Footprint(kind, resource.id, resource.name, resource.groups, homes, items, counters)
-
-
-def _counters(
-    kind: str, group: GroupPath, resource: Resource, levels: Iterable[tags.Level]
-) -> Iterable[counts.Counter]:
-    for tag in resource.tags:
-        row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
-        labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
-        yield counts.Counter(key_of(row), {"count": 1}, labels)
-    for level in levels:
-        key = TAG_VALUE_COUNT.key(
-            group=group, key=level.key, kind=kind, depth=len(level.value), value=level.value
-        )
-        amounts = {"count": 1} if level.last else {"count": 1, "deeper": 1}
-        yield counts.Counter(key, amounts, {"label": level.label})
 
 
 def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
@@ -85,15 +66,17 @@ def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
     ]
 
 
-def item_writes(old: dict[Key, Item], new: dict[Key, Item]) -> list[Write]:
-    """The writes that leave the new rows in place of the old ones."""
+def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]:
+    """The writes that turn some rows into others."""
     gone = [Write(Delete(key)) for key in old if key not in new]
     return gone + [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
 
 
-def counter_writes(old: dict[Key, counts.Counter], new: dict[Key, counts.Counter]) -> list[Write]:
-    """The writes that count what is new and no longer what is gone."""
-    changes = [counts.change(old.get(key), new.get(key)) for key in old | new]
+def counter_writes(
+    old: Mapping[Key, counts.Counter], new: Mapping[Key, counts.Counter]
+) -> list[Write]:
+    """The writes that count what is new, and no longer what was."""
+    changes = [counts.change(old.get(key), new.get(key)) for key in {**old, **new}]
     return [write for write in changes if write is not None]
 
 

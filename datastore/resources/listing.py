@@ -57,7 +57,7 @@ class Listing(Generic[R]):
         found, _ = await gather(
             search(
                 await self._sources(listed, group, travel),
-                _filter(listed.tags),
+                wanted_tags(listed.tags),
                 after=window.after,
                 limit=window.size,
                 descending=descending,
@@ -97,7 +97,8 @@ class Listing(Generic[R]):
         return [Everything(travel, latest.index_of(), latest.sk.fill({}))]
 
 
-def _filter(wanted: TagFilter) -> Filter:
+def wanted_tags(wanted: TagFilter) -> Filter:
+    """The filter of a user as one of tags in comparison form."""
     return Filter(all=_wanted(wanted.all), any=_wanted(wanted.any), none=_wanted(wanted.none))
 
 

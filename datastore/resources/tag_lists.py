@@ -4,8 +4,9 @@ Along a chain at most one grant of a resource applies, so the groups' counts add
 """
 
 from asyncio import gather
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from datastore.errors import FieldProblem, Invalid
 from datastore.keys import Part, join, split, unescape
@@ -17,6 +18,8 @@ from datastore.slices import Slice, Window, sliced
 from datastore.table import Item, Query, Range
 from datastore.tags import MAX_LENGTH, MAX_VALUE, value_of
 from datastore.text import comparison_form, unread_problem
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -41,9 +44,13 @@ class TagLists:
 
     async def keys(self, group: GroupPath | None, window: Window) -> Slice[TagKey]:
         """List tag keys: `siKey1 = TA:<group>:<kind>` of each group of the chain, merged by key."""
+        return await self._along(group, lambda chain: self.keys_of(chain, window))
+
+    async def keys_of(self, chain: Sequence[str], window: Window) -> Slice[TagKey]:
+        """The same for groups that the caller was shown, or for what plays the part of one."""
         row = TAG_KEY_COUNT
 
-        def query(above: GroupPath) -> Query:
+        def query(above: str) -> Query:
             after = None if window.after is None else unescape(window.after)
             return Query(
                 partition=row.index_of(group=above, kind=self.kind),
@@ -55,7 +62,7 @@ class TagLists:
             )
 
         found = await self._merged(
-            group, query, lambda item: row.pk.read(str(item["pk"]))["key"], window
+            chain, query, lambda item: row.pk.read(str(item["pk"]))["key"], window
         )
         return found.map(
             [
@@ -71,13 +78,19 @@ class TagLists:
 
         Without a parent the top level is listed, with one the level below it.
         """
+        return await self._along(group, lambda chain: self.values_of(chain, key, parent, window))
+
+    async def values_of(
+        self, chain: Sequence[str], key: str, parent: str | None, window: Window
+    ) -> Slice[TagValue]:
+        """The same for groups that the caller was shown, or for what plays the part of one."""
         _check(key, parent)
         row, key = TAG_VALUE_COUNT, comparison_form(key)
         above_value = () if parent is None else value_of(parent)
         placed: dict[str, Part] = {"kind": self.kind, "depth": len(above_value) + 1}
         prefix = row.sk.prefix(placed) + (join(above_value) + "#" if above_value else "")
 
-        def query(above: GroupPath) -> Query:
+        def query(above: str) -> Query:
             after = None if window.after is None else split(window.after)
             return Query(
                 partition=row.pk.fill({"group": above, "key": key}),
@@ -90,7 +103,7 @@ class TagLists:
             )
 
         found = await self._merged(
-            group, query, lambda item: row.sk.read(str(item["sk"]))["value"], window
+            chain, query, lambda item: row.sk.read(str(item["sk"]))["value"], window
         )
         return found.map(
             [
@@ -105,19 +118,23 @@ class TagLists:
             ]
         )
 
+    async def _along(
+        self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
+    ) -> Slice[T]:
+        """Read along the chain of a group that is there and that the caller may know."""
+        group = self.scope.seen_group(group)
+        found, _ = await gather(read(ancestors(group)), self.scope.require_group(group))
+        return found
+
     async def _merged(
         self,
-        group: GroupPath | None,
-        query: Callable[[GroupPath], Query],
+        chain: Sequence[str],
+        query: Callable[[str], Query],
         position: Callable[[Item], str],
         window: Window,
     ) -> Slice[_Total]:
         """One page over the chain, positioned by the key text its rows end in."""
-        group = self.scope.seen_group(group)
-        pages, _ = await gather(
-            gather(*(self.scope.table.query(query(above)) for above in ancestors(group))),
-            self.scope.require_group(group),
-        )
+        pages = await gather(*(self.scope.table.query(query(above)) for above in chain))
         totals: dict[str, _Total] = {}
         for item in (item for page in pages for item in page.items):
             totals.setdefault(position(item), _Total(str(item["label"]))).add(item)

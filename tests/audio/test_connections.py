@@ -28,7 +28,8 @@ from datastore.errors import (
     ObjectTaken,
     Unavailable,
 )
-from datastore.s3_files import Credentials, S3Files
+from datastore.s3_client import Credentials
+from datastore.s3_files import S3Files
 from datastore.slices import Window
 from datastore.store import Store
 from datastore.table import Put, Table

@@ -17,7 +17,12 @@ from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
 OWN_FACTS = ("IK:", "AK:", "J:", "U:")
-"""Receipts, API keys and jobs, on which nothing else depends; libraries are recounted apart."""
+"""Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
+
+Libraries of audio are recounted apart.
+"""
+STAGES = {"waiting": "ready", "in_progress": "ready"}
+"""What has to be done about an execution, by its state; what is over is kept for some time."""
 
 LATEST = {"P": "PV:latest", "C": "C"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
@@ -79,6 +84,8 @@ def _wanted(rows: Rows) -> Facts:
         kind, _, id = pk.partition(":")
         if sk == LATEST.get(kind) and "deletedAt" not in item:
             _resource(kind, id, item, wanted, counters)
+        elif sk == "PE:P":
+            _execution(id, item, wanted, counters)
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
@@ -123,6 +130,31 @@ def _resource(
             _tag(kind, id, group, key, levels, plain, wanted, counters)
 
 
+def _execution(
+    id: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
+) -> None:
+    pipeline = item["pipelineId"]
+    wanted[Key(f"PE:{id}", "PE:P")] = {"siKey1": f"P:{pipeline}"}
+    wanted[Key(f"PE:{id}", "PEP")] = {"empty": True}
+    for seq in range(1, item["events"] + 1 - ("deletedAt" in item)):
+        wanted[Key(f"PE:{id}", f"PEH:{seq:010}")] = {"empty": True}
+    stage = STAGES.get(item["state"], "expire")
+    if item["state"] == "waiting" and "readyAt" not in item:
+        stage = "upload"
+    shard = int(id[-4:], 16) % 8
+    wanted[Key(f"PED:{stage}:{shard:02}", f"PED:{item['due']:013}:{id}")] = {"empty": True}
+    counters[Key(f"P:{pipeline}", "PEC")]["count"] += 1
+    values = {
+        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        for tag in item["tags"]
+    }
+    carried = {
+        form(tag["key"]): "#".join(values[escaped(form(tag["key"]))]) for tag in item["tags"]
+    }
+    for key, levels in values.items():
+        _tag("PE", id, pipeline, key, levels, carried, wanted, counters)
+
+
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
     claim = wanted.setdefault(Key(pk, f"G:{group}"), {})
     claim["id"] = [*claim.get("id", []), id]
@@ -158,7 +190,7 @@ def _standing(rows: Rows) -> Facts:
     return {
         key: facts
         for key, facts in standing.items()
-        if facts != {} and not key.pk.startswith(OWN_FACTS)
+        if facts != {} and not key.pk.startswith(OWN_FACTS) and not key.sk.startswith("PER:")
     }
 
 
@@ -180,6 +212,7 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            name = pk.rpartition(":")[2] if sk in ("TA:P", "TA:C") else sk.rpartition(":")[2]
+            named = sk in ("TA:P", "TA:C", "TA:PE")
+            name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
             if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

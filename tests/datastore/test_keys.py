@@ -16,6 +16,8 @@ from datastore.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     CONNECTION,
+    EXECUTION_DUE,
+    EXECUTION_EVENT,
     GENRE,
     GRANT,
     GROUP,
@@ -42,6 +44,10 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
+    "version": NUMBERS,
+    "depth": NUMBERS,
+    **dict.fromkeys(("pipeline", "digest", "stage"), TEXTS),
+    **dict.fromkeys(("seq", "shard", "at"), NUMBERS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
@@ -60,6 +66,8 @@ QUERIED = {
     GENRE: "AG:",
     CONNECTION: "CN:",
     IMPORT_FAILURE: "IJ:",
+    EXECUTION_EVENT: "PEH:",
+    EXECUTION_DUE: "PED:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 

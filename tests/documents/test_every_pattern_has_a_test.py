@@ -12,6 +12,7 @@ from datastore.store import View
 from tests.documents import (
     test_calculations,
     test_events,
+    test_executions,
     test_pipelines,
     test_resource_management,
 )
@@ -22,6 +23,7 @@ MODULES = {
     "Calculations": test_calculations,
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
+    "Executions": test_executions,
 }
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event

@@ -28,6 +28,7 @@ IN_TRANSACTION = {
 }
 OF_BUCKET = {
     "HeadBucket": "ListBucket",
+    "ListMultipartUploads": "ListBucketMultipartUploads",
     "ListObjectsV2": "ListBucket",
     "GetBucketCors": "GetBucketCORS",
 }
@@ -198,6 +199,7 @@ async def keep_files(files: S3Files) -> None:
     assert await files.stat("a/1") is not None
     assert await files.stat("a/none") is None
     assert b"".join([chunk async for chunk in files.read("a/1")]) == bytes(3)
+    await files.drop_unfinished("a/3")
     await files.copy("a/1", "b/1")
     assert await files.list("") == ("a/1", "a/2", "b/1")
     await files.presign_download("a/1", expires_in=60)

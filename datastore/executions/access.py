@@ -1,0 +1,33 @@
+"""Who may run a pipeline, and who may interfere with an execution."""
+
+from datastore.access import Caller, Role
+from datastore.errors import NotPermitted
+from datastore.executions.records import Execution
+from datastore.paths import covers
+from datastore.records import Pipeline
+
+RUN = Role.CONTRIBUTOR
+
+
+def may_run(caller: Caller, pipeline: Pipeline) -> bool:
+    """Whether the caller contributes to the owner group, or to a group that a grant reaches."""
+    if any(caller.has(RUN, group) for group in (pipeline.owner, *pipeline.groups)):
+        return True
+    return any(
+        role >= RUN and covers(granted, held)
+        for held, role in caller.roles.items()
+        for granted in pipeline.groups
+    )
+
+
+def require_run(caller: Caller, pipeline: Pipeline) -> None:
+    """Refuse a caller who sees the pipeline and may not run it."""
+    if not may_run(caller, pipeline):
+        raise NotPermitted("This needs the role CONTRIBUTOR at a group that may run the pipeline.")
+
+
+def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> None:
+    """Refuse who neither began the execution nor contributes to the owner group."""
+    require_run(caller, pipeline)
+    if execution.created_by != caller.user_id and not caller.has(RUN, pipeline.owner):
+        raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")

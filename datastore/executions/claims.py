@@ -1,0 +1,208 @@
+"""The hold of a worker on an execution: claimed, renewed and ended by conditional writes.
+
+Every hold has a number, the fence, which only grows. Who was taken for dead and is not finds it
+changed: nothing they say counts any more.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from datastore.clock import Clock, canonical
+from datastore.commit import Moved, Write, commit
+from datastore.executions.queue import due
+from datastore.executions.reading import find_execution
+from datastore.executions.records import Execution, ExecutionState, Happening
+from datastore.executions.rows import Guard, Stage, Told, execution_of, key_of_execution, transition
+from datastore.executions.rules import ExecutionRules
+from datastore.layout import EXECUTION_RESULT
+from datastore.table import (
+    AllOf,
+    Compare,
+    Condition,
+    ConditionFailed,
+    Item,
+    Put,
+    Table,
+    Update,
+    Value,
+)
+from kernel.outcome import Counts
+
+TICK: Final = timedelta(milliseconds=1)
+UNKNOWN: Final = Counts(-1, -1, -1, -1, -1)
+
+
+class ClaimLost(Exception):
+    """The execution is no longer this worker's: `state` says what became of it, None if gone."""
+
+    def __init__(self, state: ExecutionState | None) -> None:
+        super().__init__("gone" if state is None else state.value)
+        self.state = state
+
+
+def claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> bool:
+    """Whether a worker may take it: it is ready, or whoever holds it gave no sign for too long."""
+    if execution.deleted_at is not None:
+        return False
+    match execution.state:
+        case ExecutionState.WAITING:
+            return execution.ready_at is not None
+        case ExecutionState.IN_PROGRESS:
+            return (execution.held_until or "") < canonical(now - rules.skew)
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What workers write, whoever they are."""
+
+    table: Table
+    clock: Clock
+    rules: ExecutionRules
+
+    async def take(self, execution: Execution, worker: str) -> Execution | None:
+        """Claim an execution as it was read; None where somebody else came first."""
+        if not claimable(execution, self.clock.now(), self.rules):
+            return None
+        return await self._take(execution, execution, worker)
+
+    async def take_inline(
+        self, execution: Execution, worker: str, bytes_total: int
+    ) -> Execution | None:
+        """Claim an execution whose rows were just put in place, before any other worker knows."""
+        ready_at = self.clock.timestamp()
+        there = msgspec.structs.replace(execution, ready_at=ready_at, bytes_total=bytes_total)
+        return await self._take(execution, there, worker)
+
+    async def _take(self, read: Execution, execution: Execution, worker: str) -> Execution | None:
+        now = self.clock.now()
+        held_until = canonical(now + self.rules.held)
+        taken = msgspec.structs.replace(
+            execution,
+            state=ExecutionState.IN_PROGRESS,
+            started_at=execution.started_at or canonical(now),
+            fence=execution.fence + 1,
+            attempts=execution.attempts + 1,
+            worker=worker,
+            held_until=held_until,
+        )
+        taken = counted(taken, Counts())
+        waited = execution.state is ExecutionState.WAITING
+        happening = Happening.CLAIMED if waited else Happening.TAKEN_OVER
+        told = Told(happening, worker, canonical(now))
+        # A worker who was only slow may have given a sign of life since.
+        guard = None if waited else Guard(Compare("heldUntil", "=", execution.held_until or ""))
+        try:
+            await commit(self.table, transition(read, taken, told, guard))
+        except Moved:
+            return None
+        return msgspec.structs.replace(taken, events=execution.events + 1)
+
+    async def beat(self, held: Execution, counts: Counts) -> None:
+        """Give a sign of life, and tell the progress; raises ClaimLost."""
+        until = canonical(self.clock.now() + self.rules.held)
+        sign = Update(
+            key=key_of_execution(held.id),
+            set={"heldUntil": until, **_told(counts)},
+            add={"revision": 1},
+            condition=_ours(held),
+        )
+        try:
+            await self.table.transact([sign])
+        except ConditionFailed as failed:
+            raise _lost(failed.failed[0].item) from None
+
+    async def end(self, held: Execution, after: Execution) -> None:
+        """Bring it to the end that `after` says; raises ClaimLost."""
+        happenings: Mapping[ExecutionState, Happening] = {
+            ExecutionState.SUCCESS: Happening.SUCCEEDED,
+            ExecutionState.FAILED: Happening.FAILED,
+        }
+        told = Told(happenings[after.state], held.worker or "", self.clock.timestamp())
+        # Whatever was told of the progress meanwhile, the last word is written.
+        before = counted(held, UNKNOWN)
+        writes = transition(before, after, told, Guard(_ours(held), _lost))
+        if after.state is ExecutionState.SUCCESS and after.digest is not None:
+            row = EXECUTION_RESULT.item(id=after.pipeline_id, digest=after.digest)
+            writes.append(Write(Put({**row, "execution": after.id})))
+        try:
+            await commit(self.table, writes)
+        except Moved:
+            found = await find_execution(self.table, held.id)
+            raise ClaimLost(found.state if found else None) from None
+
+    async def let_go(
+        self, held: Execution, delay: timedelta = timedelta(0), *, forgiven: bool = False
+    ) -> None:
+        """Leave it to whoever comes first after the delay, if it is still this worker's.
+
+        A hold that is `forgiven` is no attempt.
+        """
+        until = canonical(self.clock.now() - self.rules.skew + delay - TICK)
+        past = Update(
+            key=key_of_execution(held.id),
+            set={"heldUntil": until},
+            add={"revision": 1, **({"attempts": -1} if forgiven else {})},
+            condition=_ours(held),
+        )
+        with suppress(ConditionFailed):
+            await self.table.transact([past])
+
+    async def release(self, worker: str) -> int:
+        """Leave what a dead worker held to whoever comes first; how many those were."""
+        held = [
+            one
+            async for one in due(self.table, Stage.READY)
+            if one.worker == worker and one.state is ExecutionState.IN_PROGRESS
+        ]
+        for one in held:
+            await self.let_go(one)
+        return len(held)
+
+
+def ended(
+    execution: Execution, state: ExecutionState, now: datetime, rules: ExecutionRules
+) -> Execution:
+    """The execution at its end; it is kept for some time from then on."""
+    return msgspec.structs.replace(
+        execution,
+        state=state,
+        finished_at=canonical(now),
+        worker=None,
+        held_until=None,
+        due=int((now + rules.kept).timestamp() * 1000),
+    )
+
+
+def counted(execution: Execution, counts: Counts) -> Execution:
+    """The execution with the progress of who runs it."""
+    return msgspec.structs.replace(execution, **msgspec.structs.asdict(counts))
+
+
+def _told(counts: Counts) -> dict[str, Value]:
+    return {
+        "rows": counts.rows,
+        "succeeded": counts.succeeded,
+        "failed": counts.failed,
+        "bytesRead": counts.bytes_read,
+        "bytesWritten": counts.bytes_written,
+    }
+
+
+def _ours(held: Execution) -> Condition:
+    return AllOf(
+        (
+            Compare("fence", "=", held.fence),
+            Compare("state", "=", ExecutionState.IN_PROGRESS.value),
+        )
+    )
+
+
+def _lost(standing: Item | None) -> ClaimLost:
+    return ClaimLost(None if standing is None else execution_of(standing).state)

@@ -1,0 +1,63 @@
+"""URLs of what came out of an execution: given only for files that are there."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from datastore.executions.keys import errors_key, output_key
+from datastore.executions.records import Execution, ExecutionState
+from datastore.executions.rules import ExecutionRules
+from datastore.files import Download, Files
+from datastore.resources.scope import Scope
+
+
+class FileKind(StrEnum):
+    """Which of the files that come out of an execution."""
+
+    OUTPUT = "output"
+    ERRORS = "errors"
+
+
+class FileStatus(StrEnum):
+    """Whether a file can be read: it is there, it may come yet, or it will not."""
+
+    READY = "ready"
+    NOT_READY = "not_ready"
+    GONE = "gone"
+
+
+class FileDownload(NamedTuple):
+    """How a file stands, and the URL of one that is there; `size` in bytes."""
+
+    status: FileStatus
+    download: Download | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Downloads:
+    """What came out of executions, in the caller's scope."""
+
+    scope: Scope
+    rules: ExecutionRules
+    files: Files
+
+    async def one(
+        self, execution: Execution, kind: FileKind, expires_in: int | None = None
+    ) -> FileDownload:
+        """A URL for a file of an execution in hand, valid for so many seconds.
+
+        An output is there only after success; rejected rows also after a failure.
+        """
+        if not execution.state.is_over:
+            return FileDownload(FileStatus.NOT_READY)
+        wanted = {ExecutionState.SUCCESS} | ({ExecutionState.FAILED} if kind == "errors" else set())
+        key = output_key(execution) if kind is FileKind.OUTPUT else errors_key(execution)
+        stat = await self.files.stat(key) if execution.state in wanted else None
+        if stat is None:
+            return FileDownload(FileStatus.GONE)
+        seconds = expires_in or int(self.rules.download.total_seconds())
+        download = await self.files.presign_download(
+            key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.csv"
+        )
+        return FileDownload(FileStatus.READY, download, stat.size)

@@ -1,0 +1,147 @@
+"""Executions run by others: claimed, reported on and ended by calls, under the same fence."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted
+from datastore.executions.access import RUN
+from datastore.executions.changing import illegal
+from datastore.executions.claims import ClaimLost, Claims, counted, ended
+from datastore.executions.inputs import pinned_input
+from datastore.executions.keys import errors_key, input_key, output_key
+from datastore.executions.reading import ReadExecutions, find_plan
+from datastore.executions.records import Execution, ExecutionState
+from datastore.executions.rules import ExecutionRules
+from datastore.executions.streams import CSV
+from datastore.files import Download, Files, UploadForm
+from datastore.resources.scope import Scope
+from datastore.text import prose_problem, text_problem
+from kernel.outcome import Counts
+
+MAX_WORKER = 128
+MAX_CODE = 64
+MAX_MESSAGE = 1000
+
+
+class Claimed(NamedTuple):
+    """An execution in the hands of an outside worker, and all that it takes to run it.
+
+    `plan` is what is done to each row, as JSON; what comes out is uploaded by the two forms.
+    """
+
+    execution: Execution
+    plan: dict[str, Any]
+    input: Download
+    output: UploadForm
+    errors: UploadForm
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalWorkers:
+    """What those may do who run executions elsewhere: contributors at the owner group."""
+
+    scope: Scope
+    rules: ExecutionRules
+    files: Files
+
+    async def claim(self, id: str, worker: str) -> Claimed:
+        """Take an execution that is ready, or whose worker gave no sign of life for too long.
+
+        IllegalState where there is nothing to take.
+        """
+        if message := text_problem(worker, MAX_WORKER):
+            raise Invalid([FieldProblem(["worker"], message)])
+        execution = await self._admitted(id)
+        name = f"{self.scope.caller.user_id}: {worker}"
+        held = await self._claims.take(execution, name)
+        if held is None:
+            raise illegal(await self._admitted(id))
+        return await self._equipped(held)
+
+    async def heartbeat(self, id: str, fence: int, counts: Counts) -> Execution:
+        """Give a sign of life, and tell the progress; IllegalState for who lost the execution."""
+        held = await self._held(id, fence)
+        try:
+            await self._claims.beat(held, counts)
+        except ClaimLost as lost:
+            raise _lost(lost) from None
+        return await self._admitted(id)
+
+    async def complete(self, id: str, fence: int, counts: Counts) -> Execution:
+        """End it in success; its output and its rejected rows have been uploaded by then."""
+        held = await self._held(id, fence)
+        for key in (output_key(held), errors_key(held)):
+            if await self.files.stat(key) is None:
+                name = key.rpartition("/")[2]
+                raise IllegalState(f"{name} was not uploaded yet.", held.state.name)
+        return await self._end(held, ExecutionState.SUCCESS, counts)
+
+    async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
+        """End it in failure, and say why."""
+        found = (
+            ("code", text_problem(code, MAX_CODE)),
+            ("message", prose_problem(message, MAX_MESSAGE)),
+        )
+        if problems := [FieldProblem([field], text) for field, text in found if text]:
+            raise Invalid(problems)
+        held = await self._held(id, fence)
+        why = replace(held, code=code, message=message)
+        return await self._end(why, ExecutionState.FAILED, held.counts)
+
+    async def _end(self, held: Execution, state: ExecutionState, counts: Counts) -> Execution:
+        after = counted(ended(held, state, self.scope.clock.now(), self.rules), counts)
+        try:
+            await self._claims.end(replace(held, code=None, message=None), after)
+        except ClaimLost as lost:
+            raise _lost(lost) from None
+        return await self._admitted(held.id)
+
+    async def _equipped(self, held: Execution) -> Claimed:
+        """The execution with its plan, its input and the forms; they are valid for a day."""
+        plan, content = (
+            await find_plan(self.scope.table, held.id),
+            await pinned_input(self.files, held),
+        )
+        if plan is None or content is None:
+            gone = replace(held, code="INPUT_GONE", message="The input of the execution is gone.")
+            raise illegal(await self._end(gone, ExecutionState.FAILED, Counts()))
+        seconds = 24 * 3600
+        return Claimed(
+            held,
+            to_builtins(plan),
+            await self.files.presign_download(input_key(held), expires_in=seconds),
+            await self._form(output_key(held), seconds),
+            await self._form(errors_key(held), seconds),
+        )
+
+    async def _form(self, key: str, seconds: int) -> UploadForm:
+        return await self.files.presign_upload(
+            key, max_bytes=self.rules.max_bytes, content_type=CSV, expires_in=seconds
+        )
+
+    async def _held(self, id: str, fence: int) -> Execution:
+        """The execution, if it is held under this fence; IllegalState else."""
+        execution = await self._admitted(id)
+        if execution.state is not ExecutionState.IN_PROGRESS:
+            raise illegal(execution)
+        if execution.fence != fence:
+            raise IllegalState("Another worker took it over.", execution.state.name)
+        return execution
+
+    async def _admitted(self, id: str) -> Execution:
+        execution, pipeline = await ReadExecutions(self.scope).one(id, consistent=True)
+        if not self.scope.caller.has(RUN, pipeline.owner):
+            raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
+        return execution
+
+    @property
+    def _claims(self) -> Claims:
+        return Claims(self.scope.table, self.scope.clock, self.rules)
+
+
+def _lost(lost: ClaimLost) -> IllegalState:
+    state = "GONE" if lost.state is None else lost.state.name
+    return IllegalState("The execution is no longer this worker's.", state)

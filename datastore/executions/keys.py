@@ -1,0 +1,37 @@
+"""Where the files of an execution lie."""
+
+from datastore.executions.records import Execution
+
+
+def ingest_key(execution: Execution) -> str:
+    """Where the input is uploaded to."""
+    pipeline, version = execution.pipeline_id, execution.pipeline_version
+    return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{execution.ingest}.txt"
+
+
+def input_key(execution: Execution) -> str:
+    """The input as it was when the execution began; uploads no longer reach it."""
+    return f"{_folder(execution)}/input.txt"
+
+
+def output_key(execution: Execution) -> str:
+    return f"{_folder(execution)}/output.txt"
+
+
+def errors_key(execution: Execution) -> str:
+    """The rejected rows."""
+    return f"{_folder(execution)}/errors.csv"
+
+
+def all_keys(execution: Execution) -> tuple[str, ...]:
+    return (
+        ingest_key(execution),
+        input_key(execution),
+        output_key(execution),
+        errors_key(execution),
+    )
+
+
+def _folder(execution: Execution) -> str:
+    pipeline, version = execution.pipeline_id, execution.pipeline_version
+    return f"pipelines/{pipeline}/{version}/executions/{execution.id}"

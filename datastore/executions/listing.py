@@ -1,0 +1,189 @@
+"""Lists of a pipeline's executions: by tags, states and time, a full page at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from datastore.executions.creating import KIND
+from datastore.executions.records import Execution, ExecutionState
+from datastore.executions.rows import execution_of, key_of_execution
+from datastore.filters import TagFilter
+from datastore.intersect.search import Budget, search
+from datastore.intersect.streams import Stream
+from datastore.keys import split
+from datastore.layout import EXECUTION
+from datastore.metered import Metered
+from datastore.paths import GroupPath
+from datastore.records import Pipeline
+from datastore.resources.listing import wanted_tags
+from datastore.resources.postings import IndexRows, TagRows, Travel
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window
+from datastore.table import Query, Range
+
+CHUNK = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedExecutions:
+    """Which executions of a pipeline: with some tags, in some states, made in some time.
+
+    `since` is inclusive and `until` exclusive; without states, those in any.
+    """
+
+    tags: TagFilter = field(default_factory=TagFilter)
+    states: frozenset[ExecutionState] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    newest_first: bool = True
+
+
+class _Found(NamedTuple):
+    """Executions in the direction of travel, how far all is decided, and whether more follow."""
+
+    executions: Sequence[Execution]
+    examined: str | None
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """The executions of one pipeline, which plays the group's part."""
+
+    travel: Travel
+    pipeline: str
+
+    def tag(self, key: str, value: str) -> Stream:
+        return TagRows(self.travel, GroupPath(self.pipeline), key, split(value))
+
+    def members(self) -> Stream:
+        listed = EXECUTION.index_of(pipeline=self.pipeline)
+        return IndexRows(self.travel, listed, EXECUTION.sk.fill({}))
+
+
+@dataclass(frozen=True, slots=True)
+class ListExecutions:
+    """The lists of executions, in the caller's scope."""
+
+    scope: Scope
+
+    async def page(
+        self, pipeline: Pipeline, listed: ListedExecutions, window: Window
+    ) -> Slice[Execution]:
+        """List executions of a pipeline in hand: `siKey1 = P:<pipelineId>`, `pk` from `PE:` on.
+
+        With tags, the rarest tag's `pk = T:<pipelineId>:<key>`, then BatchGet. A page that costs
+        more than its budget ends early.
+        """
+        listed.tags.check()
+        bounds = self.scope.budget
+        table = Metered(self.scope.table)
+        descending = listed.newest_first is not window.backward
+        walk = _Walk(self.scope, table, pipeline.id, listed, descending)
+        found: list[Execution] = []
+        reached, more = walk.start(window.after), True
+        for _ in range(bounds.rounds):
+            batch = await walk.next(reached, window.size + 1 - len(found))
+            found += batch.executions
+            reached, more = batch.examined, batch.more
+            if len(found) > window.size or not more or table.units.rcu >= bounds.units:
+                break
+        kept = found[: window.size]
+        if len(found) > window.size:
+            reached, more = kept[-1].id, True
+        entries = [(one.id, one) for one in kept]
+        if window.backward:
+            entries.reverse()
+        return Slice(tuple(entries), more, reached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """One way through the executions of a pipeline, filtered."""
+
+    scope: Scope
+    table: Metered
+    pipeline: str
+    listed: ListedExecutions
+    descending: bool
+
+    def start(self, after: str | None) -> str | None:
+        """Where to begin: behind the cursor, or where the time wanted begins."""
+        near = self.listed.until if self.descending else self.listed.since
+        if near is None:
+            return after
+        # Behind this id lie exactly those made before `until`, or from `since` on.
+        bound = first_id(near) if self.descending else last_id(near - timedelta(milliseconds=1))
+        if after is None:
+            return bound
+        return min(after, bound) if self.descending else max(after, bound)
+
+    async def next(self, after: str | None, need: int) -> _Found:
+        tags = self.listed.tags
+        tagged = tags.all or tags.any or tags.none
+        batch = await (self._by_tags(after, need) if tagged else self._by_index(after, need))
+        within = [one for one in batch.executions if not self._beyond(one.id)]
+        ended = len(within) < len(batch.executions)
+        kept = [one for one in within if self._keeps(one)]
+        return _Found(kept, batch.examined, batch.more and not ended)
+
+    async def _by_index(self, after: str | None, need: int) -> _Found:
+        limit = need if not self.listed.states else max(need, CHUNK)
+        query = Query(
+            partition=EXECUTION.index_of(pipeline=self.pipeline),
+            index=True,
+            range=Range(EXECUTION.pk.prefix({})),
+            after=None if after is None else key_of_execution(after),
+            descending=self.descending,
+            limit=limit,
+        )
+        page = await self.table.query(query)
+        found = [execution_of(item) for item in page.items]
+        return _Found(found, found[-1].id if found else after, page.last is not None)
+
+    async def _by_tags(self, after: str | None, need: int) -> _Found:
+        bounds = self.scope.budget
+        travel = Travel(self.table, KIND, self.descending)
+        found = await search(
+            [_Postings(travel, self.pipeline)],
+            wanted_tags(self.listed.tags),
+            after=after,
+            limit=need,
+            descending=self.descending,
+            budget=Budget(
+                bounds.rounds, bounds.reads, lambda: self.table.units.rcu >= bounds.units
+            ),
+        )
+        keys = [key_of_execution(id) for id in found.ids]
+        rows = await read_rows(self.table, keys)
+        there = [execution_of(rows[key]) for key in keys if key in rows]
+        return _Found(there, found.examined, found.more)
+
+    def _keeps(self, one: Execution) -> bool:
+        states = self.listed.states
+        return one.deleted_at is None and (not states or one.state in states)
+
+    def _beyond(self, id: str) -> bool:
+        """Whether the id lies behind the time wanted, in the direction of travel."""
+        far = self.listed.since if self.descending else self.listed.until
+        if far is None:
+            return False
+        return id < first_id(far) if self.descending else id >= first_id(far)
+
+
+def first_id(moment: datetime) -> str:
+    """The least of all ids that are made at this millisecond."""
+    return _id_at(moment, 0)
+
+
+def last_id(moment: datetime) -> str:
+    """The greatest of all ids that are made at this millisecond."""
+    return _id_at(moment, -1)
+
+
+def _id_at(moment: datetime, rest: int) -> str:
+    milliseconds = max(0, int(moment.timestamp() * 1000))
+    return str(UUID(int=(milliseconds << 80) | (rest & ((1 << 80) - 1))))

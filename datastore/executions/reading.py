@@ -1,0 +1,97 @@
+"""Reading executions: whoever sees the pipeline sees them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from datastore.clock import is_id
+from datastore.errors import NotFound
+from datastore.executions.records import Execution, ExecutionEvent
+from datastore.executions.rows import execution_of, key_of_execution
+from datastore.items import load
+from datastore.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
+from datastore.records import Pipeline
+from datastore.resources.reading import Reading
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope, absent
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Query, Range, Table
+from kernel.plan import Plan
+
+NOUN = "execution"
+
+
+class Admitted(NamedTuple):
+    """An execution and its pipeline, both of which the caller may see."""
+
+    execution: Execution
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class ReadExecutions:
+    """The reads of executions, in the caller's scope."""
+
+    scope: Scope
+
+    async def many(
+        self, ids: Sequence[str], *, consistent: bool = False
+    ) -> list[Execution | NotFound]:
+        """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
+        found = await self.admitted(ids, consistent=consistent)
+        return [one if isinstance(one, NotFound) else one.execution for one in found]
+
+    async def one(self, id: str, *, consistent: bool = False) -> Admitted:
+        """Get an execution with its pipeline; raises NotFound."""
+        (found,) = await self.admitted([id], consistent=consistent)
+        if isinstance(found, NotFound):
+            raise found
+        return found
+
+    async def admitted(
+        self, ids: Sequence[str], *, consistent: bool = False
+    ) -> list[Admitted | NotFound]:
+        """Executions with their pipelines; one answer for each id, aligned."""
+        keys = {id: key_of_execution(id) for id in ids if is_id(id)}
+        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
+        found = {id: one for id, one in read.items() if one.deleted_at is None}
+        owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
+        pipelines = await Reading(PIPELINE, self.scope).many(owners, consistent=consistent)
+        visible = {one.id: one for one in pipelines if isinstance(one, Pipeline)}
+        return [
+            Admitted(found[id], visible[found[id].pipeline_id])
+            if id in found and found[id].pipeline_id in visible
+            else absent(NOUN)
+            for id in ids
+        ]
+
+    async def events(self, execution: Execution, window: Window) -> Slice[ExecutionEvent]:
+        """List the history of an execution in hand: `pk = PE:<id>`, `sk` begins with `PEH:`."""
+        row, placed = EXECUTION_EVENT, {"id": execution.id}
+        query = Query(
+            partition=row.pk.fill(placed),
+            range=Range(row.sk.prefix({})),
+            after=None if window.after is None else row.key(**placed, seq=int(window.after)),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [load(ExecutionEvent, item) for item in page.items]
+        return sliced(found, window, lambda event: str(event.seq), more=page.last is not None)
+
+
+async def find_execution(table: Table, id: str) -> Execution | None:
+    """One execution as it is now, whoever asks."""
+    key = key_of_execution(id)
+    item = (await table.get([key], consistent=True)).items.get(key)
+    return None if item is None or "deletedAt" in item else execution_of(item)
+
+
+async def find_plan(table: Table, id: str) -> Plan | None:
+    """What an execution does, as pinned when it was made."""
+    key = EXECUTION_PLAN.key(id=id)
+    item = (await table.get([key], consistent=True)).items.get(key)
+    return None if item is None else msgspec.json.decode(str(item["plan"]), type=Plan)

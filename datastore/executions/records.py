@@ -1,0 +1,109 @@
+"""What is stored of executions."""
+
+from enum import StrEnum
+
+from datastore.records import Struct, Tag
+from kernel.outcome import Counts
+
+
+class ExecutionState(StrEnum):
+    """How far an execution is: waiting for its input or for a worker, being run, or at its end."""
+
+    WAITING = "waiting"
+    IN_PROGRESS = "in_progress"
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        return self not in (ExecutionState.WAITING, ExecutionState.IN_PROGRESS)
+
+
+class ExecutionMode(StrEnum):
+    """Whether the input is uploaded as a file, or came with the request."""
+
+    JOB = "job"
+    INLINE = "inline"
+
+
+class Pin(Struct, frozen=True, kw_only=True):
+    """What else an execution uses, of which kind (its letter), at which version."""
+
+    kind: str
+    id: str
+    version: int
+    name: str
+
+
+class Execution(Struct, frozen=True, kw_only=True):
+    """One run of one version of a pipeline over one input.
+
+    `ready_at` is when its input was there. `events` counts transitions, `revision` every write.
+    While a worker holds it, `fence` is the number of that hold, which only ever grows; `attempts`
+    counts the holds since it was last ready. `code` and
+    `message` say why it failed; `digest` stands for all that its output depends on. One that has a
+    `deleted_at` is gone for every reader, and being taken away.
+    """
+
+    id: str
+    pipeline_id: str
+    pipeline_version: int
+    mode: ExecutionMode
+    state: ExecutionState
+    tags: tuple[Tag, ...]
+    pins: tuple[Pin, ...] = ()
+    max_failed_rows: int | None = None
+    ingest: str
+    created_at: str
+    created_by: str
+    upload_until: str | None = None
+    ready_at: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    code: str | None = None
+    message: str | None = None
+    events: int = 0
+    revision: int = 0
+    fence: int = 0
+    attempts: int = 0
+    worker: str | None = None
+    held_until: str | None = None
+    due: int = 0
+    rows: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    bytes_total: int | None = None
+    digest: str | None = None
+    deleted_at: str | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """The progress, as last told by who runs it."""
+        return Counts(self.rows, self.succeeded, self.failed, self.bytes_read, self.bytes_written)
+
+
+class Happening(StrEnum):
+    """What led from one state to the next, or made an execution ready."""
+
+    CREATED = "created"
+    UPLOADED = "uploaded"
+    CLAIMED = "claimed"
+    TAKEN_OVER = "taken_over"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RETRIED = "retried"
+
+
+class ExecutionEvent(Struct, frozen=True, kw_only=True):
+    """One line of an execution's history: what happened, when, by whom, and the state after it."""
+
+    seq: int
+    happening: Happening
+    state: ExecutionState
+    at: str
+    by: str
+    note: str | None = None

@@ -1,0 +1,131 @@
+"""Taking executions away, with their files: what expired, and what lost its pipeline."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from datastore.clock import Clock
+from datastore.commit import Moved, Write, commit
+from datastore.executions.creating import tag_writes
+from datastore.executions.keys import all_keys
+from datastore.executions.queue import due
+from datastore.executions.records import Execution
+from datastore.executions.rows import Stage, due_key, execution_of, key_of_execution
+from datastore.files import Files
+from datastore.items import resource_id
+from datastore.layout import (
+    EXECUTION,
+    EXECUTION_COUNT,
+    EXECUTION_EVENT,
+    EXECUTION_PLAN,
+    EXECUTION_RESULT,
+    PIPELINE,
+    TOMBSTONE,
+)
+from datastore.resources import counts
+from datastore.resources.footprint import counter_writes
+from datastore.resources.rows import read_rows
+from datastore.table import (
+    Compare,
+    ConditionFailed,
+    Delete,
+    Exists,
+    Query,
+    Range,
+    Table,
+    Update,
+    key_of,
+)
+from datastore.walks import pages
+
+BATCH = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The end of executions. Each is removed as often as need be: what is gone does no harm."""
+
+    table: Table
+    files: Files
+    clock: Clock
+
+    async def expire(self) -> int:
+        """Remove the executions whose time to be kept is over; how many there were."""
+        until = int(self.clock.now().timestamp() * 1000)
+        gone = [one async for one in due(self.table, Stage.EXPIRE, until)]
+        return sum([await self.remove(one) for one in gone])
+
+    async def bury(self) -> int:
+        """Remove executions of pipelines that are being deleted; how many there were.
+
+        What the index does not show yet is met the next time.
+        """
+        tombs = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
+        removed = 0
+        for tomb in (await self.table.query(tombs)).items:
+            async for one in self._executions(resource_id(tomb)):
+                removed += await self.remove(one)
+        return removed
+
+    async def remove(self, execution: Execution) -> bool:
+        """Remove an execution in the state in which it was read; False where it has moved on.
+
+        It is gone for readers at once. The row goes last, so that whoever is cut short, or another,
+        can go on.
+        """
+        if execution.deleted_at is None and not await self._bury(execution):
+            return False
+        for key in all_keys(execution):
+            await self.files.delete(key)
+        await self._forget_result(execution)
+        await self._forget_events(execution)
+        counter = counts.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})
+        writes = [
+            Write(Delete(key_of_execution(execution.id), Exists())),
+            Write(Delete(EXECUTION_PLAN.key(id=execution.id))),
+            Write(Delete(due_key(execution))),
+            *counter_writes({counter.key: counter}, {}),
+            *tag_writes(execution, gone=True),
+        ]
+        with suppress(Moved):  # then somebody else removed it
+            await commit(self.table, writes)
+        return True
+
+    async def _bury(self, execution: Execution) -> bool:
+        mark = Update(
+            key=key_of_execution(execution.id),
+            set={"deletedAt": self.clock.timestamp()},
+            add={"events": 1, "revision": 1},
+            condition=Compare("events", "=", execution.events),
+        )
+        try:
+            await self.table.transact([mark])
+        except ConditionFailed:
+            return False
+        return True
+
+    async def _executions(self, pipeline: str) -> AsyncIterator[Execution]:
+        listed = Query(
+            partition=EXECUTION.index_of(pipeline=pipeline), index=True, range=Range("PE:")
+        )
+        async for page in pages(self.table, listed):
+            keys = [key_of(item) for item in page]
+            rows = await read_rows(self.table, keys, consistent=True)
+            for item in rows.values():
+                yield execution_of(item)
+
+    async def _forget_result(self, execution: Execution) -> None:
+        if execution.digest is None:
+            return
+        key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest)
+        ours = Compare("execution", "=", execution.id)
+        with suppress(ConditionFailed):
+            await self.table.transact([Delete(key, ours)])
+
+    async def _forget_events(self, execution: Execution) -> None:
+        row = EXECUTION_EVENT
+        history = Query(partition=row.pk.fill({"id": execution.id}), range=Range(row.sk.prefix({})))
+        async for page in pages(self.table, history):
+            keys = [key_of(item) for item in page]
+            for start in range(0, len(keys), BATCH):
+                await self.table.write([Delete(key) for key in keys[start : start + BATCH]])

@@ -1,0 +1,48 @@
+"""Everything one caller can do with executions."""
+
+from dataclasses import dataclass
+
+from datastore.executions.changing import ChangeExecutions
+from datastore.executions.creating import KIND, CreateExecutions
+from datastore.executions.downloads import Downloads
+from datastore.executions.external import ExternalWorkers
+from datastore.executions.inline import InlineExecutions
+from datastore.executions.listing import ListExecutions
+from datastore.executions.reading import ReadExecutions
+from datastore.executions.rules import ExecutionRules
+from datastore.executions.uploads import Uploads
+from datastore.files import Files
+from datastore.resources.scope import Scope
+from datastore.resources.tag_lists import TagLists
+
+
+@dataclass(frozen=True, slots=True)
+class Executions:
+    """The reads, lists and changes of executions, bound to a caller.
+
+    Files are reached through `uploads` and `downloads`, which a store without files has not.
+    """
+
+    reading: ReadExecutions
+    listing: ListExecutions
+    creating: CreateExecutions
+    inline: InlineExecutions
+    changing: ChangeExecutions
+    uploads: Uploads
+    downloads: Downloads
+    external: ExternalWorkers
+    tags: TagLists
+
+    @classmethod
+    def of(cls, scope: Scope, rules: ExecutionRules, files: Files) -> "Executions":
+        return cls(
+            ReadExecutions(scope),
+            ListExecutions(scope),
+            CreateExecutions(scope, rules, files),
+            InlineExecutions(scope, rules, files),
+            ChangeExecutions(scope, rules),
+            Uploads(scope, rules, files),
+            Downloads(scope, rules, files),
+            ExternalWorkers(scope, rules, files),
+            TagLists(KIND, scope),
+        )

@@ -1,0 +1,124 @@
+"""The rows of an execution, and the writes that lead from one state of it to the next."""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from datastore.commit import Refusal, Write, moved
+from datastore.executions.records import (
+    Execution,
+    ExecutionEvent,
+    Happening,
+)
+from datastore.items import attributes_of, load, resource_id
+from datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
+from datastore.table import (
+    AllOf,
+    Compare,
+    Condition,
+    Delete,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Update,
+)
+
+SHARDS: Final = 8
+"""Over how many partitions the executions that somebody has to look at are spread."""
+
+
+class Stage(StrEnum):
+    """What somebody has to do: look for the input, run it, or take it away in the end."""
+
+    UPLOAD = "upload"
+    READY = "ready"
+    EXPIRE = "expire"
+
+
+def stage_of(execution: Execution) -> Stage:
+    if execution.state.is_over:
+        return Stage.EXPIRE
+    return Stage.UPLOAD if execution.ready_at is None else Stage.READY
+
+
+def due_item(execution: Execution) -> Item:
+    """The row by which the execution is found when it is due, in epoch milliseconds."""
+    return EXECUTION_DUE.item(
+        stage=stage_of(execution),
+        # An id ends in random digits.
+        shard=int(execution.id[-4:], 16) % SHARDS,
+        at=execution.due,
+        id=execution.id,
+    )
+
+
+def due_key(execution: Execution) -> Key:
+    item = due_item(execution)
+    return Key(str(item["pk"]), str(item["sk"]))
+
+
+def key_of_execution(id: str) -> Key:
+    return EXECUTION.key(id=id)
+
+
+def execution_item(execution: Execution) -> Item:
+    row = EXECUTION.item(id=execution.id, pipeline=execution.pipeline_id)
+    return {**row, **attributes_of(execution)}
+
+
+def execution_of(item: Item) -> Execution:
+    return load(Execution, item, id=resource_id(item))
+
+
+class Told(NamedTuple):
+    """What happened, by whom and when."""
+
+    happening: Happening
+    by: str
+    at: str
+
+
+class Guard(NamedTuple):
+    """What else a transition depends on, and what it means where that does not hold."""
+
+    condition: Condition
+    refused: Refusal = moved
+
+
+def event_write(execution: Execution, told: Told) -> Write:
+    """Note what led to this state of the execution, as the last of its events."""
+    event = ExecutionEvent(
+        seq=execution.events,
+        happening=told.happening,
+        state=execution.state,
+        at=told.at,
+        by=told.by,
+        note=execution.message,
+    )
+    row = EXECUTION_EVENT.item(id=execution.id, seq=event.seq)
+    return Write(Put({**row, **attributes_of(event)}, Missing()))
+
+
+def transition(
+    before: Execution, after: Execution, told: Told, guard: Guard | None = None
+) -> list[Write]:
+    """Turn one state into the next, unless another transition or the guard is in the way.
+
+    What workers tell of their progress meanwhile is left alone, and no obstacle.
+    """
+    after = msgspec.structs.replace(after, events=before.events + 1, revision=before.revision)
+    unmoved: Condition = Compare("events", "=", before.events)
+    old, new = attributes_of(before), attributes_of(after)
+    change = Update(
+        key=key_of_execution(before.id),
+        set={name: value for name, value in new.items() if old.get(name) != value},
+        remove=tuple(name for name in old if name not in new),
+        add={"revision": 1},
+        condition=unmoved if guard is None else AllOf((unmoved, guard.condition)),
+    )
+    writes = [Write(change, guard.refused if guard else moved), event_write(after, told)]
+    if due_key(before) != due_key(after):
+        writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
+    return writes

@@ -1,0 +1,104 @@
+"""The way of an execution's input: a form to upload with, and the proof that it was used."""
+
+from asyncio import sleep
+from dataclasses import dataclass
+from datetime import datetime
+from random import uniform
+
+import msgspec
+
+from datastore.commit import Moved, commit
+from datastore.errors import IllegalState, Unavailable
+from datastore.executions.access import require_run
+from datastore.executions.keys import ingest_key
+from datastore.executions.reading import ReadExecutions, find_execution
+from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
+from datastore.executions.rows import Told, transition
+from datastore.executions.rules import ExecutionRules
+from datastore.files import Files, Stat, UploadForm
+from datastore.resources.scope import Scope, absent
+
+CONTENT_TYPE = "text/csv"
+ATTEMPTS = 20
+PAUSE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """Inputs on their way, in the caller's scope."""
+
+    scope: Scope
+    rules: ExecutionRules
+    files: Files
+
+    async def form(self, id: str) -> UploadForm | None:
+        """The form that uploads the input, for those who may run the pipeline.
+
+        None once the input is there, and when the time for it is over.
+        """
+        execution, pipeline = await ReadExecutions(self.scope).one(id)
+        require_run(self.scope.caller, pipeline)
+        if not awaits_upload(execution) or execution.upload_until is None:
+            return None
+        left = datetime.fromisoformat(execution.upload_until) - self.scope.clock.now()
+        if left.total_seconds() < 1:
+            return None
+        return await self.files.presign_upload(
+            ingest_key(execution),
+            max_bytes=self.rules.max_bytes,
+            content_type=CONTENT_TYPE,
+            expires_in=int(left.total_seconds()),
+        )
+
+    async def confirm(self, id: str) -> Execution:
+        """Say that the input is there, which makes the execution ready to be run.
+
+        Said again, it changes nothing. IllegalState where there is no input.
+        """
+        execution, pipeline = await ReadExecutions(self.scope).one(id, consistent=True)
+        require_run(self.scope.caller, pipeline)
+        if execution.ready_at is not None:
+            return execution
+        if not awaits_upload(execution):
+            raise IllegalState(f"It is {execution.state.value}.", execution.state.name)
+        stat = await self.files.stat(ingest_key(execution))
+        if stat is None:
+            raise IllegalState("Nothing was uploaded yet.", execution.state.name)
+        return await uploaded(self.scope, execution, stat, self.scope.caller.user_id)
+
+
+def awaits_upload(execution: Execution) -> bool:
+    return (
+        execution.state is ExecutionState.WAITING
+        and execution.ready_at is None
+        and execution.mode is ExecutionMode.JOB
+    )
+
+
+async def uploaded(scope: Scope, execution: Execution, stat: Stat, by: str) -> Execution:
+    """Make the execution ready, unless somebody did; the execution as it is then."""
+    for attempt in range(ATTEMPTS):
+        await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        if not awaits_upload(execution):
+            return execution
+        now = scope.clock.timestamp()
+        after = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
+        told = Told(Happening.UPLOADED, by, now)
+        try:
+            await commit(scope.table, transition(execution, after, told))
+        except Moved:
+            found = await find_execution(scope.table, execution.id)
+            if found is None:
+                raise absent("execution") from None
+            execution = found
+        else:
+            return await again(scope, execution.id)
+    raise Unavailable("The execution is being written by many at once.")
+
+
+async def again(scope: Scope, id: str) -> Execution:
+    """The execution as it is now; NotFound where it is gone."""
+    found = await find_execution(scope.table, id)
+    if found is None:
+        raise absent("execution")
+    return found

@@ -1,0 +1,20 @@
+"""Every page of a query, for work that goes through all of it."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from datastore.table import Item, Query, Table
+
+PAGE: Final = 100
+
+
+async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Item]]:
+    """The items a page at a time, each read when the one before has been dealt with."""
+    after = query.after
+    while True:
+        page = await table.query(replace(query, after=after, limit=PAGE))
+        yield page.items
+        if page.last is None:
+            return
+        after = page.last

@@ -1,0 +1,114 @@
+"""A plan made ready to run: one function for each formula, and the reading of each column."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, DecimalException
+from typing import Final, NamedTuple
+
+from formula.check import Surroundings
+from formula.datasets import Datasets, NoDatasets
+from formula.errors import Fault, FormulaInvalid
+from formula.evaluate import failure_of
+from formula.generate import for_arguments
+from formula.link import link
+from formula.numbers import number_text
+from formula.parse import parse
+from formula.routine import FAULTS, Routine
+from formula.values import Parameter, Scalar, Value, text_of
+from formula.work import Work
+from kernel.entries import reader
+from kernel.plan import PinnedCalls, Plan, Step
+from kernel.problems import MAX_MESSAGE, Code, Problem, Refused
+
+NO_DATA: Final = NoDatasets()
+
+
+class Filled(NamedTuple):
+    """An output column with the function that fills it."""
+
+    name: str
+    key: str | None
+    routine: Routine
+
+
+class Program:
+    """A plan ready to run over any number of rows; it keeps nothing between them.
+
+    Raises Refused where a formula cannot be used. `cost` bounds the operations of one row.
+    """
+
+    def __init__(self, plan: Plan, datasets: Datasets = NO_DATA) -> None:
+        self.columns = plan.columns
+        self.headings = tuple(step.name for step in plan.steps)
+        self._datasets = datasets
+        self._parameters = tuple(Parameter(c.key, c.type, c.required) for c in plan.columns)
+        self._readers = tuple(map(reader, self._parameters))
+        self._library = PinnedCalls(plan.calls)
+        self.cost = 0
+        self._filled = tuple(self._compiled(plan, n) for n in range(len(plan.steps)))
+        self._is_metered = any(filled.routine.metered for filled in self._filled)
+
+    def bound(self, row: int, entries: Sequence[object], problems: list[Problem]) -> list[Value]:
+        """The values of a row's entries, which are in the order of the columns.
+
+        Of a row that cannot be read every problem is added, and the values are of no use.
+        """
+        try:
+            return [read(entry) for read, entry in zip(self._readers, entries, strict=True)]
+        except Fault:
+            problems += self._unreadable(row, entries)
+            return []
+
+    def evaluated(self, row: int, values: Sequence[Value], problems: list[Problem]) -> list[str]:
+        """The cells for the values of a row; the first formula that fails ends the row."""
+        work = Work() if self._is_metered else None
+        lookup, impact = self._datasets.lookup, self._datasets.impact
+        earlier: dict[str, Scalar] = {}
+        cells: list[str] = []
+        for filled in self._filled:
+            try:
+                value = filled.routine.run(*values, lookup, impact, earlier.get, work)
+                cells.append(cell(value))
+            except FAULTS as error:
+                problems.append(_failed(row, filled, error))
+                return cells
+            if filled.key is not None:
+                earlier[filled.key] = cells[-1] if isinstance(value, tuple) else value
+        return cells
+
+    def _unreadable(self, row: int, entries: Sequence[object]) -> Iterator[Problem]:
+        for read, entry in zip(self._readers, entries, strict=True):
+            try:
+                read(entry)
+            except Fault as fault:
+                yield Problem(row, fault.column or "", fault.code, fault.message[:MAX_MESSAGE])
+
+    def _compiled(self, plan: Plan, n: int) -> Filled:
+        step = plan.steps[n]
+        keys = frozenset(one.key for one in plan.steps[:n] if one.key is not None)
+        around = Surroundings(self._parameters, step.type, self._library, None, keys)
+        try:
+            linked = link(parse(step.formula), around)
+        except FormulaInvalid as invalid:
+            raise _unusable(step, invalid) from None
+        self.cost += linked.steps
+        return Filled(step.name, step.key, for_arguments(linked))
+
+
+def _unusable(step: Step, invalid: FormulaInvalid) -> Refused:
+    problem = invalid.problems[0]
+    message = f"the formula cannot be used, {problem.at}: {problem.message}"
+    return Refused(Code.INVALID_FORMULA, message, step.name)
+
+
+def _failed(row: int, filled: Filled, error: Fault | DecimalException) -> Problem:
+    failure = failure_of(error, filled.routine)
+    return Problem(row, filled.name, failure.code, str(failure)[:MAX_MESSAGE])
+
+
+def cell(value: Value) -> str:
+    """A value as its cell of CSV: null is empty, numbers are plain, lists are JSON."""
+    if type(value) is Decimal:
+        return number_text(value)
+    if type(value) is str:
+        return value
+    return "" if value is None else text_of(value)

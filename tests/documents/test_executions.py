@@ -1,0 +1,210 @@
+"""The access patterns of executions, one test for each row."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from datastore.clock import wall_clock
+from datastore.errors import IllegalState
+from datastore.executions.creating import Wanted
+from datastore.executions.downloads import FileKind, FileStatus
+from datastore.executions.keys import errors_key, ingest_key, output_key
+from datastore.executions.listing import ListedExecutions, first_id
+from datastore.executions.records import ExecutionState
+from datastore.filters import TagFilter
+from datastore.local_files import LocalFiles
+from datastore.records import Pipeline
+from datastore.slices import Window
+from datastore.store import Store, View
+from kernel.outcome import Counts
+from tests.datastore.world import tags
+from tests.executions.world import (
+    ANN,
+    ERRORS,
+    INPUT,
+    OUTPUT,
+    begun,
+    content,
+    done,
+    history,
+    planted,
+    put,
+    ready,
+)
+
+COUNTS = Counts(3, 2, 1, 43, 121)
+
+
+@pytest.fixture
+async def world(any_store: Store, tmp_path: Path) -> AsyncIterator[Store]:
+    files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    yield replace(any_store, files=files)
+    await files.close()
+
+
+@pytest.fixture
+async def pipeline(world: Store) -> Pipeline:
+    return await planted(world)
+
+
+def anns(world: Store) -> View:
+    return world.seen_by(ANN)
+
+
+async def ids(view: View, pipeline: Pipeline, **more: object) -> list[str]:
+    listed = ListedExecutions(**more)  # type: ignore[arg-type]
+    page = await view.executions.listing.page(pipeline, listed, Window())
+    return [id for id, _ in page.entries]
+
+
+async def test_begin_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """begin an execution"""
+    made = await begun(world, pipeline, tags=tags("a=b"))
+    assert (made.state, made.pipeline_version, made.tags) == ("waiting", 1, tags("a=b"))
+
+
+async def test_list_pipeline_executions(world: Store, pipeline: Pipeline) -> None:
+    """list pipeline executions"""
+    made = [(await begun(world, pipeline)).id for _ in range(3)]
+    assert await ids(anns(world), pipeline) == made[::-1]
+    assert await ids(anns(world), pipeline, newest_first=False) == made
+
+
+async def test_list_executions_by_state_and_time(world: Store, pipeline: Pipeline) -> None:
+    """list executions by state and time"""
+    waiting, over = await begun(world, pipeline), await done(world, pipeline)
+    success = frozenset({ExecutionState.SUCCESS})
+    assert await ids(anns(world), pipeline, states=success) == [over.id]
+    now = wall_clock()
+    assert await ids(anns(world), pipeline, until=now - timedelta(hours=1)) == []
+    assert await ids(anns(world), pipeline, since=now - timedelta(hours=1)) == [over.id, waiting.id]
+    assert first_id(now) > over.id[:13]
+
+
+async def test_list_executions_by_tags(world: Store, pipeline: Pipeline) -> None:
+    """list executions by tags"""
+    both = await begun(world, pipeline, tags=tags("a=b/c", "x=1"))
+    one = await begun(world, pipeline, tags=tags("a=b"))
+    wanted = TagFilter(all=tags("a=b", "x=1"))
+    assert await ids(anns(world), pipeline, tags=wanted) == [both.id]
+    assert await ids(anns(world), pipeline, tags=TagFilter(none=tags("x=1"))) == [one.id]
+
+
+async def test_list_the_tag_keys_of_executions(world: Store, pipeline: Pipeline) -> None:
+    """list the tag keys of executions"""
+    for text in ("a=b/c", "a=b"):
+        await begun(world, pipeline, tags=tags(text))
+    found = await anns(world).executions.tags.keys_of([pipeline.id], Window())
+    assert [(key.key, key.count) for _, key in found.entries] == [("a", 2)]
+
+
+async def test_list_the_tag_values_of_executions(world: Store, pipeline: Pipeline) -> None:
+    """list the tag values of executions"""
+    for text in ("a=b/c", "a=b"):
+        await begun(world, pipeline, tags=tags(text))
+    listed = anns(world).executions.tags
+    top = await listed.values_of([pipeline.id], "a", None, Window())
+    assert [(one.value, one.count, one.has_children) for _, one in top.entries] == [("b", 2, True)]
+    below = await listed.values_of([pipeline.id], "a", "b", Window())
+    assert [(one.value, one.count) for _, one in below.entries] == [("b/c", 1)]
+
+
+async def test_get_a_specific_pipeline_execution(world: Store, pipeline: Pipeline) -> None:
+    """get a specific pipeline execution"""
+    made = await begun(world, pipeline)
+    view = anns(world)
+    assert await view.executions.reading.many([made.id]) == [made]
+    assert view.units.calls == 2
+
+
+async def test_follow_the_history_of_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """follow the history of an execution"""
+    over = await done(world, pipeline)
+    assert [happening for happening, _, _ in await history(anns(world), over)] == [
+        "created",
+        "uploaded",
+        "claimed",
+        "succeeded",
+    ]
+
+
+async def test_learn_that_an_input_was_uploaded(world: Store, pipeline: Pipeline) -> None:
+    """learn that an input was uploaded"""
+    made = await begun(world, pipeline)
+    with pytest.raises(IllegalState):
+        await anns(world).executions.uploads.confirm(made.id)
+    await put(world.files, ingest_key(made), INPUT)
+    confirmed = await anns(world).executions.uploads.confirm(made.id)
+    assert confirmed.ready_at is not None
+
+
+async def test_run_rows_that_come_with_the_request(world: Store, pipeline: Pipeline) -> None:
+    """run rows that come with the request"""
+    over = await anns(world).executions.inline.run(
+        Wanted(pipeline_id=pipeline.id), [{"distance": 12.5, "fuel": "gas"}]
+    )
+    assert over.state is ExecutionState.SUCCESS
+    assert await content(world.files, output_key(over)) == b"return,co2\r\n25,6.25\r\n"
+
+
+async def test_claim_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """claim an execution"""
+    made = await ready(world, pipeline)
+    claimed = await anns(world).executions.external.claim(made.id, "far")
+    assert (claimed.execution.fence, claimed.execution.worker) == (1, "ann: far")
+    assert claimed.plan["steps"][0]["formula"] == ":distance * 2"
+    with pytest.raises(IllegalState):
+        await anns(world).executions.external.claim(made.id, "other")
+
+
+async def test_give_a_sign_of_life(world: Store, pipeline: Pipeline) -> None:
+    """give a sign of life"""
+    external = anns(world).executions.external
+    made = await ready(world, pipeline)
+    await external.claim(made.id, "far")
+    assert (await external.heartbeat(made.id, 1, COUNTS)).counts == COUNTS
+    with pytest.raises(IllegalState, match="Another worker took it over"):
+        await external.heartbeat(made.id, 2, COUNTS)
+
+
+async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """end an execution"""
+    external = anns(world).executions.external
+    made = await ready(world, pipeline)
+    await external.claim(made.id, "far")
+    with pytest.raises(IllegalState, match=r"output\.txt was not uploaded yet"):
+        await external.complete(made.id, 1, COUNTS)
+    await put(world.files, output_key(made), OUTPUT)
+    await put(world.files, errors_key(made), ERRORS)
+    after = await external.complete(made.id, 1, COUNTS)
+    assert (after.state, after.counts) == ("success", COUNTS)
+    with pytest.raises(IllegalState):
+        await external.fail(made.id, 1, "LATE", "too late")
+
+
+async def test_cancel_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """cancel an execution"""
+    made = await begun(world, pipeline)
+    assert (await anns(world).executions.changing.cancel(made.id)).state == "cancelled"
+
+
+async def test_try_an_execution_again(world: Store, pipeline: Pipeline) -> None:
+    """try an execution again"""
+    failed = await done(world, pipeline, b"nonsense\n")
+    assert (await anns(world).executions.changing.retry(failed.id)).state == "waiting"
+
+
+async def test_get_a_url_of_an_output(world: Store, pipeline: Pipeline) -> None:
+    """get a URL of an output"""
+    downloads = anns(world).executions.downloads
+    waits, over = await begun(world, pipeline), await done(world, pipeline)
+    assert (await downloads.one(waits, FileKind.OUTPUT)).status is FileStatus.NOT_READY
+    found = await downloads.one(over, FileKind.OUTPUT)
+    assert (found.status, found.size) == (FileStatus.READY, len(OUTPUT))
+    assert found.download is not None
+    await world.files.delete(output_key(over))
+    assert (await downloads.one(over, FileKind.OUTPUT)).status is FileStatus.GONE
+    assert (await downloads.one(over, FileKind.ERRORS)).status is FileStatus.READY

@@ -1,0 +1,39 @@
+"""A store with files: each table in turn, over a directory."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from datastore.clock import Clock
+from datastore.local_files import LocalFiles
+from datastore.records import Pipeline
+from datastore.store import Store
+from datastore.table import Table
+from tests.datastore.conftest import implementation, table
+from tests.datastore.world import Watch
+from tests.executions.world import planted
+
+__all__ = ["implementation", "table"]
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
+    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, files: LocalFiles, watch: Watch) -> Store:
+    return Store(table, clock=Clock(watch), files=files)
+
+
+@pytest.fixture
+async def pipeline(store: Store) -> Pipeline:
+    return await planted(store)

@@ -1,0 +1,60 @@
+"""Plans and files that tests of the kernel share, and the ways to run one over the other."""
+
+from collections.abc import Iterable, Sequence
+
+from formula.datasets import Datasets
+from formula.values import ValueType
+from kernel.outcome import Ending, Written
+from kernel.plan import Column, Plan, Step
+from kernel.program import NO_DATA, Program
+from kernel.transform import CsvTransform, Transform
+
+NUMBER, STRING, BOOLEAN = ValueType.NUMBER, ValueType.STRING, ValueType.BOOLEAN
+
+TRIPS = Plan(
+    columns=(
+        Column("distance", NUMBER, required=True),
+        Column("fuel", STRING, label="Fuel type"),
+    ),
+    steps=(
+        Step(":distance * 2", "there and back", NUMBER, "return"),
+        Step("IF(:fuel == 'gas', REF('return') / 4, 0)", "co2", NUMBER),
+    ),
+)
+HEADER = b"distance,Fuel type\n"
+OUTPUT = "there and back,co2\r\n"
+ERRORS = "row,column,code,message\r\n"
+
+
+def fed(transform: Transform, chunks: Iterable[bytes]) -> tuple[str, str, Ending]:
+    """Run a transform over chunks; both files as text, and how it ended."""
+    written = Written()
+    for chunk in chunks:
+        written = written.then(transform.feed(chunk))
+    written = written.then(transform.finish())
+    ending = transform.ending
+    assert ending.counts.bytes_written == len(written.output) + len(written.errors)
+    return written.output.decode(), written.errors.decode(), ending
+
+
+def run(
+    data: bytes,
+    plan: Plan = TRIPS,
+    max_failed: int | None = None,
+    datasets: Datasets = NO_DATA,
+) -> tuple[str, str, Ending]:
+    return fed(CsvTransform(Program(plan, datasets), max_failed), [data])
+
+
+def rows(*lines: str) -> bytes:
+    return HEADER + "".join(f"{line}\n" for line in lines).encode()
+
+
+def errors(text: str) -> list[Sequence[str]]:
+    """The lines of an errors file without messages that hold commas, split."""
+    assert text.startswith(ERRORS)
+    return [line.split(",", 3) for line in text.removeprefix(ERRORS).splitlines()]
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
