@@ -55,11 +55,11 @@ class Cascades:
         return await groups.one(path), await self._begin(path)
 
     async def _begin(self, path: GroupPath) -> Job:
-        job, given_up = new_job(self.scope, JobKind.DELETE_GROUP, path), ""
+        job, given_up = new_job(self.scope, JobKind.DELETE_GROUP, group=path), ""
         for _ in range(ATTEMPTS):
             try:
                 made = Write(Put(item_of(job), Missing()), done)
-                await commit(self.scope.table, [made, self._marked(job, given_up)])
+                await commit(self.scope.table, [made, self._marked(path, job, given_up)])
             except _Marked as marked:
                 (standing,) = await find_jobs(self.scope.table, [marked.job])
                 if standing is not None and not standing.is_over:
@@ -70,15 +70,15 @@ class Cascades:
                 return job
         raise Unavailable(f"The group {path} is being deleted by many at once.")
 
-    def _marked(self, job: Job, given_up: str) -> Write:
+    def _marked(self, path: GroupPath, job: Job, given_up: str) -> Write:
         """Mark the group as the job's, unless it is that of a job that was not given up."""
         free = AnyOf((Missing("job"), Compare("job", "=", given_up)))
 
         def refused(standing: Item | None) -> Exception:
-            return unknown(job.group) if standing is None else _Marked(str(standing["job"]))
+            return unknown(path) if standing is None else _Marked(str(standing["job"]))
 
         mark = Update(
-            key=key_of_group(job.group),
+            key=key_of_group(path),
             set={DELETING: job.created_at, "job": job.id},
             condition=AllOf((Exists(), free)),
         )

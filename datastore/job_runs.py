@@ -4,19 +4,20 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from datastore.access import Caller, Role
 from datastore.errors import Failure, Unavailable
 from datastore.jobs import JobKind, JobState, unfinished
-from datastore.leases import Lease, LeaseLost, release, take
+from datastore.leases import Lease, LeaseLost, Paused, release, take
 from datastore.paths import ROOT
 from datastore.resources.scope import Scope
 from datastore.subtrees import delete_subtree
 
-WORK: Mapping[JobKind, Callable[[Scope, Lease], Awaitable[None]]] = {
-    JobKind.DELETE_GROUP: delete_subtree
-}
+Work: TypeAlias = Callable[[Scope, Lease], Awaitable[None]]
+
+WORK: Mapping[JobKind, Work] = {JobKind.DELETE_GROUP: delete_subtree}
 UNFORESEEN = "Something went wrong that should not; the log of the server says what."
 
 logger = logging.getLogger("penstock.jobs")
@@ -26,11 +27,13 @@ logger = logging.getLogger("penstock.jobs")
 class JobRuns:
     """The jobs of a table in the hands of one worker, who runs one after another.
 
-    `scope` gives the table, the clock and the bounds; who may do what was decided when a job began.
+    `more` is work that needs more than a table. `scope` gives the table, the clock and the bounds;
+    who may do what was decided when a job began.
     """
 
     scope: Scope
     worker: str
+    more: Mapping[JobKind, Work] = field(default_factory=dict)
 
     async def run(self) -> int:
         """Run every job that no other worker holds; how many came to an end.
@@ -55,6 +58,8 @@ class JobRuns:
         except LeaseLost:
             logger.warning("another worker took the job %s", lease.job.id)
             return False
+        except Paused:
+            return False
         except Unavailable as error:
             logger.warning("the job %s waits: %s", lease.job.id, error.message)
             return False
@@ -69,8 +74,8 @@ class JobRuns:
             self.scope.budget,
         )
         try:
-            await WORK[job.kind](scope, lease)
-        except (LeaseLost, Unavailable):
+            await {**WORK, **self.more}[job.kind](scope, lease)
+        except (LeaseLost, Unavailable, Paused):
             raise
         except Failure as failure:
             await lease.finish(JobState.FAILED, failure.message)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,7 @@ class JobKind(StrEnum):
     """What is done."""
 
     DELETE_GROUP = "delete_group"
+    IMPORT_AUDIO = "import_audio"
 
 
 class JobState(StrEnum):
@@ -33,16 +35,20 @@ class JobState(StrEnum):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A job about one group; `message` says why it was given up.
+    """A job about one group, or one that is its user's alone; `message` says why it was given up.
 
     Of `total` steps `done` are behind it; there is no total until it is known what is to be done.
-    A step is a group, or a resource in one group.
+    A step is a group, or a resource in one group; of an import, an object below `prefix` of the
+    bucket that `connection` leads to. `cursor` is where a worker goes on after another.
     """
 
     id: str
     kind: JobKind
     state: JobState
-    group: GroupPath
+    group: GroupPath | None = None
+    connection: str | None = None
+    prefix: str | None = None
+    cursor: str | None = None
     created_at: str
     created_by: str
     started_at: str | None = None
@@ -56,12 +62,13 @@ class Job(Struct, frozen=True, kw_only=True):
         return self.state in (JobState.DONE, JobState.FAILED)
 
 
-def new_job(scope: Scope, kind: JobKind, group: GroupPath) -> Job:
+def new_job(scope: Scope, kind: JobKind, **about: Any) -> Job:
+    """A job of the caller's that waits to be run, about what the fields say."""
     return Job(
+        **about,
         id=scope.clock.new_id(),
         kind=kind,
         state=JobState.PENDING,
-        group=group,
         created_at=scope.clock.timestamp(),
         created_by=scope.caller.user_id,
     )
@@ -116,4 +123,6 @@ class Jobs:
 
     def _follows(self, job: Job) -> bool:
         caller = self.scope.caller
-        return job.created_by == caller.user_id or caller.sees(job.group)
+        if job.created_by == caller.user_id:
+            return True
+        return job.group is not None and caller.sees(job.group)

@@ -133,7 +133,7 @@ ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
 CONNECTION = row("U:{user}", "CN:{connection}")
-IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{n.10}")
+IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
 
 ROWS = (
     PIPELINE.latest,

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NoReturn
 
 from datastore.clock import Clock, canonical
 from datastore.items import load
@@ -34,6 +34,10 @@ class LeaseLost(Exception):
     """The lease ran out, and another worker took the job."""
 
 
+class Paused(Exception):
+    """The job took its share of time: it goes on when others had theirs."""
+
+
 @dataclass(slots=True)
 class Lease:
     """A job in the hands of `worker`; of `total` steps `done` are behind it.
@@ -49,6 +53,7 @@ class Lease:
     done: int
     total: int | None
     noted: datetime
+    cursor: str | None = None
 
     async def plan(self, left: int) -> None:
         """Say how many steps are left; the first time also how many there are in all."""
@@ -56,11 +61,18 @@ class Lease:
         self.done = max(self.total - left, 0)
         await self._note()
 
-    async def advance(self, steps: int = 0) -> None:
-        """Count steps that were done."""
+    async def advance(self, steps: int = 0, cursor: str | None = None) -> None:
+        """Count steps that were done, up to the cursor if there is one."""
         self.done += steps
+        self.cursor = cursor or self.cursor
         if self.clock.now() - self.noted >= NOTED:
             await self._note()
+
+    async def pause(self) -> NoReturn:
+        """Leave the job to whoever comes next; raises Paused."""
+        await self._note()
+        await release(self.table, self.worker, self.job.id)
+        raise Paused
 
     async def finish(self, state: JobState, message: str | None = None) -> None:
         """End the job; at its end all that there was is done, whoever did it."""
@@ -78,7 +90,9 @@ class Lease:
     async def _note(self) -> None:
         self.noted = self.clock.now()
         found: dict[str, Value] = {"done": self.done, "heldUntil": canonical(self.noted + HELD)}
-        await self._write(found if self.total is None else {**found, "total": self.total})
+        known = {"total": self.total, "cursor": self.cursor}
+        found |= {name: value for name, value in known.items() if value is not None}
+        await self._write(found)
 
     async def _write(self, changes: dict[str, Value], remove: tuple[str, ...] = ()) -> None:
         ours = Compare("worker", "=", self.worker)
@@ -109,7 +123,7 @@ async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None
     except ConditionFailed:
         return None
     job = load(Job, (await table.get([key], consistent=True)).items[key], id=id)
-    return Lease(table, clock, worker, job, job.done, job.total, now)
+    return Lease(table, clock, worker, job, job.done, job.total, now, job.cursor)
 
 
 async def release(table: Table, worker: str, id: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.audio.import_work import import_audio
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
@@ -18,8 +19,9 @@ from datastore.executions.sweeping import Sweeping
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs, left_alone
+from datastore.jobs import JobKind, Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.leases import Lease
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
@@ -88,7 +90,7 @@ class Store:
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
-            audio=AudioLibrary.of(scope, self.files, self.buckets),
+            audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             executions=Executions.of(scope, self.rules, self.files),
             watch=self.watch,
         )
@@ -134,13 +136,17 @@ class Store:
 
         `worker` tells this process from the others, and makes at most one such call at a time.
         """
-        return await JobRuns(self._nobody(), worker).run()
+        more = {JobKind.IMPORT_AUDIO: self._import_audio}
+        return await JobRuns(self._nobody(), worker, more).run()
 
     def _deleting(self) -> list[Deleting[Any]]:
         return [Deleting(kind, self._nobody()) for kind in KINDS]
 
     def _sweeping(self) -> Sweeping:
         return Sweeping(self._nobody(), self.rules, self.files)
+
+    async def _import_audio(self, scope: Scope, lease: Lease) -> None:
+        await import_audio(scope, lease, self.buckets.sources(scope, self.files))
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

@@ -30,7 +30,7 @@ from datastore.walks import pages
 
 async def delete_subtree(scope: Scope, lease: Lease) -> None:
     """Do the job of a lease, in the scope of somebody who may do everything."""
-    work = _Subtree(scope, lease, lease.job.group)
+    work = _Subtree(scope, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
         groups = await work.close()
         await work.count(groups)

@@ -7,10 +7,19 @@ from typing import Any, TypeVar
 from aiodataloader import DataLoader
 
 from datastore.audio.names import album_place, artist_place
-from datastore.audio.records import Album, Artist, Audio, AudioLink, Connection, Totals
+from datastore.audio.records import (
+    Album,
+    Artist,
+    Audio,
+    AudioLink,
+    Connection,
+    ImportFailure,
+    Totals,
+)
 from datastore.audio.registering import Upload
 from datastore.errors import NotFound
 from datastore.files import Download
+from datastore.jobs import Job
 from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window
 from resolvers.context import Context
@@ -98,6 +107,14 @@ async def update(
 
 async def delete(context: Context, id: str, expected_version: int | None) -> Audio:
     return _renewed(context, await context.view.audio.removing.delete(id, expected_version))
+
+
+async def begin_import(context: Context, connection_id: str | None, prefix: str | None) -> Job:
+    return await context.view.audio.importing.begin(connection_id, prefix or "")
+
+
+async def failures(context: Context, job: Job, window: Window) -> Slice[ImportFailure]:
+    return await context.view.audio.importing.failures(job.id, window)
 
 
 async def storages(context: Context, window: Window) -> Slice[Connection]:

@@ -58,9 +58,6 @@ class Audio(Node):
     bucket: str = strawberry.field(description="The bucket that the object lies in.")
     object_key: str = strawberry.field(description="The key of the object in its bucket.")
     file_name: str = strawberry.field(description="The last part of the key.")
-    missing_since: DateTime | None = strawberry.field(
-        description="When an import first did not find the object any more."
-    )
     version: int = strawberry.field(description="Counts the edits, from 1.")
     created_at: DateTime = strawberry.field(description="When it came into the library.")
     updated_at: DateTime = strawberry.field(description="When it was last edited.")

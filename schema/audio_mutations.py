@@ -8,6 +8,7 @@ from strawberry import UNSET
 from datastore.audio import records
 from datastore.audio.rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
 from datastore.errors import about
+from datastore.jobs import Job as JobRecord
 from resolvers import audio
 from schema.audio import Audio
 from schema.common import Info, given
@@ -19,6 +20,7 @@ from schema.failures import (
     VersionConflict,
 )
 from schema.files import UploadForm
+from schema.jobs import Job
 from schema.nodes import key_of
 
 
@@ -43,6 +45,15 @@ class DeleteAudioPayload:
     audio: records.Audio = strawberry.field(graphql_type=Audio)
 
 
+@strawberry.type(description="An import was begun.")
+class ImportAudioPayload:
+    job: JobRecord = strawberry.field(graphql_type=Job)
+
+
+ImportAudioResult = Annotated[
+    ImportAudioPayload | NotFound | ValidationProblem,
+    strawberry.union("ImportAudioResult", description="The job, or why there is none."),
+]
 CreateAudioUploadResult = Annotated[
     CreateAudioUploadPayload | ValidationProblem,
     strawberry.union("CreateAudioUploadResult", description="A form, or why there is none."),
@@ -126,6 +137,18 @@ class DeleteAudioInput:
     )
 
 
+@strawberry.input(description="The objects to take in.")
+class ImportAudioInput:
+    storage_id: strawberry.ID | None = strawberry.field(
+        default=UNSET,
+        description="The caller's own bucket that they lie in; among the caller's uploads if left "
+        "out.",
+    )
+    prefix: str | None = strawberry.field(
+        default=UNSET, description="What their keys begin with; all of them if left out."
+    )
+
+
 @strawberry.type
 class AudioMutation:
     @strawberry.mutation(
@@ -173,6 +196,18 @@ class AudioMutation:
         expected = given(input.expected_version)
         deleted = await audio.delete(info.context, key_of("Audio", input.id), expected)
         return DeleteAudioPayload(audio=deleted)
+
+    @strawberry.mutation(
+        graphql_type=ImportAudioResult,
+        description="Take in all objects below a prefix, as a job that goes on by itself. What the "
+        "library holds already is left alone, so that an import can be begun again.",
+    )
+    @staticmethod
+    async def import_audio(info: Info, input: ImportAudioInput) -> ImportAudioPayload:
+        storage = given(input.storage_id)
+        connection = None if storage is None else _storage_key(storage)
+        begun = await audio.begin_import(info.context, connection, given(input.prefix))
+        return ImportAudioPayload(job=begun)
 
 
 def _kept(value: Any) -> Any:

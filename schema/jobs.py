@@ -3,10 +3,13 @@
 from typing import Annotated
 
 import strawberry
+from strawberry import UNSET
 
 from datastore import jobs as records
-from resolvers import jobs
-from schema.common import Info
+from datastore.audio.records import ImportFailure as ImportFailureRecord
+from resolvers import audio, jobs
+from schema.common import After, Before, First, Info, Last
+from schema.connections import Connection, connect, page_of
 from schema.nodes import Node, key_of
 from schema.scalars import DateTime
 
@@ -15,6 +18,13 @@ strawberry.enum(
     records.JobState,
     description="How far a job is: waiting, being worked on, at its end, or given up.",
 )
+
+
+@strawberry.type(description="An object that an import did not take in.")
+class ImportFailure:
+    object_key: str = strawberry.field(description="Its key.")
+    code: str = strawberry.field(description="Why, for a program.")
+    message: str = strawberry.field(description="Why, in words.")
 
 
 @strawberry.type(
@@ -36,9 +46,30 @@ class Job(Node):
     )
     total: int | None = strawberry.field(
         description="How many steps there are; absent until that is known. A step is a group, or a "
-        "resource in one group."
+        "resource in one group; of an import, an object."
     )
     message: str | None = strawberry.field(description="Why it was given up.")
+
+    @strawberry.field(
+        graphql_type=Connection[ImportFailure],
+        description="Of an import of the caller's: the objects it did not take in, in no order of "
+        "theirs.",
+    )
+    @staticmethod
+    async def failures(
+        job: strawberry.Parent[records.Job],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[ImportFailureRecord]:
+        return await connect(
+            info,
+            ("failures", job.id),
+            page_of(first, after, last, before),
+            lambda window: audio.failures(info.context, job, window),
+        )
 
     @classmethod
     def is_type_of(cls, value: object, _info: object) -> bool:

@@ -1,5 +1,6 @@
 """Everything one caller can do with their own audio; nothing here names an owner."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from datastore.audio.adding import Adding
@@ -7,6 +8,7 @@ from datastore.audio.bucket_pool import BucketPool
 from datastore.audio.connections import Connections
 from datastore.audio.editing import Editing
 from datastore.audio.endpoints import PUBLIC, EndpointRules
+from datastore.audio.importing import Importing
 from datastore.audio.lists import Lists
 from datastore.audio.reading import Reading
 from datastore.audio.registering import Registering
@@ -28,6 +30,11 @@ class Buckets:
     rules: EndpointRules = PUBLIC
     pool: BucketPool = field(default_factory=BucketPool)
 
+    def sources(self, scope: Scope, files: Files) -> Sources:
+        """The buckets that the audio of the scope's caller may lie in."""
+        connections = Connections(scope, self.vault, self.rules, files.bucket)
+        return Sources(files, connections, self.pool, self.roles)
+
 
 @dataclass(frozen=True, slots=True)
 class AudioLibrary:
@@ -41,11 +48,14 @@ class AudioLibrary:
     registering: Registering
     streaming: Streaming
     connections: Connections
+    importing: Importing
 
     @classmethod
-    def of(cls, scope: Scope, files: Files, buckets: Buckets) -> "AudioLibrary":
-        connections = Connections(scope, buckets.vault, buckets.rules, files.bucket)
-        sources = Sources(files, connections, buckets.pool, buckets.roles)
+    def of(
+        cls, scope: Scope, files: Files, buckets: Buckets, begun: Callable[[], None]
+    ) -> "AudioLibrary":
+        """Make the library of the scope's caller; `begun` is called for each job."""
+        sources = buckets.sources(scope, files)
         return cls(
             Reading(scope),
             Lists(scope),
@@ -54,5 +64,6 @@ class AudioLibrary:
             Removing(scope, files),
             Registering(scope, sources),
             Streaming(scope, sources),
-            connections,
+            sources.connections,
+            Importing(scope, sources, begun),
         )

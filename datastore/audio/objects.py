@@ -18,7 +18,11 @@ def owned_prefix(user: str) -> str:
 
 def upload_key(user: str, id: str, name: str) -> str:
     """Where an upload of the user goes, under an id of its own."""
-    return f"{owned_prefix(user)}uploads/{id}/{name}"
+    return f"{uploads_prefix(user)}{id}/{name}"
+
+
+def uploads_prefix(user: str) -> str:
+    return f"{owned_prefix(user)}uploads/"
 
 
 def artwork_key(user: str, artwork: str) -> str:

@@ -79,7 +79,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
 
     The fields of `AudioFile` are here again: a struct has one ancestor. `version` counts edits,
-    from 1. `missing_since` is when a scan first found no object any more.
+    from 1.
     """
 
     id: str
@@ -95,7 +95,6 @@ class Audio(Tags, frozen=True, kw_only=True):
     size: int
     etag: str
     artwork: str | None = None
-    missing_since: str | None = None
     version: int
     created_at: str
     updated_at: str
@@ -150,6 +149,14 @@ class Totals(Struct, frozen=True, kw_only=True):
     count: int = 0
     duration_ms: int = 0
     size: int = 0
+
+
+class ImportFailure(Struct, frozen=True, kw_only=True):
+    """An object that an import did not take in, and why."""
+
+    object_key: str
+    code: str
+    message: str
 
 
 class ConnectionKind(StrEnum):

@@ -13,7 +13,7 @@ from datastore.audio.records import Connection, ConnectionKind
 from datastore.audio.roles import Roles
 from datastore.aws_sessions import warm_up
 from datastore.dynamodb.failures import Refused
-from datastore.errors import IllegalState, NotFound
+from datastore.errors import IllegalState, NotFound, Unavailable
 from datastore.files import LISTING, Chunks, Download, Files, Stat
 from datastore.s3_files import S3Files
 
@@ -154,3 +154,6 @@ def _told() -> Iterator[None]:
         raise IllegalState("The bucket does not let the server in.", refused.code) from refused
     except BotoCoreError as error:
         raise IllegalState("The bucket cannot be used.", type(error).__name__) from error
+    except Unavailable as error:
+        # Ours may be waited for; whether the user's ever answers again is for the user to say.
+        raise IllegalState("The bucket does not answer.", "UNAVAILABLE") from error

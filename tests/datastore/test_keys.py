@@ -41,7 +41,7 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("id", "name", "group", "parent", "key", "user"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
-    **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
+    **dict.fromkeys(("version", "depth", "year", "disc", "track"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
     "version": NUMBERS,

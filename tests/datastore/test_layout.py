@@ -102,7 +102,6 @@ OWN = {"user": "ann", "audio": ID}
         (ALBUM, {"name": "4:44", "album": "l", **OWN}, "U:ann", "AL:4%3A44:l", None),
         (GENRE, {"name": "rock", "genre": "g", **OWN}, "U:ann", "AG:rock:g", None),
         (CONNECTION, {"connection": "c", **OWN}, "U:ann", "CN:c", None),
-        (IMPORT_FAILURE, {"job": "j", "n": 3, **OWN}, "U:ann", "IJ:j:0000000003", None),
         (EXECUTION, {"id": ID, "pipeline": "p"}, f"PE:{ID}", "PE:P", "P:p"),
         (EXECUTION_PLAN, {"id": ID}, f"PE:{ID}", "PEP", None),
         (EXECUTION_EVENT, {"id": ID, "seq": 12}, f"PE:{ID}", "PEH:0000000012", None),
@@ -115,6 +114,7 @@ OWN = {"user": "ann", "audio": ID}
             f"PED:1660175720322:{ID}",
             None,
         ),
+        (IMPORT_FAILURE, {"job": "j", "hash": "h", **OWN}, "U:ann", "IJ:j:h", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(

@@ -75,6 +75,12 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
         ["expectedVersion"],
         {"currentVersion": 1},
     ),
+    ("ImportAudioResult", "NotFound"): AudioCase(
+        "importAudio", {"storageId": "no storage"}, "NOT_FOUND", ["storageId"]
+    ),
+    ("ImportAudioResult", "ValidationProblem"): AudioCase(
+        "importAudio", {"prefix": "audio/bob/"}, "BAD_USER_INPUT", ["prefix"]
+    ),
     ("CreateStorageConnectionResult", "NotPermitted"): AudioCase(
         "createStorageConnection", STORAGE, "FORBIDDEN", None, {}, BY_KEY
     ),
@@ -160,6 +166,7 @@ def asked(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             for version in (1, 7)
         ],
         "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
+        "importAudio": [(mutation("importAudio"), {"in": {"storageId": theirs.storage}})],
         "deleteStorageConnection": [
             (mutation("deleteStorageConnection"), {"in": {"id": theirs.storage}})
         ],

@@ -5,10 +5,14 @@ The library is that of the caller who asks in the tests of all lists.
 
 from typing import Any, TypeAlias
 
+from datastore.audio.importing import failure_item
 from datastore.audio.names import album_place, artist_place, object_hash
 from datastore.audio.objects import owned_prefix
 from datastore.audio.records import Tags
+from datastore.errors import NotFound
+from datastore.jobs import Job, JobKind, JobState, item_of
 from datastore.store import Store
+from datastore.table import Put
 from schema.nodes import GlobalId
 from tests.asking import ROOT
 from tests.audio.world import draft
@@ -33,6 +37,7 @@ LINKED = "audio { title }"
 LIBRARY = "audioLibrary"
 ARTISTS = ["a0", "a1", "a2", "The Band", "Zed"]
 NAMED = {"titles": [{"title": title} for title in TITLES[:3]]}
+JOB = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 AUDIO_LISTS: dict[str, Row] = {
     "audio": ("Query.audios", ("audios",), "", "title", TITLES[::-1]),
     "audio, oldest first": (
@@ -77,6 +82,13 @@ AUDIO_LISTS: dict[str, Row] = {
         "",
         "title",
         TITLES[:3],
+    ),
+    "failures of an import": (
+        "Job.failures",
+        (f'job(id: "{GlobalId("Job", JOB).text()}")', "failures"),
+        "",
+        "objectKey",
+        sorted(["a.txt", "b.txt", "c.txt"], key=object_hash),
     ),
     "use case 2": (
         "AudioLibrary.getAudioIdByUserId",
@@ -131,5 +143,16 @@ async def audio_catalogue(store: Store) -> None:
     await shelve(store, *album(3))
     await shelve(store, other)
     connections = store.seen_by(ROOT).audio.connections
+    job = Job(
+        id=JOB,
+        kind=JobKind.IMPORT_AUDIO,
+        state=JobState.DONE,
+        created_at="2022-08-10T23:55:20.322Z",
+        created_by="root",
+    )
+    failures = [
+        failure_item(connections.scope, JOB, f"{name}.txt", NotFound("none")) for name in "abc"
+    ]
+    await store.table.write([Put(item_of(job)), *map(Put, failures)])
     for n in range(2):
         await connections.add_role(f"s{n}", "my-music", "us-east-1", ROLE)

@@ -25,7 +25,7 @@ PAGE = """query($first: Int) { audios(artist: "The Band", first: $first) { nodes
 WHOLE = """query($id: ID!) { audio(id: $id) { id title displayArtist artists { name count }
   album { name artistName count durationMs year artworkUrl { url } } compilation genres
   disc track trackTotal year recordingMbid albumMbid durationMs format bitrate sampleRate size
-  bucket objectKey fileName missingSince version createdAt updatedAt
+  bucket objectKey fileName version createdAt updatedAt
   streamUrl { url } file: streamUrl(attachment: true) { url } artworkUrl { url } } }"""
 UPDATE = """mutation($input: UpdateAudioInput!) { updateAudio(input: $input) { __typename
   ...on UpdateAudioPayload { audio { title version artists { name count }

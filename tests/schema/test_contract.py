@@ -25,6 +25,7 @@ RECORDS: dict[str, type] = {
     "Genre": audio.Genre,
     "Change": differences.Change,
     "Group": records.Group,
+    "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,

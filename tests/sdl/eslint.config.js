@@ -7,9 +7,11 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 const VALUES = [
   "AudioLibrary",
   "AudioLink",
+  "Change",
   "FieldProblem",
   "Genre",
   "GroupRole",
+  "ImportFailure",
   "Output",
   "PageInfo",
   "Parameter",
