@@ -78,6 +78,10 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
+MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+RUN = row("R:{manifest}:{run}", "R")
+RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
+RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 
 ROWS = (
     PIPELINE.latest,
@@ -90,4 +94,8 @@ ROWS = (
     IDEMPOTENCY,
     API_KEY,
     JOB,
+    MANIFEST,
+    RUN,
+    RUN_EVENT,
+    RUN_LISTED,
 )

@@ -12,6 +12,11 @@ from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs
 from datastore.layout import PIPELINE
+from datastore.manifest.folders import Folders
+from datastore.manifest.lists import RunLists
+from datastore.manifest.manifests import Manifests
+from datastore.manifest.recovery import Recovery
+from datastore.manifest.runs import Runs
 from datastore.metered import Metered, Units
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Pipeline
@@ -32,6 +37,10 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
+    manifests: Manifests
+    runs: Runs
+    run_lists: RunLists
+    recovery: Recovery
     watch: WatchBatch = unwatched
 
 
@@ -39,7 +48,8 @@ class View:
 class Store:
     """A table, and the clock and bounds that its views work with.
 
-    `job_begun` is called whenever a view begins a job.
+    `job_begun` is called whenever a view begins a job. `folders` are those that runs are written
+    to, as far as they can be looked into.
     """
 
     table: Table
@@ -48,6 +58,7 @@ class Store:
     watch: WatchBatch = unwatched
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
+    folders: Folders = field(default_factory=Folders)
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -55,6 +66,7 @@ class Store:
         scope = Scope(table, caller, self.clock, self.budget)
         pipelines = Repository.of(PIPELINE, scope)
         api_keys = ApiKeys(scope, self.longest_api_key)
+        runs = Runs(scope, self.folders)
         return View(
             caller,
             table.units,
@@ -63,6 +75,10 @@ class Store:
             Jobs(scope),
             pipelines,
             api_keys,
+            Manifests(scope),
+            runs,
+            RunLists(runs),
+            Recovery(runs),
             self.watch,
         )
 
