@@ -13,6 +13,7 @@ from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs
 from datastore.layout import PIPELINE
 from datastore.manifest.folders import Folders
+from datastore.manifest.importing import Importing
 from datastore.manifest.lists import RunLists
 from datastore.manifest.manifests import Manifests
 from datastore.manifest.recovery import Recovery
@@ -41,6 +42,7 @@ class View:
     runs: Runs
     run_lists: RunLists
     recovery: Recovery
+    importing: Importing
     watch: WatchBatch = unwatched
 
 
@@ -79,6 +81,7 @@ class Store:
             runs,
             RunLists(runs),
             Recovery(runs),
+            Importing(runs),
             self.watch,
         )
 

@@ -99,8 +99,8 @@ def unknown_manifest(name: ManifestName) -> NotFound:
     return NotFound(f"There is no manifest {name.name!r} in {name.group}.", ("manifest",))
 
 
-def entered(name: ManifestName) -> Write:
-    """Count one more run; raises NoManifest where there is none."""
+def entered(name: ManifestName, runs: int = 1) -> Write:
+    """Count so many more runs; raises NoManifest where there is no manifest."""
 
     def refused(standing: Item | None) -> Exception:
         if standing is None:
@@ -108,7 +108,7 @@ def entered(name: ManifestName) -> Write:
         return NotFound(f"The manifest {name.name!r} is being deleted.", ("manifest",))
 
     there = AllOf((Exists(), Missing(CLOSED)))
-    return Write(Update(key=key_of_manifest(name), add={"runs": 1}, condition=there), refused)
+    return Write(Update(key=key_of_manifest(name), add={"runs": runs}, condition=there), refused)
 
 
 def opened(scope: Scope, name: ManifestName) -> list[Write]:

@@ -128,7 +128,7 @@ class Runs:
             raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
         rows = [
             Write(Put(item_of(run), Missing()), _standing),
-            *map(Write, new_rows(run, self._first_event(run, action))),
+            *map(Write, new_rows(run, self.first_event(run, action))),
         ]
         manifest, absent = run.name.manifest, False
         for attempt in range(ATTEMPTS):
@@ -145,6 +145,19 @@ class Runs:
             else:
                 return run, True
         raise Unavailable("The manifest is being made by many at once.")
+
+    def first_event(self, run: Run, action: Action) -> RunEvent:
+        """What the history tells of how a run came in."""
+        return RunEvent(
+            seq=run.version,
+            action=action,
+            after=run.state,
+            at=self.scope.clock.timestamp(),
+            by=self.scope.caller.user_id,
+            call=run.id,
+            fence=run.fence,
+            reason=run.skip_reason,
+        )
 
     def _may_be(self, name: RunName) -> bool:
         """Whether a run of this name may be there, as far as the caller may know."""
@@ -171,18 +184,6 @@ class Runs:
             worker=after.lease_owner or run.lease_owner,
             reason=ask.reason,
             error=ask.error,
-        )
-
-    def _first_event(self, run: Run, action: Action) -> RunEvent:
-        return RunEvent(
-            seq=run.version,
-            action=action,
-            after=run.state,
-            at=self.scope.clock.timestamp(),
-            by=self.scope.caller.user_id,
-            call=run.id,
-            fence=run.fence,
-            reason=run.skip_reason,
         )
 
 
