@@ -1,15 +1,16 @@
 """Taking runs out of their manifest: the run with its history, and a manifest with its runs."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from datetime import timedelta
 
 from datastore.commit import Done, Moved, Write, commit
 from datastore.errors import NotFound, Unavailable
-from datastore.layout import RUN_EVENT, RUN_LISTED
+from datastore.layout import RUN_LISTED
+from datastore.manifest.history import every, history
 from datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
 from datastore.manifest.records import ManifestName, Run, RunName
-from datastore.manifest.rows import ALL, key_of_run, run_of, unlisted
+from datastore.manifest.rows import ALL, grave, key_of_run, run_of, unlisted
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.table import (
@@ -18,9 +19,7 @@ from datastore.table import (
     Delete,
     Exists,
     Item,
-    Key,
     Query,
-    Range,
     Update,
     key_of,
 )
@@ -28,24 +27,28 @@ from datastore.table import (
 BATCH = 25
 AT_ONCE = 90
 """Rows of history that go with their run in one transaction, which takes 100 operations."""
-PAGE = 100
 ATTEMPTS = 20
+REMEMBERED = timedelta(days=30)
+"""Longer than any worker goes on who has lost a run without knowing it."""
 
 
 async def erase(scope: Scope, run: Run) -> None:
     """Delete a run as it was read; raises Moved where it is another by now.
 
-    Where the history is long, its oldest part goes first.
+    Where the history is long, its oldest part goes first. For a while its first row goes on to say
+    which fences were given.
     """
-    history = [key_of(item) async for item in _all(scope, _history(run))]
-    oldest, rest = history[:-AT_ONCE], history[-AT_ONCE:]
+    events = [key_of(item) async for item in every(scope.table, history(run))]
+    oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
     for start in range(0, len(oldest), BATCH):
         await scope.table.write([Delete(key) for key in oldest[start : start + BATCH]])
     still = Compare("Version", "=", run.version)
+    until = int((scope.clock.now() + REMEMBERED).timestamp())
     await commit(
         scope.table,
         [
             Write(Delete(key_of_run(run.name), still), _gone),
+            Write(grave(run, until)),
             *(Write(Delete(key)) for key in rest),
             Write(unlisted(run, ALL)),
             Write(unlisted(run, run.state)),
@@ -67,7 +70,7 @@ async def delete_manifest(
         await scope.table.transact(
             [Update(key=key_of_manifest(name), default=mark, condition=Exists())]
         )
-    async for line in _all(scope, _every_run(name)):
+    async for line in every(scope.table, _every_run(name)):
         await _erase_as_it_is(scope, RunName(name, str(line["RunId"])))
         await advanced()
     with suppress(NotFound):
@@ -90,24 +93,6 @@ def _gone(standing: Item | None) -> Exception:
     return Done() if standing is None else Moved()
 
 
-def _history(run: Run) -> Query:
-    return Query(
-        partition=key_of_run(run.name).pk, range=Range(RUN_EVENT.sk.prefix({})), consistent=True
-    )
-
-
 def _every_run(name: ManifestName) -> Query:
     partition = RUN_LISTED.pk.fill({"manifest": name.segment, "list": ALL})
     return Query(partition=partition, consistent=True)
-
-
-async def _all(scope: Scope, query: Query) -> AsyncIterator[Item]:
-    """Every item of a query; each page is read when the one before has been dealt with."""
-    after: Key | None = None
-    while True:
-        page = await scope.table.query(replace(query, after=after, limit=PAGE))
-        for item in page.items:
-            yield item
-        after = page.last
-        if after is None:
-            return

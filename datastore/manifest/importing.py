@@ -10,10 +10,11 @@ from datastore.commit import Moved, Write, commit
 from datastore.errors import NotFound
 from datastore.limits import INDEX_RANGE_BYTES
 from datastore.manifest import legacy, rules
+from datastore.manifest.entering import enter, first_event
 from datastore.manifest.legacy import LegacyRun
 from datastore.manifest.manifests import NoManifest, entered
 from datastore.manifest.records import Action, ManifestName, Run
-from datastore.manifest.rows import item_of, key_bytes, new_rows
+from datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
 from datastore.manifest.runs import Runs
 from datastore.table import Missing, Put, Value
 
@@ -114,7 +115,7 @@ class Importing:
                 new += len(part)
             else:
                 for run in part:
-                    new += (await self.runs.enter(run, Action.IMPORT))[1]
+                    new += (await enter(self.runs.scope, run, Action.IMPORT))[1]
         return new
 
     async def _enter_together(self, runs: Sequence[Run]) -> bool:
@@ -122,10 +123,9 @@ class Importing:
         writes = [entered(runs[0].name.manifest, len(runs))]
         for run in runs:
             writes.append(Write(Put(item_of(run), Missing())))
-            event = self.runs.first_event(run, Action.IMPORT)
-            writes += map(Write, new_rows(run, event))
+            writes += new_rows(run, first_event(self.runs.scope, run, Action.IMPORT))
         try:
             await commit(self.runs.scope.table, writes)
-        except (Moved, NoManifest):
+        except (Gone, Moved, NoManifest):
             return False
         return True

@@ -8,7 +8,7 @@ from datastore.commit import Done, Refusal, Write, moved
 from datastore.items import load
 from datastore.layout import RUN, RUN_EVENT, RUN_LISTED
 from datastore.manifest.records import ManifestName, Run, RunEvent, RunName
-from datastore.table import Compare, Delete, Item, Key, Missing, Operation, Put
+from datastore.table import TTL, Compare, Delete, Item, Key, Missing, Operation, Put
 
 ALL = "ALL"
 """The list of every run; the others are named after their states."""
@@ -67,9 +67,29 @@ def unlisted(run: Run, name: str) -> Delete:
     return Delete(list_key(run.name.manifest, name, position_of(run)))
 
 
-def new_rows(run: Run, event: RunEvent) -> list[Operation]:
-    """All rows of a new run but its own; they stand nowhere while that does not."""
-    return [Put(event_item(run, event)), listed(run, ALL), listed(run, run.state)]
+class Gone(Exception):
+    """A run of this name was deleted; `fence` is the highest that it ever gave."""
+
+    def __init__(self, fence: int) -> None:
+        super().__init__(fence)
+        self.fence = fence
+
+
+def new_rows(run: Run, event: RunEvent) -> list[Write]:
+    """All rows of a new run but its own.
+
+    Raises Gone, where the run's fence is not that of the run of its name that was deleted before.
+    """
+    item = event_item(run, event)
+    condition = Compare("fence", "=", run.fence) if run.fence else Missing()
+    history = Write(Put(item, condition), lambda standing: Gone(_fence(standing)))
+    return [history, Write(listed(run, ALL)), Write(listed(run, run.state))]
+
+
+def grave(run: Run, until: int) -> Put:
+    """What stands for the history of a deleted run, so that none of its fences is given again."""
+    key = RUN_EVENT.item(manifest=run.name.manifest.segment, run=run.run_id, seq=1)
+    return Put({**key, "fence": run.fence, TTL: until})
 
 
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
@@ -80,6 +100,10 @@ def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]
         again = _written_by(event)
         writes.append(Write(Put(event_item(after, event), Missing()), again))
     return [*writes, *(Write(operation) for operation in _relisted(before, after))]
+
+
+def _fence(standing: Item | None) -> int:
+    return 0 if standing is None else int(str(standing["fence"]))
 
 
 def _relisted(before: Run, after: Run) -> list[Operation]:

@@ -6,30 +6,22 @@ from dataclasses import dataclass, field
 from random import uniform
 
 from datastore.access import Role
-from datastore.commit import Moved, Write, commit
-from datastore.errors import LimitExceeded, NotFound, Unavailable
+from datastore.commit import Moved, commit
+from datastore.errors import LeaseLost, NotFound, Unavailable
 from datastore.limits import INDEX_RANGE_BYTES
 from datastore.manifest import rules
 from datastore.manifest.asks import Ask
+from datastore.manifest.entering import enter
 from datastore.manifest.folders import Folders
+from datastore.manifest.history import every, history
 from datastore.manifest.machine import step
-from datastore.manifest.manifests import NoManifest, entered, opened
 from datastore.manifest.records import Action, ManifestName, Run, RunEvent, RunName, RunState
-from datastore.manifest.rows import changed_rows, item_of, key_bytes, key_of_run, new_rows, run_of
+from datastore.manifest.rows import changed_rows, event_of, key_bytes, key_of_run, run_of
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
-from datastore.table import Item, Missing, Put
 
 ATTEMPTS = 20
 PAUSE = 0.005
-
-
-class _Standing(Exception):
-    """The run is there already."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.run_id)
-        self.run = run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +88,13 @@ class Runs:
             fence=0,
             attempt=0,
         )
-        return (await self.enter(run, Action.DISCOVER))[0]
+        return (await enter(self.scope, run, Action.DISCOVER))[0]
 
     async def ask(self, name: RunName, ask: Ask) -> Run:
         """Change a run as the table of states allows it: one read, and one transaction.
 
-        What was done before, by the same worker in the same words, changes nothing. Raises
-        IllegalState, or the kind of it that says more.
+        What was done before, by the same worker in the same words, changes nothing, whatever became
+        of the run since. Raises IllegalState, or the kind of it that says more.
         """
         self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
         rules.refuse(ask.problems())
@@ -110,7 +102,12 @@ class Runs:
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
-            after = step(run, ask, self._now())
+            try:
+                after = step(run, ask, self._now())
+            except LeaseLost:
+                if await self._was_done(run, ask):
+                    return run
+                raise
             if after is run:
                 return run
             event = self._event(run, after, ask, call)
@@ -121,43 +118,15 @@ class Runs:
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def enter(self, run: Run, action: Action) -> tuple[Run, bool]:
-        """Write a run that is not there, with the manifest if need be; also whether it was new."""
-        length = key_bytes(run.name)
-        if length > INDEX_RANGE_BYTES:
-            raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
-        rows = [
-            Write(Put(item_of(run), Missing()), _standing),
-            *map(Write, new_rows(run, self.first_event(run, action))),
-        ]
-        manifest, absent = run.name.manifest, False
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            place = opened(self.scope, manifest) if absent else [entered(manifest)]
-            try:
-                await commit(self.scope.table, [*rows, *place])
-            except NoManifest:
-                absent = True
-            except Moved:
-                absent = False
-            except _Standing as standing:
-                return standing.run, standing.run.id == run.id
-            else:
-                return run, True
-        raise Unavailable("The manifest is being made by many at once.")
-
-    def first_event(self, run: Run, action: Action) -> RunEvent:
-        """What the history tells of how a run came in."""
-        return RunEvent(
-            seq=run.version,
-            action=action,
-            after=run.state,
-            at=self.scope.clock.timestamp(),
-            by=self.scope.caller.user_id,
-            call=run.id,
-            fence=run.fence,
-            reason=run.skip_reason,
-        )
+    async def _was_done(self, run: Run, ask: Ask) -> bool:
+        """Whether a claim that is over by now ended in just this: its answer may have been lost."""
+        if ask.action is Action.HEARTBEAT:
+            return False
+        async for item in every(self.scope.table, history(run, descending=True)):
+            event = event_of(item)
+            if event.fence == ask.fence and event.action is ask.action:
+                return event.error == ask.error
+        return False
 
     def _may_be(self, name: RunName) -> bool:
         """Whether a run of this name may be there, as far as the caller may know."""
@@ -190,7 +159,3 @@ class Runs:
 def unknown_run() -> NotFound:
     """The one answer for a run that is not there or that the caller may not know of."""
     return NotFound("There is no such run.", ("runId",))
-
-
-def _standing(item: Item | None) -> Exception:
-    return Moved() if item is None else _Standing(run_of(item))

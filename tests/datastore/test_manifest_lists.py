@@ -67,6 +67,7 @@ async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch
             assert (ids([run for _, run in whole.entries]), whole.more) == (found, False)
 
 
+@without_moto
 async def test_a_window_begins_at_its_start_and_ends_before_its_end(
     store: Store, watch: Watch
 ) -> None:
@@ -95,6 +96,7 @@ async def test_a_window_begins_at_its_start_and_ends_before_its_end(
             assert ids(found) == wanted
 
 
+@without_moto
 async def test_runs_to_be_skipped_can_be_left_out_or_asked_for(store: Store, watch: Watch) -> None:
     view = await grow(store)
     for n in range(9):
@@ -171,6 +173,7 @@ async def test_a_budget_that_is_used_up_ends_the_page_and_the_cursor_goes_on(
     assert ids(await walk(partial(view.run_lists.stale, SNOW), 2)) == ["r005/", "r150/", "r229/"]
 
 
+@without_moto
 async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
     store: Store, watch: Watch
 ) -> None:

@@ -21,15 +21,15 @@ from datastore.errors import (
 )
 from datastore.files import Files
 from datastore.local_files import LocalFiles
-from datastore.manifest.asks import Claim, Fail, Heartbeat
+from datastore.manifest.asks import Fail
 from datastore.manifest.folders import Folders, beside
 from datastore.manifest.lists import Listed
 from datastore.manifest.records import Action, RunState
 from datastore.manifest.recovery import Output
 from datastore.slices import Window
 from datastore.store import Store, View
-from datastore.table import Key, Table
-from tests.datastore.recount import contents, faults
+from datastore.table import Table
+from tests.datastore.recount import contents
 from tests.datastore.runs_world import (
     LOAD,
     NAME,
@@ -45,7 +45,6 @@ from tests.datastore.runs_world import (
     one_chunk,
     run_faults,
 )
-from tests.datastore.watched import Interrupted
 from tests.datastore.world import EU, USA, Watch, caller, grow, on_sqlite, walk
 
 NOW = 1660175720
@@ -182,50 +181,6 @@ async def test_a_reset_takes_back_what_was_processed(view: View, store: Store) -
     again = await view.recovery.reset(NAME, force=False)
     assert (again.processed_at, again.shred_types, again.saved_to) == (None, None, None)
     assert (await claim(view, TRANSFORM)).attempt == 1
-    assert await run_faults(store.table) == []
-
-
-async def test_a_deleted_run_leaves_nothing_and_can_be_discovered_anew(
-    view: View, store: Store
-) -> None:
-    empty = await contents(store.table)
-    first = await bring_to(view, RunState.FAILED)
-    assert await view.recovery.delete(NAME, AT_STAGE, force=False) == first
-    left = await contents(store.table)
-    manifest = Key("RM:/usa", "RM:snowplow")
-    assert left[manifest]["runs"] == 0
-    assert {key for key in left if key not in empty} == {manifest}
-    with pytest.raises(NotFound):
-        await view.recovery.delete(NAME, force=True)
-    second = await discover(view)
-    assert second.id != first.id
-    assert (await claim(view, TRANSFORM)).token != first.token
-    assert await run_faults(store.table) == []
-    assert await faults(store.table) == []
-
-
-@on_sqlite
-async def test_a_long_history_goes_with_its_run(view: View, store: Store) -> None:
-    await discover(view)
-    for n in range(130):
-        held = await view.runs.ask(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
-        await view.runs.ask(NAME, Heartbeat(fence=held.fence))
-        await view.runs.ask(NAME, Fail(fence=held.fence, error="again"))
-    await view.recovery.delete(NAME, force=True)
-    assert [key for key in await contents(store.table) if key.pk.startswith(("R:", "RL:"))] == []
-
-
-@on_sqlite
-async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(view: View, store: Store) -> None:
-    await discover(view)
-
-    async def thief() -> None:
-        await claim(view, TRANSFORM, owner="thief")
-
-    late = Store(Interrupted(store.table, thief), store.clock).seen_by(view.caller)
-    with pytest.raises(LeaseHeld):
-        await late.recovery.delete(NAME, force=True)
-    assert (await view.runs.one(NAME)).lease_owner == "thief"
     assert await run_faults(store.table) == []
 
 
