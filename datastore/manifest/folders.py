@@ -6,13 +6,14 @@ from datastore.errors import BadInput, FieldProblem, Invalid
 from datastore.files import Files
 from datastore.manifest import rules
 from datastore.manifest.records import SUCCESS
+from datastore.no_files import NO_FILES
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one bucket, as far as the server can look into them."""
+    """The folders of one bucket, which the server can look into; of none without its name."""
 
-    files: Files | None = None
+    files: Files = NO_FILES
     bucket: str | None = None
 
     async def is_complete(self, saved_to: str) -> bool:
@@ -22,7 +23,7 @@ class Folders:
         """
         rules.refuse([("savedTo", rules.folder_problem(saved_to))])
         bucket, path = rules.folder_parts(rules.folder(saved_to)) or ("", "")
-        if self.files is None:
+        if self.bucket is None:
             raise _unseen("cannot be looked into: the server keeps no files")
         if bucket != self.bucket:
             raise _unseen(f"is not in the bucket of the server, {self.bucket}")

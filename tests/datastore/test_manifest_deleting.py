@@ -14,7 +14,6 @@ from datastore.errors import (
 from datastore.files import Files
 from datastore.local_files import LocalFiles
 from datastore.manifest.asks import Claim, Fail, Heartbeat
-from datastore.manifest.folders import Folders
 from datastore.manifest.importing import Found
 from datastore.manifest.records import RunState
 from datastore.manifest.recovery import Output
@@ -53,7 +52,7 @@ def watch() -> Watch:
 
 @pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
-    return Store(table, Clock(now=watch), folders=Folders(files, "stage"))
+    return Store(table, Clock(now=watch), files=files, bucket="stage")
 
 
 @pytest.fixture

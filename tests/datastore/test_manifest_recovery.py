@@ -22,7 +22,7 @@ from datastore.errors import (
 from datastore.files import Files
 from datastore.local_files import LocalFiles
 from datastore.manifest.asks import Fail
-from datastore.manifest.folders import Folders, beside
+from datastore.manifest.folders import beside
 from datastore.manifest.lists import Listed
 from datastore.manifest.records import Action, RunState
 from datastore.manifest.recovery import Output
@@ -66,7 +66,7 @@ def watch() -> Watch:
 
 @pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
-    return Store(table, Clock(now=watch), folders=Folders(files, "stage"))
+    return Store(table, Clock(now=watch), files=files, bucket="stage")
 
 
 @pytest.fixture
