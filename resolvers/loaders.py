@@ -8,6 +8,8 @@ from aiodataloader import DataLoader
 
 from datastore.jobs import Job
 from datastore.layout import KINDS, Kind
+from datastore.manifest.records import Manifest, ManifestName, Run, RunName
+from datastore.manifest.rules import short_problem
 from datastore.observed import WatchBatch
 from datastore.paths import GroupPath
 from datastore.records import Group, Resource
@@ -47,10 +49,12 @@ class Desk(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """Loaders of groups by path and jobs by id, and the desks by the letters of their kinds."""
+    """Loaders of groups, jobs, runs and manifests, and the desks by the letters of their kinds."""
 
     groups: "DataLoader[GroupPath, Group]"
     jobs: "DataLoader[str, Job]"
+    runs: "DataLoader[RunName, Run]"
+    manifests: "DataLoader[ManifestName, Manifest]"
     desks: Mapping[str, Desk[Any]]
 
     @classmethod
@@ -58,6 +62,8 @@ class Loaders:
         return cls(
             groups=_loader("groups", view.watch, view.groups.many),
             jobs=_loader("jobs", view.watch, view.jobs.many),
+            runs=_loader("runs", view.watch, view.runs.many, _by_run),
+            manifests=_loader("manifests", view.watch, view.manifests.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
         )
 
@@ -65,6 +71,11 @@ class Loaders:
 def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:
     """A resource in hand is told from others by its id and version."""
     return key[0].id, key[0].version, key[1]
+
+
+def _by_run(name: RunName) -> object:
+    """One run is known by all spellings of its manifest; texts too long to be a name by none."""
+    return name if short_problem(name.manifest.name) else name.text
 
 
 def _loader(

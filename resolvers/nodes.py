@@ -7,12 +7,13 @@ from typing import TypeAlias
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
+from datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from datastore.paths import parse_group_path
 from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Resource | Group | Job
+Record: TypeAlias = Resource | Group | Job | Run | Manifest
 Named: TypeAlias = tuple[str, str]
 
 
@@ -34,6 +35,16 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
         return await context.loaders.groups.load(path) if path == key else None
     if type == "Job":
         return await context.loaders.jobs.load(key)
+    if type == "Run":
+        name = RunName.read(key)
+        return None if name is None else await context.loaders.runs.load(name)
+    if type == "Manifest":
+        place = ManifestName.read(key)
+        return None if place is None else await context.loaders.manifests.load(place)
+    return await _read_resource(context, type, key)
+
+
+async def _read_resource(context: Context, type: str, key: str) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)

@@ -11,6 +11,8 @@ from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from schema.run_mutations import RunMutation
+from schema.runs import Manifest, Run, RunQuery
 from schema.scalars import SCALARS
 from schema.subscriptions import Subscription
 from schema.tags import TagQuery
@@ -18,12 +20,12 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery, RunQuery):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation, RunMutation):
     pass
 
 
@@ -31,7 +33,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion, Run, Manifest],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -9,11 +9,12 @@ import strawberry
 from datastore.errors import NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
+from datastore.manifest.records import Manifest, Run
 from datastore.records import Group, Resource
 
-MAX_LENGTH = 1024
+MAX_LENGTH = 1536
 
-NodeRecord: TypeAlias = Resource | Group | Job
+NodeRecord: TypeAlias = Resource | Group | Job | Run | Manifest
 
 _TITLES = {kind.record: kind.title for kind in KINDS}
 _VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
@@ -43,6 +44,10 @@ def _named(node: NodeRecord) -> GlobalId:
         return GlobalId("Group", node.path)
     if isinstance(node, Job):
         return GlobalId("Job", node.id)
+    if isinstance(node, Run):
+        return GlobalId("Run", node.name.text)
+    if isinstance(node, Manifest):
+        return GlobalId("Manifest", node.place.text)
     if version := _VERSION_TITLES.get(type(node)):
         return GlobalId(version, f"{node.id}:{node.version}")
     return GlobalId(_TITLES[type(node)], node.id)

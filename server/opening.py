@@ -20,6 +20,8 @@ from server.settings import Settings
 
 DATABASE = "penstock.db"
 FILES = "files"
+LOCAL_BUCKET = "penstock"
+"""What the directory of files is called where folders name their bucket."""
 
 
 @asynccontextmanager
@@ -76,8 +78,18 @@ def store_over(table: Table, settings: Settings, files: Files = NO_FILES) -> Sto
         reads=2 * settings.search_max_units,
         rounds=settings.search_max_round_trips,
     )
-    longest = timedelta(days=settings.api_key_max_days)
-    return Store(table, files=files, budget=budget, longest_api_key=longest)
+    return Store(
+        table,
+        files=files,
+        bucket=bucket_of(settings),
+        budget=budget,
+        longest_api_key=timedelta(days=settings.api_key_max_days),
+    )
+
+
+def bucket_of(settings: Settings) -> str | None:
+    """The name by which folders like `s3://penstock/...` are known to lie beside the table."""
+    return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
 
 
 def cursors_of(settings: Settings) -> Cursors:

@@ -205,10 +205,15 @@ class Reset(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload(Ask):
-    """Load once more what was loaded."""
+    """Load once more what was loaded; `force` says that this is meant."""
 
     action = Action.RELOAD
     reason: str
+    force: bool
+
+    def problems(self) -> rules.Named:
+        yield "reason", rules.reason_problem(self.reason)
+        yield "force", None if self.force else "must be true: the data may then be there twice"
 
     def changes(self, run: Run, now: int) -> Changes:
         return {"attempt": 0, "loaded_at": None, "loaded_by": None}

@@ -15,7 +15,7 @@ from datastore.manifest.rows import ALL, event_of, key_of_run, list_key, positio
 from datastore.manifest.rules import LAST_SECOND
 from datastore.manifest.runs import Runs
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Key, Query, Range
+from datastore.table import TTL, Item, Key, Query, Range
 
 READ = 100
 STALE_AFTER = timedelta(hours=1)
@@ -154,16 +154,18 @@ class RunLists:
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await table.query(query)
             items += page.items
-        found = [event_of(item) for item in items]
+        # What is left of a deleted run is no event.
+        found = [event_of(item) for item in items if TTL not in item]
         return sliced(found, window, lambda event: str(event.seq), more=False)
 
     async def _merged(
         self, manifest: ManifestName, lanes: Sequence[_Lane], window: Window
     ) -> Slice[Run]:
         """One page of all lanes together, which all travel in one direction."""
+        manifests = Manifests(self.runs.scope)
+        manifests.require(manifest)
         found, _ = await gather(
-            gather(*(self._read(lane, window) for lane in lanes)),
-            Manifests(self.runs.scope).one(manifest),
+            gather(*(self._read(lane, window) for lane in lanes)), manifests.one(manifest)
         )
         back = lanes[0].descending
         runs = sorted((run for part in found for run in part.runs), key=position_of, reverse=back)

@@ -10,6 +10,7 @@ from datastore.errors import IllegalState, NotFound
 from datastore.items import load
 from datastore.keys import unescape
 from datastore.layout import MANIFEST
+from datastore.manifest import rules
 from datastore.manifest.records import Manifest, ManifestName
 from datastore.paths import GroupPath
 from datastore.resources.groups import counted
@@ -47,7 +48,7 @@ class Manifests:
 
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
         """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
-        seen = {name: key_of_manifest(name) for name in names if self._sees(name)}
+        seen = {name: key_of_manifest(name) for name in names if self._may_be(name)}
         rows = await read_rows(self.scope.table, seen.values())
         return [_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names]
 
@@ -58,7 +59,7 @@ class Manifests:
             raise manifest
         return manifest
 
-    async def page(self, group: GroupPath, window: Window) -> Slice[Manifest]:
+    async def page(self, group: GroupPath | None, window: Window) -> Slice[Manifest]:
         """List the manifests of a group, in the order of their names: `pk = RM:<group>`."""
         group = self.scope.seen_group(group)
         pk = MANIFEST.pk.fill({"group": group})
@@ -81,8 +82,13 @@ class Manifests:
         await commit(self.scope.table, removed(name))
         return manifest
 
-    def _sees(self, name: ManifestName) -> bool:
-        return self.scope.caller.sees(name.group)
+    def require(self, name: ManifestName) -> None:
+        """Refuse, without a look, a manifest that cannot be there as far as the caller may know."""
+        if not self._may_be(name):
+            raise unknown_manifest(name)
+
+    def _may_be(self, name: ManifestName) -> bool:
+        return not rules.short_problem(name.name) and self.scope.caller.sees(name.group)
 
 
 def key_of_manifest(name: ManifestName) -> Key:
@@ -96,7 +102,7 @@ def name_of(item: Item) -> ManifestName:
 
 
 def unknown_manifest(name: ManifestName) -> NotFound:
-    return NotFound(f"There is no manifest {name.name!r} in {name.group}.", ("manifest",))
+    return NotFound(f"There is no such manifest in {name.group}.", ("manifest",))
 
 
 def entered(name: ManifestName, runs: int = 1) -> Write:

@@ -28,9 +28,9 @@ class Output:
     def folder(self, run: Run) -> str:
         """The folder meant; raises Invalid where there is none."""
         if self.saved_to is not None and self.stage is not None:
-            raise _problem("stage", "must not be given beside `savedTo`")
+            raise _problem("stagePath", "must not be given beside `savedTo`")
         if self.stage is not None:
-            rules.refuse([("stage", rules.folder_problem(self.stage))])
+            rules.refuse([("stagePath", rules.folder_problem(self.stage))])
             return beside(self.stage, run.run_id)
         folder = self.saved_to or run.saved_to
         if folder is None:

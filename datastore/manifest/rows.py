@@ -8,7 +8,7 @@ from datastore.commit import Done, Refusal, Write, moved
 from datastore.items import load
 from datastore.layout import RUN, RUN_EVENT, RUN_LISTED
 from datastore.manifest.records import ManifestName, Run, RunEvent, RunName
-from datastore.table import TTL, Compare, Delete, Item, Key, Missing, Operation, Put
+from datastore.table import TTL, AnyOf, Compare, Delete, Item, Key, Missing, Operation, Put
 
 ALL = "ALL"
 """The list of every run; the others are named after their states."""
@@ -81,7 +81,7 @@ def new_rows(run: Run, event: RunEvent) -> list[Write]:
     Raises Gone, where the run's fence is not that of the run of its name that was deleted before.
     """
     item = event_item(run, event)
-    condition = Compare("fence", "=", run.fence) if run.fence else Missing()
+    condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
     history = Write(Put(item, condition), lambda standing: Gone(_fence(standing)))
     return [history, Write(listed(run, ALL)), Write(listed(run, run.state))]
 

@@ -12,6 +12,7 @@ MAX_NAME = 128
 MAX_SAVED_TO = 1024
 MAX_PROSE = 8192
 MAX_SHRED_TYPES = 1000
+MAX_SHRED_BYTES = 200_000
 MAX_COUNTS = 50
 MAX_LEASE = 86_400
 MOST: Final = 2**63 - 1
@@ -79,6 +80,8 @@ def folder(text: str) -> str:
 def shred_types_problem(types: Sequence[str]) -> str | None:
     if len(types) > MAX_SHRED_TYPES:
         return f"are more than {MAX_SHRED_TYPES}"
+    if sum(len(each.encode(errors="replace")) for each in types) > MAX_SHRED_BYTES:
+        return f"are longer than {MAX_SHRED_BYTES} bytes together"
     return next((f"{problem} (a type)" for problem in map(_type_problem, types) if problem), None)
 
 

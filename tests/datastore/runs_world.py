@@ -76,7 +76,7 @@ async def bring_to(view: View, state: RunState, run_id: str = RUN_ID) -> Run:
 
 
 async def reloaded(view: View, name: RunName = NAME) -> Run:
-    return await view.runs.ask(name, Reload(reason="the table was dropped"))
+    return await view.runs.ask(name, Reload(reason="the table was dropped", force=True))
 
 
 async def events(view: View, run: Run) -> list[RunEvent]:

@@ -17,6 +17,7 @@ from datastore.manifest.asks import Claim, Fail, Heartbeat
 from datastore.manifest.importing import Found
 from datastore.manifest.records import RunState
 from datastore.manifest.recovery import Output
+from datastore.slices import Window
 from datastore.store import Store, View
 from datastore.table import Item, Key, Table
 from tests.datastore.recount import contents, faults
@@ -79,11 +80,21 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
     second = await discover(view)
     assert (second.fence, second.version) == (1, 1)
     held = await claim(view, TRANSFORM)
-    assert (held.fence, held.token) == (2, f"{second.id}-2")
+    assert (held.fence, held.idempotency_key) == (2, f"{second.id}-2")
     with pytest.raises(LeaseLost):
         await view.runs.ask(NAME, Heartbeat(fence=first.fence))
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
+
+
+async def test_a_run_that_nobody_claimed_is_deleted_and_discovered_as_often_as_one_likes(
+    view: View, store: Store
+) -> None:
+    for _ in range(3):
+        assert (await discover(view)).fence == 0
+        deleted = await view.recovery.delete(NAME, force=True)
+        assert (await view.run_lists.history(deleted, Window())).entries == ()
+    assert await run_faults(store.table) == []
 
 
 async def test_a_deleted_run_is_imported_anew(view: View, store: Store) -> None:

@@ -83,7 +83,7 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
                 Fail(fence=fence, error="e"),
                 Skip(reason="r"),
                 Unskip(),
-                Reload(reason="again"),
+                Reload(reason="again", force=True),
             ]
         )
         try:

@@ -82,7 +82,7 @@ ASKS: dict[str, Ask] = {
     "unskip": Unskip(),
     "recover": Recover(shred_types=("a",), saved_to="s3a://b/run=1/"),
     "reset": Reset(),
-    "reload": Reload(reason="dropped"),
+    "reload": Reload(reason="dropped", force=True),
 }
 
 _OUTPUT = {"processed_at": NOW, "shred_types": ("a",), "saved_to": "s3://b/run=1/"}
@@ -235,8 +235,8 @@ def test_counts_are_added_to_what_was_counted_before() -> None:
 def test_the_token_of_a_claim_is_that_of_no_other() -> None:
     first = step(run("NEW"), ASKS["transform"], NOW)
     second = step(replace(first, lease_until=NOW), ASKS["transform"], NOW)
-    assert first.token != second.token
-    assert replace(first, id="other").token != first.token
+    assert first.idempotency_key != second.idempotency_key
+    assert replace(first, id="other").idempotency_key != first.idempotency_key
 
 
 LEGAL = st.sampled_from([*ASKS.values()])

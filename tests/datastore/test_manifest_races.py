@@ -173,7 +173,7 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
             held = await view.runs.ask(name, claim)
         except IllegalState:
             continue
-        tokens[held.token] += 1
+        tokens[held.idempotency_key] += 1
         if random.random() < 0.3:
             continue
         late = random.random() < 0.3

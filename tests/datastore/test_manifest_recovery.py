@@ -209,8 +209,8 @@ async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
     ("arguments", "field", "words"),
     [
         ({}, "savedTo", "must name the folder"),
-        ({"output": Output(saved_to=SAVED_TO, stage="s3://stage/")}, "stage", "not be given"),
-        ({"output": Output(stage="stage")}, "stage", "must be a folder"),
+        ({"output": Output(saved_to=SAVED_TO, stage="s3://stage/")}, "stagePath", "not be given"),
+        ({"output": Output(stage="stage")}, "stagePath", "must be a folder"),
         ({"output": Output(saved_to="s3://x")}, "savedTo", "must be a folder"),
         ({"output": Output(saved_to="s3://other/run=1/")}, "savedTo", "the bucket of the server"),
         ({"output": Output(saved_to="s3://stage/a//b/")}, "savedTo", "names no folder"),

@@ -88,7 +88,7 @@ LONG = "x" * 8193
         (Fail(fence=0, error=""), ["error"]),
         (Skip(reason=" "), ["reason"]),
         (Unskip(reason=LONG), ["reason"]),
-        (Reload(reason=""), ["reason"]),
+        (Reload(reason="", force=False), ["reason", "force"]),
     ],
 )
 async def test_an_ask_that_breaks_rules_is_told_all_of_them(

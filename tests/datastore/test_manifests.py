@@ -63,7 +63,7 @@ async def test_a_manifest_is_made_by_its_first_run_and_counts_them(
     assert (manifest.created_at, manifest.created_by) == ("2022-08-10T23:55:20.322Z", "super")
     assert await view.manifests.one(ManifestName(USA, "SNOWPLOW")) == manifest
     assert (await view.manifests.one(ManifestName(EU, "snowplow"))).name == "Snowplow"
-    with pytest.raises(NotFound, match="no manifest 'other' in /usa"):
+    with pytest.raises(NotFound, match="no such manifest in /usa"):
         await view.manifests.one(ManifestName(USA, "other"))
     with pytest.raises(IllegalState, match="not empty"):
         await view.groups.delete(EU)
@@ -98,7 +98,7 @@ async def test_who_may_not_know_the_group_finds_nothing_there(view: View, store:
         told.add(failure.value.message)
     assert told == {"There is no such run."}
     for call in (
-        stranger.runs.ask(NAME, Reload(reason="r")),
+        stranger.runs.ask(NAME, Reload(reason="r", force=True)),
         stranger.runs.discover(SNOW, Discovery(run_id="r", added_by="t")),
         stranger.manifests.one(SNOW),
         stranger.manifests.page(USA, Window()),
