@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from datastore.access import Caller
+from datastore.access import Caller, Role
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
@@ -20,9 +20,11 @@ from datastore.manifest.lists import RunLists
 from datastore.manifest.manifests import Manifests
 from datastore.manifest.recovery import Recovery
 from datastore.manifest.runs import Runs
+from datastore.manifest.stale import Stale, stale_manifests
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
+from datastore.paths import ROOT
 from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
@@ -117,6 +119,11 @@ class Store:
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
         return await left_alone(self.table, canonical(self.clock.now() - IDLE))
+
+    async def stale_manifests(self) -> list[Stale]:
+        """Find the manifests in which runs got stuck."""
+        looker = Caller("", {ROOT: Role.READER})
+        return await stale_manifests(Scope(self.table, looker, self.clock, self.budget))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.

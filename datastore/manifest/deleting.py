@@ -35,8 +35,8 @@ REMEMBERED = timedelta(days=30)
 async def erase(scope: Scope, run: Run) -> None:
     """Delete a run as it was read; raises Moved where it is another by now.
 
-    Where the history is long, its oldest part goes first. For a while its first row goes on to say
-    which fences were given.
+    Where the history is long, its oldest part goes first. If the run was ever claimed, the first
+    row goes on for a while to say which fences were given.
     """
     events = [key_of(item) async for item in every(scope.table, history(run))]
     oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
@@ -44,11 +44,12 @@ async def erase(scope: Scope, run: Run) -> None:
         await scope.table.write([Delete(key) for key in oldest[start : start + BATCH]])
     still = Compare("Version", "=", run.version)
     until = int((scope.clock.now() + REMEMBERED).timestamp())
+    first = grave(run, until) if run.fence else Delete(events[0])
     await commit(
         scope.table,
         [
             Write(Delete(key_of_run(run.name), still), _gone),
-            Write(grave(run, until)),
+            Write(first),
             *(Write(Delete(key)) for key in rest),
             Write(unlisted(run, ALL)),
             Write(unlisted(run, run.state)),

@@ -45,6 +45,13 @@ class Imported(NamedTuple):
     standing: int = 0
     invalid: tuple[InvalidItem, ...] = ()
 
+    def plus(self, other: "Imported") -> "Imported":
+        return Imported(
+            self.entered + other.entered,
+            self.standing + other.standing,
+            self.invalid + other.invalid,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Importing:
@@ -52,10 +59,12 @@ class Importing:
 
     runs: Runs
 
-    async def batch(self, manifest: ManifestName, items: Sequence[Found]) -> Imported:
+    async def batch(
+        self, manifest: ManifestName, items: Sequence[Found], *, dry_run: bool = False
+    ) -> Imported:
         """Let runs enter in the state that their attributes say; runs that are there stay.
 
-        An item that is invalid stops no other.
+        An item that is invalid stops no other. With `dry_run` nothing is written.
         """
         self.runs.scope.require_at(Role.CONTRIBUTOR, manifest.group)
         rules.refuse([("manifest", rules.short_problem(manifest.name))])
@@ -69,7 +78,8 @@ class Importing:
                 valid.setdefault(read.run_id, read)
             else:
                 invalid.append(read)
-        new = await self._enter_absent([*valid.values()])
+        absent = await self._absent([*valid.values()])
+        new = len(absent) if dry_run else await self._enter(absent)
         return Imported(new, len(items) - len(invalid) - new, tuple(invalid))
 
     def _read(self, manifest: ManifestName, item: Found) -> Run | InvalidItem:
@@ -102,12 +112,14 @@ class Importing:
             attempt=0,
         )
 
-    async def _enter_absent(self, runs: Sequence[Run]) -> int:
-        """Write the runs that are not there, many in one transaction; how many those were."""
+    async def _absent(self, runs: Sequence[Run]) -> list[Run]:
         standing = await self.runs.many([run.name for run in runs], consistent=True)
-        absent = [
+        return [
             run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
         ]
+
+    async def _enter(self, absent: Sequence[Run]) -> int:
+        """Write the runs, many in one transaction; how many of them were still absent."""
         new = 0
         for start in range(0, len(absent), AT_ONCE):
             part = absent[start : start + AT_ONCE]

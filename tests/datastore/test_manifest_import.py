@@ -4,14 +4,12 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.access import Role
-from datastore.dynamodb.client import connect
 from datastore.dynamodb.scan import scan
 from datastore.dynamodb.wire import encode_item
 from datastore.errors import Invalid, NotFound, NotPermitted
@@ -22,13 +20,13 @@ from datastore.manifest.lists import Listed
 from datastore.manifest.records import Action, ManifestName, RunState
 from datastore.slices import Window
 from datastore.store import Store, View
+from tests.datastore.foreign_table import make_manifest_table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     LOAD,
     LOADED_ITEM,
     NEW_ITEM,
     PROCESSED_ITEM,
-    SAVED_TO,
     SNOW,
     TRANSFORM,
     claim,
@@ -207,18 +205,9 @@ async def test_a_table_of_others_is_read_whole_in_pages(implementation: str) -> 
     if reason := skip_reason(implementation):
         pytest.skip(reason)
     url = {"moto": moto_endpoint, "dynoxide": dynoxide_endpoint}[implementation]()
-    name = f"manifest-{uuid4()}"
+    items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(7)]
+    name = await make_manifest_table(url, items)
     with aws_environment():
-        async with connect(REGION, url) as client:
-            await client.create_table(
-                TableName=name,
-                KeySchema=[{"AttributeName": "RunId", "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": "RunId", "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-            for n in range(7):
-                item = {**typed(LOADED_ITEM), "RunId": {"S": f"run={n}/"}, "Odd": {"SS": ["a"]}}
-                await client.put_item(TableName=name, Item=item)
         pages = [page async for page in scan(name, region=REGION, endpoint_url=url, page=3)]
     assert [len(page) <= 3 for page in pages] == [True] * len(pages)
     found = [read_typed("item", raw) for page in pages for raw in page]
@@ -226,4 +215,3 @@ async def test_a_table_of_others_is_read_whole_in_pages(implementation: str) -> 
         f"run={n}/" for n in range(7)
     ]
     assert all(legacy.read(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]
-    assert SAVED_TO.startswith("s3://")
