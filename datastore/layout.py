@@ -134,6 +134,10 @@ ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
+MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+RUN = row("R:{manifest}:{run}", "R")
+RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
+RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 
 ROWS = (
     PIPELINE.latest,
@@ -165,4 +169,8 @@ ROWS = (
     EXECUTION_COUNT,
     EXECUTION_RESULT,
     EXECUTION_DUE,
+    MANIFEST,
+    RUN,
+    RUN_EVENT,
+    RUN_LISTED,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from datastore.access import Caller
+from datastore.access import Caller, Role
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.audio.import_work import import_audio
 from datastore.audio.library import AudioLibrary, Buckets
@@ -22,9 +22,17 @@ from datastore.job_runs import JobRuns
 from datastore.jobs import JobKind, Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.leases import Lease
+from datastore.manifest.folders import Folders
+from datastore.manifest.importing import Importing
+from datastore.manifest.lists import RunLists
+from datastore.manifest.manifests import Manifests
+from datastore.manifest.recovery import Recovery
+from datastore.manifest.runs import Runs
+from datastore.manifest.stale import Stale, stale_manifests
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
+from datastore.paths import ROOT
 from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
@@ -50,6 +58,11 @@ class View:
     api_keys: ApiKeys
     audio: AudioLibrary
     executions: Executions
+    manifests: Manifests
+    runs: Runs
+    run_lists: RunLists
+    recovery: Recovery
+    importing: Importing
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -62,9 +75,8 @@ class View:
 class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
-    `buckets` is what it takes to reach buckets of the users' own.
-
-    `job_begun` is called whenever a view begins a job.
+    `bucket` is the name by which runs know the place of the files, `buckets` what it takes to reach
+    those of the users' own. `job_begun` is called whenever a view begins a job.
     """
 
     table: Table
@@ -74,6 +86,7 @@ class Store:
     files: Files = NO_FILES
     buckets: Buckets = field(default_factory=Buckets)
     rules: ExecutionRules = field(default_factory=ExecutionRules)
+    bucket: str | None = None
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -81,6 +94,7 @@ class Store:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
+        runs = Runs(scope, Folders(self.files, self.bucket))
         return View(
             caller=caller,
             units=table.units,
@@ -92,6 +106,11 @@ class Store:
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             executions=Executions.of(scope, self.rules, self.files),
+            manifests=Manifests(scope),
+            runs=runs,
+            run_lists=RunLists(runs),
+            recovery=Recovery(runs),
+            importing=Importing(runs),
             watch=self.watch,
         )
 
@@ -130,6 +149,11 @@ class Store:
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
         return await left_alone(self.table, canonical(self.clock.now() - IDLE))
+
+    async def stale_manifests(self) -> list[Stale]:
+        """Find the manifests in which runs got stuck."""
+        looker = Caller("", {ROOT: Role.READER})
+        return await stale_manifests(Scope(self.table, looker, self.clock, self.budget))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.

@@ -8,6 +8,8 @@ from aiodataloader import DataLoader
 
 from datastore.jobs import Job
 from datastore.layout import KINDS, Kind
+from datastore.manifest.records import Manifest, ManifestName, Run, RunName
+from datastore.manifest.rules import short_problem
 from datastore.paths import GroupPath
 from datastore.records import Group, Resource
 from datastore.repository import Repository
@@ -44,10 +46,12 @@ class Desk(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """Loaders of groups by path, jobs by id and audio, and the desks by their kinds' letters."""
+    """Loaders of what is no resource, and the desks by the letters of their kinds."""
 
     groups: "DataLoader[GroupPath, Group]"
     jobs: "DataLoader[str, Job]"
+    runs: "DataLoader[RunName, Run]"
+    manifests: "DataLoader[ManifestName, Manifest]"
     desks: Mapping[str, Desk[Any]]
     audio: AudioLoaders
 
@@ -56,6 +60,8 @@ class Loaders:
         return cls(
             groups=loader("groups", view.watch, view.groups.many),
             jobs=loader("jobs", view.watch, view.jobs.many),
+            runs=loader("runs", view.watch, view.runs.many, _by_run),
+            manifests=loader("manifests", view.watch, view.manifests.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
             audio=AudioLoaders.over(view),
         )
@@ -64,3 +70,8 @@ class Loaders:
 def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:
     """A resource in hand is told from others by its id and version."""
     return key[0].id, key[0].version, key[1]
+
+
+def _by_run(name: RunName) -> object:
+    """One run is known by all spellings of its manifest; texts too long to be a name by none."""
+    return name if short_problem(name.manifest.name) else name.text

@@ -8,12 +8,13 @@ from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
+from datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from datastore.paths import parse_group_path
 from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection
+Record: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection | Run | Manifest
 Named: TypeAlias = tuple[str, str]
 
 AUDIO_TYPES = {"Audio": "tracks", "Artist": "artists", "Album": "albums", "Storage": "storages"}
@@ -41,6 +42,16 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
     if type in AUDIO_TYPES:
         found_audio: Record = await getattr(context.loaders.audio, AUDIO_TYPES[type]).load(key)
         return found_audio
+    if type == "Run":
+        name = RunName.read(key)
+        return None if name is None else await context.loaders.runs.load(name)
+    if type == "Manifest":
+        place = ManifestName.read(key)
+        return None if place is None else await context.loaders.manifests.load(place)
+    return await _read_resource(context, type, key)
+
+
+async def _read_resource(context: Context, type: str, key: str) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)

@@ -14,6 +14,8 @@ from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from schema.run_mutations import RunMutation
+from schema.runs import Manifest, Run, RunQuery
 from schema.scalars import SCALARS
 from schema.storages import Storage, StorageMutation, StorageQuery
 from schema.subscriptions import Subscription
@@ -31,6 +33,7 @@ class Query(
     CalculationQuery,
     AudioQuery,
     StorageQuery,
+    RunQuery,
 ):
     pass
 
@@ -43,6 +46,7 @@ class Mutation(
     ApiKeyMutation,
     AudioMutation,
     StorageMutation,
+    RunMutation,
 ):
     pass
 
@@ -62,6 +66,8 @@ schema = strawberry.Schema(
         Artist,
         Album,
         Storage,
+        Run,
+        Manifest,
     ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,

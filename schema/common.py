@@ -9,6 +9,7 @@ import strawberry
 
 from datastore import records
 from datastore.access import Caller, Role
+from datastore.manifest.records import Action, RunState, Stage
 from datastore.paths import GroupPath
 from datastore.store import Store
 from datastore.tags import MAX_DEPTH, MAX_LENGTH
@@ -68,6 +69,13 @@ strawberry.enum(
 )
 strawberry.enum(records.ValueType, description="The type of a value in a row.")
 strawberry.enum(Role, description="What a caller may do; each includes the one before.")
+strawberry.enum(
+    RunState,
+    description="How far a run is. Readers who know the documented attributes alone take "
+    "PROCESSING for NEW, LOADING for PROCESSED, and FAILED for what it was before.",
+)
+strawberry.enum(Stage, name="RunStage", description="The two pieces of work on a run.")
+strawberry.enum(Action, name="RunAction", description="What can be done to a run.")
 
 
 @strawberry.enum(description="The order of a list by time of creation.")

@@ -12,20 +12,31 @@ from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
+from datastore.manifest.records import Manifest, Run
 from datastore.records import Group, Resource
 
-MAX_LENGTH = 1024
+MAX_LENGTH = 1536
 
-NodeRecord: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection
+NodeRecord: TypeAlias = (
+    Resource | Group | Job | Audio | Artist | Album | Connection | Run | Manifest
+)
 
-_TITLES = {kind.record: kind.title for kind in KINDS}
-_VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
-_AUDIO: Mapping[type, tuple[str, Callable[[Any], str]]] = {
-    Audio: ("Audio", lambda audio: audio.id),
-    Artist: ("Artist", lambda artist: artist_place(artist.name)),
+_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Album: ("Album", album_place_of),
+    Artist: ("Artist", lambda artist: artist_place(artist.name)),
+    Audio: ("Audio", lambda audio: audio.id),
     Connection: ("Storage", lambda connection: connection.id),
+    Group: ("Group", lambda group: group.path),
+    Job: ("Job", lambda job: job.id),
+    Manifest: ("Manifest", lambda manifest: manifest.place.text),
+    Run: ("Run", lambda run: run.name.text),
+    **{kind.record: (kind.title, lambda resource: resource.id) for kind in KINDS},
+    **{
+        kind.version_record: (kind.version_title, lambda one: f"{one.id}:{one.version}")
+        for kind in KINDS
+    },
 }
+"""The type of a node and the key of one among its like, by the type of its record."""
 
 
 class GlobalId(NamedTuple):
@@ -48,16 +59,8 @@ class Node:
 
 
 def _named(node: NodeRecord) -> GlobalId:
-    if isinstance(node, Group):
-        return GlobalId("Group", node.path)
-    if isinstance(node, Job):
-        return GlobalId("Job", node.id)
-    if isinstance(node, Audio | Artist | Album | Connection):
-        title, key = _AUDIO[type(node)]
-        return GlobalId(title, key(node))
-    if version := _VERSION_TITLES.get(type(node)):
-        return GlobalId(version, f"{node.id}:{node.version}")
-    return GlobalId(_TITLES[type(node)], node.id)
+    title, key = _KEYS[type(node)]
+    return GlobalId(title, key(node))
 
 
 def parsed(text: str) -> GlobalId | None:

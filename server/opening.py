@@ -25,6 +25,8 @@ from server.settings import Settings
 
 DATABASE = "penstock.db"
 FILES = "files"
+LOCAL_BUCKET = "penstock"
+"""What the directory of files is called where folders name their bucket."""
 
 
 @asynccontextmanager
@@ -118,10 +120,16 @@ def store_over(
     return Store(
         table,
         files=files,
+        bucket=bucket_of(settings),
         buckets=buckets or Buckets(),
         budget=budget,
         longest_api_key=longest,
     )
+
+
+def bucket_of(settings: Settings) -> str | None:
+    """The name by which folders like `s3://penstock/...` are known to lie beside the table."""
+    return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
 
 
 def cursors_of(settings: Settings) -> Cursors:

@@ -1,5 +1,8 @@
-"""The checks for work that was begun and is left: deletes that were cut short, and jobs."""
+"""The checks for work that was begun and is left: deletes that were cut short, jobs, and runs."""
 
+from collections.abc import Sequence
+
+from datastore.manifest.stale import Stale
 from datastore.store import Store
 from server.checks.finding import Finding, Findings, ok, warn
 
@@ -8,6 +11,7 @@ async def unfinished(store: Store) -> Findings:
     """Judge what is left; datastore.errors.Unavailable where the store does not answer."""
     yield deletes(await store.pending_deletes())
     yield jobs(await store.idle_jobs())
+    yield runs(await store.stale_manifests())
 
 
 def deletes(count: int) -> Finding:
@@ -22,3 +26,15 @@ def jobs(count: int) -> Finding:
         return ok("jobs", "No job waits for a server.")
     advice = "A server takes them up within seconds; if one runs, its log says what keeps it."
     return warn("jobs", f"{count} jobs wait for a server.", advice)
+
+
+def runs(stale: Sequence[Stale]) -> Finding:
+    if not stale:
+        return ok("runs", "No run got stuck.")
+    of, count, more = stale[0]
+    elsewhere = f", and others in {len(stale) - 1} more" if len(stale) > 1 else ""
+    found = f"{count}{' or more' if more else ''} runs got stuck in {of.name} of {of.group}"
+    listing = f"`penstock manifest list --manifest {of.name} --group {of.group} --stale`"
+    return warn(
+        "runs", f"{found}{elsewhere}.", f"{listing} shows them; then claim or recover them."
+    )

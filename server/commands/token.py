@@ -1,7 +1,6 @@
 """`penstock token`: a development token for trying the server out."""
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,7 @@ from server.dev_key import dev_key, sign_dev_token
 from server.options import option
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.settings import Settings
-
-LONGEST = timedelta(days=366)
-
-_TTL = re.compile(r"([1-9]\d{0,8})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+from server.spans import span
 
 _ROLE_HELP = """What the user may do where, as `/usa=admin`: `reader`, `contributor` or `admin` of a
 group and of all below it. May be given many times."""
@@ -46,7 +41,7 @@ def token(
             "PENSTOCK_ISSUER is set: the server accepts that issuer's tokens only.",
             code=ExitCode.USAGE,
         )
-    valid = _ttl(ttl)
+    valid = span("ttl", ttl)
     name, roles, group = _identity(user, role, default_group)
     expires = datetime.now(UTC).replace(microsecond=0) + valid
     signed = sign_dev_token(dev_key(settings.data_dir), name, roles, group, valid)
@@ -68,10 +63,3 @@ def _identity(
         return user_id_from(user), roles, default_group_from(default_group, roles)
     except BadInput as error:
         raise CommandFailed(error.message, code=ExitCode.USAGE) from error
-
-
-def _ttl(text: str) -> timedelta:
-    found = _TTL.fullmatch(text)
-    if found and (ttl := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST:
-        return ttl
-    raise CommandFailed(f"--ttl {text}: must be like 12h, from 1s to 366d.", code=ExitCode.USAGE)

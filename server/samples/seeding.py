@@ -16,6 +16,7 @@ from datastore.slices import Window
 from datastore.store import Store, View
 from server.samples.calculations import calculations
 from server.samples.catalogue import GROUPS, Sample, samples
+from server.samples.runs import purge_runs, seed_runs
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
 AT_ONCE = 8
@@ -39,12 +40,13 @@ async def is_empty(store: Store) -> bool:
 
 
 async def seed(store: Store, size: int, progress: Progress) -> Seeded:
-    """Make groups, calculations and the first `size` pipelines, as far as they are not there."""
+    """Make groups, calculations, runs and the first `size` pipelines, where they are not there."""
     view, seeded = store.seen_by(SEEDER), Seeded()
     for group in GROUPS:
         await _create_group(view, group)
     for calculation in calculations():
         await _create(view.calculations, calculation)
+    await seed_runs(view)
     queue = samples(size)
 
     async def worker() -> None:
@@ -74,6 +76,7 @@ async def purge(store: Store, progress: Progress) -> int:
         progress()
     async for calculation in _seeded(view.calculations):
         await view.calculations.deleting.delete(calculation.id)
+    await purge_runs(view)
     for group in reversed(GROUPS):
         await _delete_group(view, group)
     return deleted

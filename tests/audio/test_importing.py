@@ -17,7 +17,7 @@ from datastore.dynamodb import retry
 from datastore.errors import Invalid, NotFound, Unavailable
 from datastore.jobs import Job, JobState, find_jobs
 from datastore.leases import HELD
-from datastore.s3_files import Credentials
+from datastore.s3_client import Credentials
 from datastore.slices import Window
 from datastore.store import Store
 from datastore.table import Table

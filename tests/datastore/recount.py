@@ -16,10 +16,10 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:", "U:")
+OWN_FACTS = ("IK:", "AK:", "J:", "U:", "R:", "RL:", "RM:")
 """Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
 
-Libraries of audio are recounted apart.
+Libraries of audio and runs are recounted apart.
 """
 STAGES = {"waiting": "ready", "in_progress": "ready"}
 """What has to be done about an execution, by its state; what is over is kept for some time."""
@@ -89,6 +89,8 @@ def _wanted(rows: Rows) -> Facts:
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
+        elif pk.startswith("RM:"):
+            _group(pk.removeprefix("RM:"), counters)["grants"] += 1
     for key, counts in counters.items():
         wanted[key] = {**wanted.get(key, {}), **counts}
     return wanted

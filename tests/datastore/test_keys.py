@@ -25,6 +25,8 @@ from datastore.layout import (
     OWNED,
     PIPELINE,
     ROWS,
+    RUN_EVENT,
+    RUN_LISTED,
     TAG,
     TAG_VALUE_COUNT,
     TOMBSTONE,
@@ -38,13 +40,16 @@ PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 LEVELS = st.lists(TEXTS, min_size=1, max_size=4).map(tuple)
 NUMBERS = st.integers(1, 99)
 _PARTS: dict[str, st.SearchStrategy[Part]] = {
-    **dict.fromkeys(("id", "name", "group", "parent", "key", "user"), TEXTS),
+    **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "run"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
     **dict.fromkeys(("version", "depth", "year", "disc", "track"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
     "version": NUMBERS,
+    "manifest": st.tuples(TEXTS, TEXTS),
+    "list": st.sampled_from(["ALL", "NEW"]),
+    **dict.fromkeys(("version", "seq", "added"), NUMBERS),
     "depth": NUMBERS,
     **dict.fromkeys(("pipeline", "digest", "stage"), TEXTS),
     **dict.fromkeys(("seq", "shard", "at"), NUMBERS),
@@ -68,6 +73,8 @@ QUERIED = {
     IMPORT_FAILURE: "IJ:",
     EXECUTION_EVENT: "PEH:",
     EXECUTION_DUE: "PED:",
+    RUN_EVENT: "RH:",
+    RUN_LISTED: "RL:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
@@ -161,7 +168,7 @@ def test_rows_of_two_families_never_share_a_key(
 
 
 def test_no_leader_of_a_partition_begins_another_one() -> None:
-    leaders = {row.pk.leader for row in ROWS} | {TOMBSTONE.leader, "C", "D", "PE", "U", "PL", "R"}
+    leaders = {row.pk.leader for row in ROWS} | {TOMBSTONE.leader, "C", "D", "PE", "U", "PL"}
     for one in leaders:
         assert [other for other in leaders if other.startswith(f"{one}:")] == []
 

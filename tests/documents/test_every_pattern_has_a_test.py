@@ -13,6 +13,7 @@ from tests.documents import (
     test_calculations,
     test_events,
     test_executions,
+    test_manifest,
     test_pipelines,
     test_resource_management,
 )
@@ -24,6 +25,7 @@ MODULES = {
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
     "Executions": test_executions,
+    "Runs": test_manifest,
 }
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
@@ -99,7 +101,12 @@ def test_each_pattern_of_the_calculations_document_has_a_row(pattern: str) -> No
 @pytest.mark.parametrize("row", [row for heading in MODULES for row in rows(heading)])
 def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) -> None:
     assert row.how
-    assert row.document in ("pipelines document", "calculations document", "data model")
+    assert row.document in (
+        "pipelines document",
+        "calculations document",
+        "manifest document",
+        "data model",
+    )
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:

@@ -18,6 +18,8 @@ VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
 CREATE_API_KEY = (
     "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename } }"
 )
+DISCOVER = "mutation($input: DiscoverRunInput!) { discoverRun(input: $input) { __typename } }"
+CLAIM = "mutation($input: ClaimRunInput!) { claimRun(input: $input) { __typename } }"
 INFO = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "material=metal/steel"
 
@@ -45,6 +47,7 @@ class Listing(NamedTuple):
 
 MIXED = 'tags: {all: [{key: "material", value: "metal"}], none: [{key: "x", value: "y"}]}'
 ANY = 'tags: {any: [{key: "material", value: "wood"}, {key: "material", value: "metal/copper"}]}'
+SNOW = 'group: "/usa", manifest: "SNOWPLOW"'
 NAMED = 'pipelineByName(name: "p3", group: "/usa/west")'
 LISTS = {
     "pipelines": Listing(
@@ -124,6 +127,34 @@ LISTS = {
         "value",
         ["metal/copper", "metal/steel"],
     ),
+    "manifests": Listing(
+        "Query.manifests", ("manifests",), 'group: "/usa"', "name", ["a:b", "Snowplow", "z"]
+    ),
+    "runs": Listing("Query.runs", ("runs",), SNOW, "runId", ["r0", "r1", "r2", "r3"]),
+    "newest runs of a state": Listing(
+        "Query.runs",
+        ("runs",),
+        f"{SNOW}, state: NEW, toSkip: false, order: NEWEST_FIRST",
+        "runId",
+        ["r3", "r2", "r0"],
+    ),
+    "runs of a time": Listing(
+        "Query.runs",
+        ("runs",),
+        f'{SNOW}, from: "2001-01-01T00:00:00Z", to: "2999-01-01T00:00:00Z"',
+        "runId",
+        ["r0", "r1", "r2", "r3"],
+    ),
+    "stale runs": Listing(
+        "Query.staleRuns",
+        ("staleRuns",),
+        f"{SNOW}, olderThanSeconds: 0",
+        "runId",
+        ["r0", "r2", "r3"],
+    ),
+    "history": Listing(
+        "Run.history", (f'run({SNOW}, runId: "r1")', "history"), "", "action", ["CLAIM", "DISCOVER"]
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
     **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
@@ -143,6 +174,12 @@ async def catalogue(ask: Ask) -> None:
     calculations = Ask(ask.store, "calculation")
     made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
     await calculations.change(made[1], 1, description="changed")
+    for name, ids in (("Snowplow", ("r0", "r1", "r2", "r3")), ("a:b", ("r",)), ("z", ("r",))):
+        for id in ids:
+            of = {"group": "/usa", "manifest": name, "runId": id}
+            await ask.input(DISCOVER, **of, addedBy="t")
+    claim = {"group": "/usa", "manifest": "Snowplow", "runId": "r1"}
+    await ask.input(CLAIM, **claim, stage="TRANSFORM", owner="w")
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]

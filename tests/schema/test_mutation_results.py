@@ -218,6 +218,78 @@ CASES: dict[tuple[str, str], Case] = {
 }
 
 
+RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
+FOLDER = "s3://bucket/run/"
+ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
+    "heartbeatRun": ({"fence": 0}, {"leaseSeconds": 0}, "leaseSeconds"),
+    "markRunProcessed": (
+        {"fence": 0, "shredTypes": [], "savedTo": FOLDER},
+        {"savedTo": "nowhere"},
+        "savedTo",
+    ),
+    "markRunLoaded": ({"fence": 0, "loadedBy": "l"}, {"loadedBy": ""}, "loadedBy"),
+    "failRun": ({"fence": 0, "error": "e"}, {"error": ""}, "error"),
+    "skipRun": ({"reason": "r"}, {"reason": ""}, "reason"),
+    "unskipRun": ({}, {"reason": ""}, "reason"),
+    "recoverRun": ({"shredTypes": [], "savedTo": FOLDER}, {"savedTo": "nowhere"}, "savedTo"),
+    "resetRun": ({"force": True}, {"reason": ""}, "reason"),
+    "reloadRun": ({"reason": "r", "force": True}, {"force": False}, "force"),
+}
+"""For each thing asked of a run: an input, what makes it invalid, and where."""
+
+for _field, (_input, _bad, _path) in ASKS.items():
+    _asked, _union = {**RUN, **_input}, f"{_field[0].upper()}{_field[1:]}Result"
+    _absent = {**_asked, "runId": "absent/"}
+    CASES[_union, "NotFound"] = Case(_field, _absent, "NOT_FOUND", ["runId"])
+    CASES[_union, "NotPermitted"] = Case(_field, _asked, "FORBIDDEN", None, {}, READER)
+    CASES[_union, "ValidationProblem"] = Case(_field, {**_asked, **_bad}, "BAD_USER_INPUT", [_path])
+    _loaded = {**_asked, "runId": "loaded/"}
+    CASES[_union, "IllegalState"] = Case(
+        _field, _loaded, "ALREADY_LOADED", None, {"state": "LOADED"}
+    )
+for _field in ("heartbeatRun", "markRunProcessed", "markRunLoaded", "failRun"):
+    _union = f"{_field[0].upper()}{_field[1:]}Result"
+    _of = {**RUN, **ASKS[_field][0]}
+    CASES[_union, "IllegalState"] = Case(
+        _field, {**_of, "fence": 7}, "LEASE_LOST", None, {"state": "NEW"}
+    )
+CASES |= {
+    ("ReloadRunResult", "IllegalState"): Case(
+        "reloadRun", {**RUN, **ASKS["reloadRun"][0]}, "ILLEGAL_STATE", None, {"state": "NEW"}
+    ),
+    ("DiscoverRunResult", "NotFound"): Case(
+        "discoverRun", {**RUN, "group": "/nowhere", "addedBy": "t"}, "NOT_FOUND", ["group"]
+    ),
+    ("DiscoverRunResult", "NotPermitted"): Case(
+        "discoverRun", {**RUN, "addedBy": "t"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("DiscoverRunResult", "ValidationProblem"): Case(
+        "discoverRun", {**RUN, "addedBy": ""}, "BAD_USER_INPUT", ["addedBy"]
+    ),
+    ("DiscoverRunResult", "LimitExceeded"): Case(
+        "discoverRun",
+        {**RUN, "runId": "x" * 1020, "addedBy": "t"},
+        "LIMIT_EXCEEDED",
+        ["runId"],
+        {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
+    ),
+    ("DeleteManifestResult", "NotFound"): Case(
+        "deleteManifest", {"group": "/usa", "manifest": "x"}, "NOT_FOUND", ["manifest"]
+    ),
+    ("DeleteManifestResult", "NotPermitted"): Case(
+        "deleteManifest", {"group": "/usa", "manifest": "snow"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("DeleteManifestResult", "IllegalState"): Case(
+        "deleteManifest",
+        {"group": "/usa", "manifest": "snow"},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "NOT_EMPTY"},
+    ),
+}
+
+
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
     (worded(union, "calculation"), member): case._replace(
@@ -252,10 +324,26 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.input(lift, id=made["lifted"], group="/usa")
     for name in ("heavy", "lifted"):
         await ask.change(made[name], 1, tags=MANY)
+    await runs(Ask(ask.store))
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
     return made
+
+
+async def runs(ask: Ask) -> None:
+    """Two runs: one that is new, and one that went all the way."""
+    steps = (
+        ("discoverRun", {"addedBy": "t"}),
+        ("claimRun", {"stage": "TRANSFORM", "owner": "w"}),
+        ("markRunProcessed", {"fence": 1, "shredTypes": [], "savedTo": FOLDER}),
+        ("claimRun", {"stage": "LOAD", "owner": "w"}),
+        ("markRunLoaded", {"fence": 2, "loadedBy": "l"}),
+    )
+    for id, count in (("new/", 1), ("loaded/", 5)):
+        for field, input in steps[:count]:
+            told = await ask.input(mutation(field, "NotFound"), **{**RUN, "runId": id, **input})
+            assert told["__typename"].endswith("Payload"), told
 
 
 def members() -> set[tuple[str, str]]:

@@ -12,9 +12,13 @@ from schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
 from tests.asking import Ask, as_caller
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id ...on Pipeline { name }
-  ...on PipelineVersion { version } ...on Group { path } ...on Job { kind } } }"""
+  ...on PipelineVersion { version } ...on Group { path } ...on Job { kind }
+  ...on Run { runId state } ...on Manifest { name runCount } } }"""
 IDS = """{ group(path: "/usa") { id } pipelineByName(name: "one", group: "/usa") {
   id versionNumbered(version: 1) { id } } }"""
+RUN = """mutation { discoverRun(input: {group: "/usa", manifest: "Snow:plow", runId: "a#b/run=1/",
+  addedBy: "t"}) { ...on DiscoverRunPayload { run { id } } } }"""
+MANIFESTS = '{ manifests(group: "/usa") { nodes { id } } }'
 UUID = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 
 CASCADE = """mutation { deleteGroup(input: {path: "/eu", cascade: true}) {
@@ -30,7 +34,10 @@ async def ids(ask: Ask) -> dict[str, str]:
     await ask.make("/usa", "one")
     found = (await ask(IDS)).data
     version = found["pipelineByName"]["versionNumbered"]["id"]
+    run = (await ask(RUN)).value["run"]["id"]
     return {
+        "Run": run,
+        "Manifest": (await ask(MANIFESTS)).value["nodes"][0]["id"],
         "Group": found["group"]["id"],
         "Job": (await ask(CASCADE)).value["job"]["id"],
         "Pipeline": found["pipelineByName"]["id"],
@@ -46,6 +53,8 @@ async def test_every_type_is_found_by_the_id_it_shows(noun: str, store: Store) -
         "Job": {"kind": "DELETE_GROUP"},
         "Pipeline": {"name": "one"},
         "PipelineVersion": {"version": 1},
+        "Run": {"runId": "a#b/run=1/", "state": "NEW"},
+        "Manifest": {"name": "Snow:plow", "runCount": 1},
     }
     for name, id in (await ids(ask)).items():
         found = (await ask(NODE, {"id": id}, as_caller("rita", "/usa=reader", "/eu=reader"))).value
@@ -79,6 +88,17 @@ ODD = [
     id_of(f"Job:{UUID}"),
     id_of("Job:x"),
     id_of("Query:x"),
+    id_of("Run:/usa"),
+    id_of("Run:/usa#snowplow"),
+    id_of("Run:/usa#snowplow:r"),
+    id_of("Run:/usa#Snow%3Aplow:a%23b/run=1/"),
+    id_of("Run:/usa#snow:plow:a"),
+    id_of("Run:/usa#snow%3Aplow:a%23b/run=1/#"),
+    id_of("Run::"),
+    id_of("Manifest:/usa"),
+    id_of("Manifest:/usa#x"),
+    id_of("Manifest:/USA#snow%3Aplow"),
+    id_of("Manifest:#" + "x" * 1000),
     "A" * 5000,
 ]
 
@@ -125,7 +145,7 @@ async def test_at_most_100_nodes_are_read_at_once(count: int, codes: list[str], 
 async def test_an_id_of_another_type_is_not_found_where_a_pipeline_is_asked_for(ask: Ask) -> None:
     known = await ids(ask)
     query = "query($id: ID!) { pipeline(id: $id) { id } }"
-    for name in ("Group", "Job", "PipelineVersion"):
+    for name in ("Group", "Job", "PipelineVersion", "Run", "Manifest"):
         assert (await ask(query, {"id": known[name]})).code == "NOT_FOUND"
 
 

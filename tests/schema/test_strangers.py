@@ -27,6 +27,22 @@ OUTSIDERS = {
 UNION = "{ __typename ...on UserError { code message path } }"
 
 
+RUNS: Mapping[str, dict[str, Any]] = {
+    "DiscoverRun": {"addedBy": "mine"},
+    "ClaimRun": {"stage": "TRANSFORM", "owner": "mine"},
+    "HeartbeatRun": {"fence": 1},
+    "MarkRunProcessed": {"fence": 1, "shredTypes": [], "savedTo": "s3://mine/run/"},
+    "MarkRunLoaded": {"fence": 1, "loadedBy": "mine"},
+    "FailRun": {"fence": 1, "error": "mine"},
+    "SkipRun": {"reason": "mine"},
+    "UnskipRun": {},
+    "RecoverRun": {"shredTypes": [], "savedTo": "s3://mine/run/"},
+    "ResetRun": {"force": True, "delete": True},
+    "ReloadRun": {"reason": "mine", "force": True},
+}
+"""The mutations of runs, each with an input that whoever may would be granted."""
+
+
 class World(NamedTuple):
     """Names of things in the tree of others, or of things that are nowhere."""
 
@@ -99,6 +115,49 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             )
             for tags in (None, {"all": tagged("scope=1")}, {"none": tagged("scope=2")})
             for below in (False, True)
+        ],
+        "run": [
+            (
+                "query($group: GroupPath, $run: String!) {"
+                ' run(group: $group, manifest: "snow", runId: $run) {'
+                " id history { nodes { at } } } }",
+                {**group, "run": run},
+            )
+            for run in ("theirs", "absent")
+        ],
+        "runs": [
+            (
+                "query($group: GroupPath, $state: RunState) {"
+                ' runs(group: $group, manifest: "snow", state: $state) { nodes { id } } }',
+                {**group, "state": state},
+            )
+            for state in (None, "NEW")
+        ],
+        "staleRuns": [
+            (
+                "query($group: GroupPath) { staleRuns(group: $group, manifest: "
+                '"snow", olderThanSeconds: 0) { nodes { id } } }',
+                group,
+            )
+        ],
+        "manifests": [
+            ("query($group: GroupPath) { manifests(group: $group) { nodes { id } } }", group)
+        ],
+        **{
+            f"{verb[0].lower()}{verb[1:]}": [
+                (
+                    mutation(f"{verb[0].lower()}{verb[1:]}", f"{verb}Input"),
+                    {"in": {**group, "manifest": "snow", "runId": run, **input}},
+                )
+                for run in ("theirs", "absent")
+            ]
+            for verb, input in RUNS.items()
+        },
+        "deleteManifest": [
+            (
+                mutation("deleteManifest", "DeleteManifestInput"),
+                {"in": {**group, "manifest": "snow"}},
+            )
         ],
         "createGroup": [
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": f"{world.group}/mine"}}),
@@ -201,6 +260,13 @@ async def others(ask: Ask) -> World:
     version_id = found["pipelineByName"]["versionNumbered"]["id"]
     key = (await ask(KEY, {"at": canonical(datetime.now(UTC) + timedelta(days=1))})).value
     await ask.make("/usa/gone", "going")
+    for run in ("theirs", "claimed"):
+        of = {"group": "/usa", "manifest": "snow", "runId": run}
+        await ask.input(
+            mutation("discoverRun", "DiscoverRunInput").replace("$in", "$input"),
+            **of,
+            **RUNS["DiscoverRun"],
+        )
     job = (await ask(CASCADE)).value["job"]["id"]
     return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"], job)
 

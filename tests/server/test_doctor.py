@@ -12,10 +12,15 @@ from uuid import uuid4
 
 import pytest
 
+from datastore.access import Caller, Role
 from datastore.clock import Clock, canonical
 from datastore.layout import JOB
+from datastore.manifest.records import ManifestName
+from datastore.manifest.runs import Discovery
+from datastore.paths import ROOT
 from datastore.s3_files import CorsRule, S3Files
 from datastore.sqlite import SqliteTable
+from datastore.store import Store
 from datastore.table import Put
 from server.__main__ import run
 from server.checks.bucket import cors
@@ -81,6 +86,28 @@ async def test_jobs_that_nobody_works_on_are_noticed(
     assert await jobs_of(minutes, minutes) == "No job waits for a server."
     assert (await jobs_of(minutes, -minutes)).startswith("1 jobs wait for a server.")
     assert (await jobs_of(minutes, None)).startswith("2 jobs wait for a server.")
+    await table.close()
+
+
+async def test_runs_that_got_stuck_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    ago = datetime.now(UTC) - timedelta(hours=2)
+    view = Store(table, Clock(now=lambda: ago)).seen_by(Caller("ann", {ROOT: Role.ADMIN}))
+
+    async def runs() -> str:
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["runs"]
+
+    assert await runs() == "No run got stuck."
+    for name in ("web", "mobile"):
+        found = Discovery(run_id="run=1/", added_by="t")
+        await view.runs.discover(ManifestName(ROOT, name), found)
+    assert await runs() == (
+        "1 runs got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
+        "mobile --group / --stale` shows them; then claim or recover them."
+    )
     await table.close()
 
 

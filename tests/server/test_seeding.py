@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from datastore.access import Caller, Role
+from datastore.manifest.runs import Discovery
 from datastore.paths import ROOT, GroupPath
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from server.__main__ import run
 from server.samples.catalogue import GROUPS, samples
+from server.samples.runs import MANIFEST
 from server.samples.seeding import SEEDER, purge, seed
 from tests.asking import Ask, as_caller
 from tests.datastore.recount import contents, faults
+from tests.datastore.runs_world import run_faults
 
 
 def nothing() -> None:
@@ -104,6 +107,34 @@ async def test_calculations_are_seeded_and_call_each_other(store: Store, ask: As
     assert await calculations.names("/", below=True) == named
     await purge(store, nothing)
     assert await calculations.names("/", below=True) == []
+
+
+async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store, ask: Ask) -> None:
+    listed = """{ runs(manifest: "snowplow", group: "/usa") { nodes { state toSkip addedAt } } }"""
+    await seed(store, 1, nothing)
+    runs = (await ask(listed)).value["nodes"]
+    assert [(run["state"], run["toSkip"]) for run in runs] == [
+        ("LOADED", False),
+        ("LOADED", False),
+        ("LOADED", False),
+        ("PROCESSED", False),
+        ("NEW", True),
+    ]
+    assert [runs[0]["addedAt"], runs[-1]["addedAt"]] == [
+        "2018-12-11T00:00:00.000Z",
+        "2018-12-15T00:00:00.000Z",
+    ]
+    assert await store.stale_manifests() == []
+
+
+async def test_a_run_of_somebody_else_keeps_its_manifest_when_the_samples_go(store: Store) -> None:
+    await seed(store, 1, nothing)
+    view = store.seen_by(SEEDER)
+    await view.runs.discover(MANIFEST, Discovery(run_id="mine/", added_by="mine"))
+    await purge(store, nothing)
+    assert (await view.manifests.one(MANIFEST)).runs == 1
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
 
 
 def test_the_catalogue_is_the_same_each_time_and_grows_at_its_end() -> None:

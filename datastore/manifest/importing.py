@@ -1,0 +1,143 @@
+"""Taking over manifest tables that others kept: what is valid enters, the rest is listed."""
+
+from asyncio import sleep
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from datastore.access import Role
+from datastore.commit import Moved, Write, commit
+from datastore.errors import NotFound
+from datastore.limits import INDEX_RANGE_BYTES
+from datastore.manifest import legacy, rules
+from datastore.manifest.entering import enter, first_event
+from datastore.manifest.legacy import LegacyRun
+from datastore.manifest.manifests import NoManifest, entered
+from datastore.manifest.records import Action, ManifestName, Run
+from datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
+from datastore.manifest.runs import Runs
+from datastore.table import Missing, Put, Value
+
+AT_ONCE = 20
+"""Runs in one transaction, which takes 100 operations: each is four rows."""
+
+
+class Found(NamedTuple):
+    """An item of a source, and where it stands there; without values for the reasons given."""
+
+    place: str
+    values: Mapping[str, Value] | None
+    reasons: Sequence[str] = ()
+
+
+class InvalidItem(NamedTuple):
+    """An item that did not enter, and all that is wrong with it."""
+
+    place: str
+    run_id: str | None
+    reasons: tuple[str, ...]
+
+
+class Imported(NamedTuple):
+    """How many runs entered, how many were there before, and which items could not enter."""
+
+    entered: int = 0
+    standing: int = 0
+    invalid: tuple[InvalidItem, ...] = ()
+
+    def plus(self, other: "Imported") -> "Imported":
+        return Imported(
+            self.entered + other.entered,
+            self.standing + other.standing,
+            self.invalid + other.invalid,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """The imports that the caller may do: contributors of the manifest's group."""
+
+    runs: Runs
+
+    async def batch(
+        self, manifest: ManifestName, items: Sequence[Found], *, dry_run: bool = False
+    ) -> Imported:
+        """Let runs enter in the state that their attributes say; runs that are there stay.
+
+        An item that is invalid stops no other. With `dry_run` nothing is written.
+        """
+        self.runs.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        rules.refuse([("manifest", rules.short_problem(manifest.name))])
+        valid: dict[str, Run] = {}
+        invalid: list[InvalidItem] = []
+        for item in items:
+            # Reading is work: others are let at the loop between two items.
+            await sleep(0)
+            read = self._read(manifest, item)
+            if isinstance(read, Run):
+                valid.setdefault(read.run_id, read)
+            else:
+                invalid.append(read)
+        absent = await self._absent([*valid.values()])
+        new = len(absent) if dry_run else await self._enter(absent)
+        return Imported(new, len(items) - len(invalid) - new, tuple(invalid))
+
+    def _read(self, manifest: ManifestName, item: Found) -> Run | InvalidItem:
+        read = [*item.reasons] if item.values is None else legacy.read(item.values)
+        if isinstance(read, LegacyRun):
+            run = self._run(manifest, read)
+            if key_bytes(run.name) <= INDEX_RANGE_BYTES:
+                return run
+            read = [f"RunId makes a key of more than {INDEX_RANGE_BYTES} bytes"]
+        run_id = (item.values or {}).get("RunId")
+        return InvalidItem(item.place, run_id if isinstance(run_id, str) else None, tuple(read))
+
+    def _run(self, manifest: ManifestName, read: LegacyRun) -> Run:
+        return Run(
+            id=self.runs.scope.clock.new_id(),
+            group=manifest.group,
+            manifest=manifest.name.strip(),
+            run_id=read.run_id,
+            added_at=read.added_at,
+            added_by=read.added_by,
+            to_skip=read.to_skip,
+            processed_at=read.processed_at,
+            shred_types=read.shred_types,
+            saved_to=read.saved_to,
+            loaded_at=read.loaded_at,
+            loaded_by=read.loaded_by,
+            state=read.state,
+            version=1,
+            fence=0,
+            attempt=0,
+        )
+
+    async def _absent(self, runs: Sequence[Run]) -> list[Run]:
+        standing = await self.runs.many([run.name for run in runs], consistent=True)
+        return [
+            run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
+        ]
+
+    async def _enter(self, absent: Sequence[Run]) -> int:
+        """Write the runs, many in one transaction; how many of them were still absent."""
+        new = 0
+        for start in range(0, len(absent), AT_ONCE):
+            part = absent[start : start + AT_ONCE]
+            if await self._enter_together(part):
+                new += len(part)
+            else:
+                for run in part:
+                    new += (await enter(self.runs.scope, run, Action.IMPORT))[1]
+        return new
+
+    async def _enter_together(self, runs: Sequence[Run]) -> bool:
+        """Write runs in one transaction, unless one is there or the manifest is not."""
+        writes = [entered(runs[0].name.manifest, len(runs))]
+        for run in runs:
+            writes.append(Write(Put(item_of(run), Missing())))
+            writes += new_rows(run, first_event(self.runs.scope, run, Action.IMPORT))
+        try:
+            await commit(self.runs.scope.table, writes)
+        except (Gone, Moved, NoManifest):
+            return False
+        return True

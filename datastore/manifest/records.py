@@ -1,0 +1,212 @@
+"""What is kept of runs: their state, their history, and the manifests they belong to."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from datastore.clock import canonical
+from datastore.keys import escape, join, split, unescape
+from datastore.paths import GroupPath
+from datastore.records import Struct
+from datastore.text import comparison_form
+
+SUCCESS = "_SUCCESS"
+
+
+class RunState(StrEnum):
+    """How far a run is; a `PROCESSING` one is `NEW` to readers of the document's attributes alone.
+
+    Likewise is a `LOADING` one `PROCESSED` to them, and a `FAILED` one what it was before.
+    """
+
+    NEW = "NEW"
+    PROCESSING = "PROCESSING"
+    PROCESSED = "PROCESSED"
+    LOADING = "LOADING"
+    LOADED = "LOADED"
+    FAILED = "FAILED"
+
+
+class Stage(StrEnum):
+    """The two pieces of work on a run: the Transformer's and the Loader's."""
+
+    TRANSFORM = "transform"
+    LOAD = "load"
+
+
+class Action(StrEnum):
+    """What can be done to a run."""
+
+    DISCOVER = "discover"
+    IMPORT = "import"
+    CLAIM = "claim"
+    HEARTBEAT = "heartbeat"
+    PROCESSED = "processed"
+    LOADED = "loaded"
+    FAIL = "fail"
+    SKIP = "skip"
+    UNSKIP = "unskip"
+    RECOVER = "recover"
+    RESET = "reset"
+    RELOAD = "reload"
+
+
+class ManifestName(NamedTuple):
+    """A manifest by its group and its name, which is matched in comparison form."""
+
+    group: GroupPath
+    name: str
+
+    @property
+    def segment(self) -> tuple[str, str]:
+        """What stands for the manifest in keys."""
+        return self.group, comparison_form(self.name)
+
+    @property
+    def text(self) -> str:
+        """The manifest as one text."""
+        return join(self.segment)
+
+    @classmethod
+    def read(cls, text: str) -> "ManifestName | None":
+        """The manifest of a text that one gave; None for any other."""
+        group, *names = split(text)
+        if len(names) != 1:
+            return None
+        found = cls(GroupPath(group), names[0])
+        return found if found.text == text else None
+
+
+class RunName(NamedTuple):
+    """A run by its manifest and its `RunId`, which is matched letter by letter."""
+
+    manifest: ManifestName
+    run_id: str
+
+    @property
+    def text(self) -> str:
+        """The run as one text: its key without the leader."""
+        return f"{self.manifest.text}:{escape(self.run_id)}"
+
+    @classmethod
+    def read(cls, text: str) -> "RunName | None":
+        """The run of a text that one gave; None for any other."""
+        first, _, rest = text.partition(":")
+        manifest = ManifestName.read(first)
+        found = None if manifest is None else cls(manifest, unescape(rest))
+        return found if found is not None and found.text == text else None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defaults=True):
+    """A run; times are in seconds since the epoch.
+
+    The document's attributes are those from `run_id` to `loaded_by`: what a reader of these alone
+    makes of them is always a valid run. `fence` counts the claims there ever were, `attempt` those
+    of the stage at hand. `version` counts the writes, and `id` tells a run from one of its name
+    that was deleted before.
+    """
+
+    id: str
+    group: GroupPath
+    manifest: str
+    run_id: str
+    added_at: int
+    added_by: str
+    to_skip: bool
+    processed_at: int | None = None
+    shred_types: tuple[str, ...] | None = None
+    saved_to: str | None = None
+    loaded_at: int | None = None
+    loaded_by: str | None = None
+    state: RunState
+    version: int
+    fence: int
+    attempt: int
+    lease_owner: str | None = None
+    lease_until: int | None = None
+    last_error: str | None = None
+    counts: dict[str, int] | None = None
+    skip_reason: str | None = None
+    pipeline: str | None = None
+
+    @property
+    def name(self) -> RunName:
+        return RunName(ManifestName(self.group, self.manifest), self.run_id)
+
+    @property
+    def idempotency_key(self) -> str:
+        """What makes the effects of the latest claim known again, whoever repeats them."""
+        return f"{self.id}-{self.fence}"
+
+    @property
+    def added_time(self) -> str:
+        return _instant(self.added_at)
+
+    @property
+    def processed_time(self) -> str | None:
+        return None if self.processed_at is None else _instant(self.processed_at)
+
+    @property
+    def loaded_time(self) -> str | None:
+        return None if self.loaded_at is None else _instant(self.loaded_at)
+
+    @property
+    def lease_time(self) -> str | None:
+        return None if self.lease_until is None else _instant(self.lease_until)
+
+    @property
+    def counted(self) -> "tuple[RunCount, ...] | None":
+        """The counts in the order of their names."""
+        if self.counts is None:
+            return None
+        return tuple(RunCount(name=name, count=self.counts[name]) for name in sorted(self.counts))
+
+    def is_leased(self, now: int) -> bool:
+        """Whether a worker has the run in hand and their lease has not run out."""
+        return self.lease_until is not None and now < self.lease_until
+
+
+class RunCount(Struct, frozen=True, kw_only=True):
+    """How many of something there are in a run, as a worker says."""
+
+    name: str
+    count: int
+
+
+class RunEvent(Struct, frozen=True, kw_only=True):
+    """One change of a run; `seq` is the version it made, which heartbeats also count.
+
+    `by` is the caller and `worker` who claimed the run; `call` tells one request from another.
+    """
+
+    seq: int
+    action: Action
+    before: RunState | None = None
+    after: RunState
+    at: str
+    by: str
+    call: str
+    fence: int
+    worker: str | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """A manifest, and how many runs there are in it."""
+
+    group: GroupPath
+    name: str
+    created_at: str
+    created_by: str
+    runs: int = 0
+
+    @property
+    def place(self) -> ManifestName:
+        return ManifestName(self.group, self.name)
+
+
+def _instant(seconds: int) -> str:
+    return canonical(datetime.fromtimestamp(seconds, UTC))

@@ -1,0 +1,35 @@
+"""Which manifests of a whole store have runs that got stuck."""
+
+from typing import NamedTuple
+
+from datastore.layout import MANIFEST
+from datastore.manifest.history import every
+from datastore.manifest.lists import RunLists
+from datastore.manifest.manifests import name_of
+from datastore.manifest.records import ManifestName
+from datastore.manifest.runs import Runs
+from datastore.resources.scope import Scope
+from datastore.slices import Window
+from datastore.table import Query
+
+COUNTED = 100
+
+
+class Stale(NamedTuple):
+    """A manifest, and how many of its runs got stuck; there are `more` than were counted."""
+
+    manifest: ManifestName
+    runs: int
+    more: bool
+
+
+async def stale_manifests(scope: Scope) -> list[Stale]:
+    """Look through all manifests, `siKey1 = RM`, in the scope of somebody who may see them."""
+    lists = RunLists(Runs(scope))
+    found = []
+    async for item in every(scope.table, Query(partition=MANIFEST.index_of(), index=True)):
+        manifest = name_of(item)
+        page = await lists.stale(manifest, Window(size=COUNTED))
+        if page.entries:
+            found.append(Stale(manifest, len(page.entries), page.more))
+    return found

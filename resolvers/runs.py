@@ -1,0 +1,92 @@
+"""What each field and mutation of runs and their manifests does."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from datastore.manifest.asks import Ask
+from datastore.manifest.lists import Listed
+from datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunName
+from datastore.manifest.recovery import Output
+from datastore.manifest.runs import Discovery
+from datastore.paths import GroupPath
+from datastore.slices import Slice, Window
+from resolvers.context import Context
+
+
+def manifest_named(context: Context, group: GroupPath | None, name: str) -> ManifestName:
+    """The manifest of the group, or of the caller's default one."""
+    return ManifestName(context.view.runs.scope.group_or_default(group), name)
+
+
+async def by_name(context: Context, name: RunName) -> Run:
+    return await context.loaders.runs.load(name)
+
+
+async def page(
+    context: Context, manifest: ManifestName, listed: Listed, window: Window
+) -> Slice[Run]:
+    return _known(context, await context.view.run_lists.page(manifest, listed, window))
+
+
+async def stale(
+    context: Context, manifest: ManifestName, older_than: timedelta, window: Window
+) -> Slice[Run]:
+    return _known(context, await context.view.run_lists.stale(manifest, window, older_than))
+
+
+async def history(context: Context, run: Run, window: Window) -> Slice[RunEvent]:
+    return await context.view.run_lists.history(run, window)
+
+
+async def manifests(context: Context, group: GroupPath | None, window: Window) -> Slice[Manifest]:
+    return await context.view.manifests.page(group, window)
+
+
+async def discover(context: Context, manifest: ManifestName, found: Discovery) -> Run:
+    return _renewed(context, await context.view.runs.discover(manifest, found))
+
+
+async def ask(context: Context, name: RunName, asked: Ask) -> Run:
+    return _renewed(context, await context.view.runs.ask(name, asked))
+
+
+async def recover(
+    context: Context,
+    name: RunName,
+    shred_types: Sequence[str] | None,
+    output: Output,
+    reason: str | None,
+) -> Run:
+    recovered = await context.view.recovery.recover(name, shred_types, output, reason)
+    return _renewed(context, recovered)
+
+
+async def reset(
+    context: Context, name: RunName, output: Output, reason: str | None, force: bool
+) -> Run:
+    return _renewed(context, await context.view.recovery.reset(name, output, reason, force=force))
+
+
+async def delete(context: Context, name: RunName, output: Output, force: bool) -> Run:
+    """Delete a run; later fields of the document read that it is gone."""
+    context.loaders.runs.clear(name)
+    deleted = await context.view.recovery.delete(name, output, force=force)
+    context.loaders.runs.clear(deleted.name)
+    return deleted
+
+
+async def delete_manifest(context: Context, name: ManifestName) -> Manifest:
+    return await context.view.manifests.delete(name)
+
+
+def _known(context: Context, found: Slice[Run]) -> Slice[Run]:
+    """Let the loader know the runs of a list."""
+    for _, run in found.entries:
+        context.loaders.runs.prime(run.name, run)
+    return found
+
+
+def _renewed(context: Context, written: Run) -> Run:
+    """Let later fields of the document see what this one wrote."""
+    context.loaders.runs.clear(written.name).prime(written.name, written)
+    return written

@@ -1,0 +1,94 @@
+"""Runs as the command line prints them, for people and as JSON."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from datastore.manifest.records import Manifest, Run, RunEvent
+from server.outcome import Answer
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """A run under the names that it has in GraphQL."""
+    return {
+        "runId": run.run_id,
+        "group": run.group,
+        "manifest": run.manifest,
+        "state": run.state.value,
+        "toSkip": run.to_skip,
+        "skipReason": run.skip_reason,
+        "addedAt": run.added_time,
+        "addedBy": run.added_by,
+        "processedAt": run.processed_time,
+        "shredTypes": None if run.shred_types is None else list(run.shred_types),
+        "savedTo": run.saved_to,
+        "loadedAt": run.loaded_time,
+        "loadedBy": run.loaded_by,
+        "fence": run.fence,
+        "attempt": run.attempt,
+        "leaseOwner": run.lease_owner,
+        "leaseUntil": run.lease_time,
+        "idempotencyKey": run.idempotency_key,
+        "lastError": run.last_error,
+        "counts": run.counts,
+        "pipeline": run.pipeline,
+        "version": run.version,
+    }
+
+
+def event_data(event: RunEvent) -> dict[str, Any]:
+    return {
+        "at": event.at,
+        "action": event.action.value,
+        "before": event.before and event.before.value,
+        "after": event.after.value,
+        "by": event.by,
+        "worker": event.worker,
+        "fence": event.fence,
+        "reason": event.reason,
+        "error": event.error,
+    }
+
+
+def done(run: Run, words: str) -> Answer:
+    """The answer of a command that changed one run."""
+    return Answer(f"{words}: {line(run)}", {"run": run_data(run)})
+
+
+def line(run: Run) -> str:
+    """A run on one line: how far it is, since when it is known, who has it, which it is."""
+    more = "  (skipped)" if run.to_skip else ""
+    held = f"  {run.lease_owner} until {run.lease_time}" if run.lease_owner else ""
+    return f"{run.state:10}  {run.added_time}  {run.run_id}{held}{more}"
+
+
+def whole(run: Run, events: Sequence[RunEvent]) -> str:
+    """A run with all that is known of it, and its history, newest first."""
+    facts = [
+        f"{name:14}  {_plain(value)}" for name, value in run_data(run).items() if value is not None
+    ]
+    return "\n".join([*facts, "", *map(_told, events)])
+
+
+def manifests(found: Iterable[Manifest]) -> Answer:
+    known = list(found)
+    text = "\n".join(f"{each.runs:>8}  {each.name}" for each in known)
+    data = {"manifests": [{"name": each.name, "runCount": each.runs} for each in known]}
+    return Answer(text or "There are no manifests.", data)
+
+
+def _plain(value: object) -> str:
+    match value:
+        case list():
+            return ", ".join(map(str, value)) or "(none)"
+        case dict():
+            return ", ".join(f"{name}={value[name]}" for name in sorted(value))
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return " ".join(str(value).split())
+
+
+def _told(event: RunEvent) -> str:
+    why = event.reason or event.error
+    words = f"{event.at}  {event.action:10}  {event.after:10}  by {event.by}"
+    return f"{words}: {' '.join(why.split())}" if why else words

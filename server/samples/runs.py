@@ -1,0 +1,54 @@
+"""The sample manifest: some days of a pipeline, as its Transformer and Loader left them."""
+
+from contextlib import suppress
+from typing import Any
+
+from datastore.errors import IllegalState, NotFound
+from datastore.manifest.deleting import erase
+from datastore.manifest.importing import Found
+from datastore.manifest.records import ManifestName, Run, RunName
+from datastore.store import View
+from server.samples.catalogue import GROUPS
+
+MANIFEST = ManifestName(GROUPS[0], "snowplow")
+DAYS = 5
+
+_FIRST = 1544486400
+_DAY = 24 * 3600
+
+
+async def seed_runs(view: View) -> None:
+    """Put the runs into their manifest, as far as they are not there."""
+    items = [Found(str(day), _item(day, view.caller.user_id)) for day in range(DAYS)]
+    await view.importing.batch(MANIFEST, items)
+
+
+async def purge_runs(view: View) -> None:
+    """Delete the runs that were seeded, and the manifest if no other is in it."""
+    names = [RunName(MANIFEST, str(_item(day, "")["RunId"])) for day in range(DAYS)]
+    for run in await view.runs.many(names, consistent=True):
+        if isinstance(run, Run) and run.added_by == view.caller.user_id:
+            await erase(view.runs.scope, run)
+    with suppress(IllegalState, NotFound):
+        await view.manifests.delete(MANIFEST)
+
+
+def _item(day: int, added_by: str) -> dict[str, Any]:
+    """The first days are loaded, the next is to be loaded, and the last is to be skipped."""
+    added = _FIRST + day * _DAY
+    folder = f"run=2018-12-{11 + day}-00-00-00/"
+    item: dict[str, Any] = {
+        "RunId": f"enriched/archive/{folder}",
+        "AddedAt": added,
+        "AddedBy": added_by,
+        "ToSkip": day == DAYS - 1,
+    }
+    if day < DAYS - 1:
+        item |= {
+            "ProcessedAt": added + 1200,
+            "ShredTypes": ["contexts_com_acme_page_1", "unstruct_event_com_acme_click_1"],
+            "SavedTo": f"s3://acme-stage/snowflake/{folder}",
+        }
+    if day < DAYS - 2:
+        item |= {"LoadedAt": added + 1800, "LoadedBy": "loader-0.4.1"}
+    return item
