@@ -1,67 +1,128 @@
-"""The arguments of a field, computed once for an execution where sharing them is safe."""
+"""The arguments of a field: as graphql-core coerces them, and quicker where they are simple."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from graphql.execution.values import VariableValues, get_argument_values
+from graphql import (
+    GraphQLArgument,
+    Undefined,
+    VariableNode,
+    get_nullable_type,
+    is_leaf_type,
+    is_non_null_type,
+)
+from graphql.execution.values import get_argument_values
 from strawberry import UNSET
 from strawberry.types.arguments import convert_arguments
 
-from execution.fields import Field
+from execution.fields import Field, Place
+from execution.infos import FieldInfo
 from execution.planning import variables_in
 from execution.reading import Direct
 
+if TYPE_CHECKING:
+    from execution.run import Run
+
+Made: TypeAlias = dict[str, Any]
 _IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
 
 
-class Arguments:
-    """The arguments of the fields of one execution."""
+class _Passed(NamedTuple):
+    """An argument that is a variable of a leaf type, by the name its resolver knows it by."""
 
-    __slots__ = ("_hide_suggestions", "_kept", "_variables")
-
-    def __init__(self, variables: VariableValues, hide_suggestions: bool) -> None:
-        self._variables = variables
-        self._hide_suggestions = hide_suggestions
-        self._kept: dict[Field, dict[str, Any]] = {}
-
-    def of(self, field: Field, info: Any) -> Mapping[str, Any]:
-        """Give what to call a field's resolver with; raises GraphQLError for what does not fit.
-
-        What resolvers could change is made anew for each of them.
-        """
-        found = field.kept_arguments
-        if found is None:
-            found = self._kept.get(field)
-        if found is not None:
-            return found
-        made = self._made(field, info)
-        if _is_safe(made.values()):
-            if variables_in(field.details[0].node):
-                self._kept[field] = made
-            else:
-                field.kept_arguments = made
-        return made
-
-    def _made(self, field: Field, info: Any) -> dict[str, Any]:
-        details, reading = field.details[0], field.reading
-        values = get_argument_values(
-            field.definition, details.node, self._variables, None, self._hide_suggestions
-        )
-        if not isinstance(reading, Direct):
-            return values
-        schema = reading.schema
-        return convert_arguments(
-            values,
-            reading.field.arguments,
-            schema.schema_converter.scalar_registry,
-            schema.config,
-            info,
-        )
+    name: str
+    variable: str
+    not_null: bool
 
 
-def has_arguments(field: Field) -> bool:
-    return bool(field.definition.args)
+class Recipe(NamedTuple):
+    """What the arguments of a field are made of, if that is simple: constants and variables."""
+
+    constants: Made
+    passed: tuple[_Passed, ...]
+
+    def followed(self, variables: Mapping[str, Any]) -> Made | None:
+        """Give the arguments; None where a variable is absent or null."""
+        found = self.constants.copy()
+        for name, variable, not_null in self.passed:
+            value = variables.get(variable, Undefined)
+            if value is Undefined or (value is None and not_null):
+                return None
+            if not isinstance(value, _IMMUTABLE):
+                return None
+            found[name] = value
+        return found
+
+
+def arguments_of(run: "Run", field: Field, place: Place) -> Made:
+    """Give what to call a field's resolver with; raises GraphQLError for what does not fit.
+
+    What resolvers could change is made anew for each of them.
+    """
+    found = run.arguments_kept.get(field)
+    if found is not None:
+        return found
+    recipe = field.recipe
+    made = None if recipe is None else recipe.followed(run.variables.coerced)
+    if made is None:
+        made = _made(run, field, place)
+        if not _is_safe(made.values()):
+            return made
+        if recipe is None:
+            field.recipe = _recipe(field, made, run.variables.coerced)
+    run.arguments_kept[field] = made
+    return made
+
+
+def _made(run: "Run", field: Field, place: Place) -> Made:
+    details, reading = field.details[0], field.reading
+    values = get_argument_values(
+        field.definition, details.node, run.variables, None, run.hide_suggestions
+    )
+    if not isinstance(reading, Direct):
+        return values
+    schema = reading.schema
+    return convert_arguments(
+        values,
+        reading.field.arguments,
+        schema.schema_converter.scalar_registry,
+        schema.config,
+        FieldInfo(run, field, place),
+    )
+
+
+def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | None:
+    """Learn from arguments that were made how to make others; None where that is not simple."""
+    name_of = _names(field)
+    nodes = {node.name.value: node.value for node in field.details[0].node.arguments or ()}
+    constants, passed = dict(made), []
+    for name, definition in field.definition.args.items():
+        value, known_as = nodes.get(name), name_of(name, definition)
+        if isinstance(value, VariableNode) and _is_leaf(definition):
+            variable = value.name.value
+            # Strawberry makes other objects of some leaf values; null would not show that.
+            if variables.get(variable) is None or made[known_as] is not variables[variable]:
+                return None
+            passed.append(_Passed(known_as, variable, is_non_null_type(definition.type)))
+            del constants[known_as]
+        elif value is not None and variables_in(value):
+            return None
+    return Recipe(constants, tuple(passed))
+
+
+def _is_leaf(definition: GraphQLArgument) -> bool:
+    return is_leaf_type(get_nullable_type(definition.type))
+
+
+def _names(field: Field) -> Callable[[str, GraphQLArgument], str]:
+    """Give the function from an argument's name to that of the parameter."""
+    reading = field.reading
+    if not isinstance(reading, Direct):
+        return lambda name, definition: definition.out_name or name
+    convert = reading.schema.config.name_converter.from_argument
+    names = {convert(argument): argument.python_name for argument in reading.field.arguments}
+    return lambda name, _: names[name]
 
 
 def _is_safe(values: Iterable[object]) -> bool:

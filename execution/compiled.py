@@ -14,7 +14,7 @@ from graphql import (
     assert_valid_schema,
     execute,
 )
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql.execution.values import VariableValues
 
 from execution.compiling import Plan, Step, compiled
 from execution.levels import abandon, settle
@@ -22,6 +22,7 @@ from execution.options import Options, Outcome
 from execution.planning import Asked, Planner, Unplannable
 from execution.reasons import Reason
 from execution.run import Run
+from execution.variables import Variables
 
 
 class Compiled:
@@ -39,6 +40,7 @@ class Compiled:
         "_options",
         "_plans",
         "_runs",
+        "_variables",
         "_why",
     )
 
@@ -53,6 +55,7 @@ class Compiled:
         self._options = options
         self._document = document
         self._asked = Asked(operation, _fragments_of(document))
+        self._variables = Variables(options, operation)
         self._fallbacks = fallbacks
         self._plans: dict[tuple[Any, ...], Plan | Reason] = {}
         self._conditions: tuple[str, ...] = ()
@@ -74,14 +77,7 @@ class Compiled:
 
     def values(self, variables: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
         """Coerce the variables of a request."""
-        options = self._options
-        return get_variable_values(
-            options.schema,
-            self._asked.operation.variable_definitions or (),
-            dict(variables),
-            max_errors=options.max_coercion_errors,
-            hide_suggestions=options.hide_suggestions,
-        )
+        return self._variables.coerced(variables)
 
     def is_ready(self, values: VariableValues) -> bool:
         """Tell whether an execution would compile nothing."""
@@ -94,8 +90,10 @@ class Compiled:
 
     def execute(self, values: VariableValues, context: object, root: object) -> Outcome:
         """Execute the operation with variables that were coerced."""
-        plan = self._reason(values) or self._plan(values)
-        self._runs += 1
+        plan = self._plans.get(self._key(values))
+        if plan is None:
+            plan = self._reason(values) or self._plan(values)
+            self._runs += 1
         if isinstance(plan, Reason):
             self._fallbacks[plan] += 1
             return self._interpreted(values, context, root)
@@ -113,6 +111,8 @@ class Compiled:
         return None
 
     def _key(self, values: VariableValues) -> tuple[Any, ...]:
+        if not self._conditions:
+            return ()
         return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
 
     def _plan(self, values: VariableValues) -> Plan | Reason:

@@ -1,26 +1,31 @@
-"""Generated functions that complete the values of called fields, and whole levels of them.
+"""Generated functions that complete the values of called fields, or whole levels of them.
 
 In the code, `v` is a value, `p` its place, `d` an object of the answer and `a` an answer.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from graphql import GraphQLTypeResolver, is_abstract_type, is_leaf_type, is_list_type
 from graphql.execution import default_type_resolver
 
-from execution.fields import Field, Level, Selection
+from execution.fields import Field, Level, Place, Selection
 from execution.leaves import oddity
 from execution.objects import (
     Body,
     can_raise,
+    is_awaited,
     is_batched,
     waiting_name,
     write_leaf_answer,
     write_object,
 )
+from execution.run import Entry, Raised, Run
 from execution.writer import Writer
+
+Complete: TypeAlias = Callable[[Any, Run, Place], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +50,33 @@ class Completions:
         self._writer = writer
         self._type_resolver = type_resolver
         self._levels: dict[Field, str] = {}
+        self._values: dict[Field, str] = {}
 
     def root(self, selection: Selection) -> str:
         """Name the function that answers a root object: it takes that and the run."""
         return self._writer.wanted(self.write_root, selection)
 
     def of(self, field: Field) -> str:
-        """Name the function that takes a value of a field, the run and the value's place.
+        """Give the function that takes a value of a field, the run and the value's place.
 
-        It gives the answer or raises. Leaf values need none.
+        It gives the answer or raises. Leaf values and what is always awaited have none of their
+        own.
         """
-        if field not in self._levels:
+        if is_awaited(field):
             self._levels[field] = self._writer.wanted(self.write_level, field)
-        if is_leaf_type(field.types[0]):
             return ""
-        return self._writer.wanted(self.write_value, field)
+        if is_leaf_type(field.types[0]):
+            self._values[field] = ""
+            return ""
+        name = self._values[field] = self._writer.wanted(self.write_value, field)
+        return name
 
     def levels(self, functions: Callable[[str], Any]) -> dict[Field, Level]:
-        """Give the functions for whole levels of the fields that were asked for."""
-        return {field: functions(name) for field, name in self._levels.items()}
+        """Give a function for whole levels of each field that was asked for."""
+        found: dict[Field, Level] = {field: functions(name) for field, name in self._levels.items()}
+        for field, name in self._values.items():
+            found[field] = partial(_one_by_one, field, functions(name) if name else None)
+        return found
 
     def write_root(self, writer: Writer, name: str, selection: Selection) -> None:
         odd = f"return run.whole({writer.constant(selection, 'S')}, v)"
@@ -243,3 +256,20 @@ class Completions:
 
     def _answer(self, answer: str) -> None:
         self._writer.line(f"a = {answer}")
+
+
+def _one_by_one(
+    field: Field, complete: Complete | None, entries: list[Entry], values: list[Any], run: Run
+) -> None:
+    """Complete a level of a field that seldom waits."""
+    for (answer, above, _), value in zip(entries, values, strict=True):
+        place = (above, field.key, field.parent.name)
+        try:
+            if type(value) is Raised:
+                raise value.error
+            answer[field.key] = (
+                run.value(field, value, place) if complete is None else complete(value, run, place)
+            )
+        except Exception as error:
+            answer[field.key] = None
+            run.late(field, error, place)

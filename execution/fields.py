@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from graphql import (
     FieldNode,
@@ -18,6 +18,9 @@ from graphql.pyutils import Path
 
 from execution.reading import Reading
 
+if TYPE_CHECKING:
+    from execution.arguments import Recipe
+
 Place: TypeAlias = tuple[Any, str | int, str | None] | None
 """A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
 
@@ -32,7 +35,8 @@ class Field:
     """One answered key of an object: where its value comes from, and how it is completed.
 
     `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
-    says of each whether it may be null. `above` is the field that gives the object.
+    says of each whether it may be null. `above` is the field that gives the object. `recipe` is
+    how its arguments are made, once that is known.
     """
 
     key: str
@@ -45,7 +49,7 @@ class Field:
     nullable: tuple[bool, ...]
     selections: dict[str, "Selection"] = field(default_factory=dict)
     level: Level | None = None
-    kept_arguments: dict[str, Any] | None = None
+    recipe: "Recipe | None" = None
 
     @property
     def name(self) -> str:

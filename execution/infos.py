@@ -1,19 +1,21 @@
 """What resolvers are told of their field, put together when they ask for it."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphql import GraphQLResolveInfo
 from strawberry import Info
 
 from execution.fields import Field, Place
 from execution.reading import Direct
-from execution.run import Run
+
+if TYPE_CHECKING:
+    from execution.run import Run
 
 
 class FieldInfo(Info[Any, Any]):
     """Strawberry's info; most resolvers want nothing of it but the context."""
 
-    def __init__(self, run: Run, field: Field, place: Place) -> None:
+    def __init__(self, run: "Run", field: Field, place: Place) -> None:
         self._run = run
         self._planned = field
         self._place = place
@@ -41,7 +43,7 @@ class TypeInfo:
 
     __slots__ = ("_field", "_info", "_place", "_run")
 
-    def __init__(self, run: Run, field: Field, place: Place) -> None:
+    def __init__(self, run: "Run", field: Field, place: Place) -> None:
         self._run = run
         self._field = field
         self._place = place

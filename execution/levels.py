@@ -136,8 +136,9 @@ def _asked(run: Run, group: Group, parents: list[Any]) -> Any:
     field = group.field
     if field is None or not isinstance(field.reading, Direct) or field.reading.many is None:
         raise TypeError("only a batched field is asked for many values")
-    info = FieldInfo(run, field, group.places()[0])
-    arguments = run.arguments(field, info) if field.definition.args else {}
+    first = group.places()[0]
+    info = FieldInfo(run, field, first)
+    arguments = run.arguments(field, first) if field.definition.args else {}
     return field.reading.many(parents, info, **arguments)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 
 from graphql import is_leaf_type
 
@@ -69,6 +70,16 @@ def is_batched(field: Field) -> bool:
     return isinstance(field.reading, Direct) and field.reading.many is not None
 
 
+def is_awaited(field: Field) -> bool:
+    """Tell whether what a field gives is awaited, whatever it is."""
+    match field.reading:
+        case Direct(function=function, many=many):
+            return many is not None or iscoroutinefunction(function)
+        case Resolved(resolve):
+            return iscoroutinefunction(resolve)
+    return False
+
+
 def waiting_name(writer: Writer, field: Field) -> str:
     """Give the variable that loops hold the waiting list of a batched field in."""
     return f"w_{writer.constant(field, 'F')}"
@@ -92,7 +103,10 @@ def _write_called(
             write_leaf_answer(writer, field, result, place, target)
         else:
             with writer.block("else:"):
-                writer.line(f"{target} = {function}({result}, run, {place})")
+                completed = f"{function}({result}, run, {place})"
+                if not function:
+                    completed = f"run.value({name}, {result}, {place})"
+                writer.line(f"{target} = {completed}")
     with writer.block("except Exception as error:"):
         writer.line(f"{target} = run.failed({name}, 0, error, {place})")
 
@@ -114,7 +128,7 @@ def _write_call(writer: Writer, field: Field, source: str, place: str, result: s
     """Write how a field is asked for its value, which may raise anything."""
     name, reading = writer.constant(field, "F"), field.reading
     info = f"run.info({name}, {place})"
-    arguments = f", **run.arguments({name})" if field.definition.args else ""
+    arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
     match reading:
         case Direct():
             writer.line(f"{result} = {_direct(writer, field, reading, source, place)}")
@@ -123,7 +137,7 @@ def _write_call(writer: Writer, field: Field, source: str, place: str, result: s
             writer.line(f"{result} = {function}({source}, {info}{arguments})")
         case Member(member):
             if arguments:
-                writer.line(f"run.arguments({name})")
+                writer.line(f"run.arguments({name}, {place})")
             reader = f"{source}.get({member!r}) if {source}_m"
             writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
             with writer.block(f"if callable({result}):"):
@@ -140,5 +154,5 @@ def _direct(writer: Writer, field: Field, reading: Direct, source: str, place: s
     if reading.info_name is not None:
         passed.append(f"{reading.info_name}={info}")
     if field.definition.args:
-        passed.append(f"**run.arguments({name}, {info})")
+        passed.append(f"**run.arguments({name}, {place})")
     return f"{writer.constant(reading.function, 'call')}({', '.join(passed)})"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphql import (
-    FieldNode,
     FragmentDefinitionNode,
     GraphQLFieldResolver,
     GraphQLObjectType,
@@ -15,6 +14,7 @@ from graphql import (
     SelectionNode,
     SelectionSetNode,
     TypeMetaFieldDef,
+    ValueNode,
     VariableNode,
     is_abstract_type,
     is_object_type,
@@ -168,9 +168,9 @@ class Planner:
         return self._selection(kind, collected, field)
 
 
-def variables_in(node: FieldNode) -> bool:
-    """Tell whether the arguments of a field depend on variables."""
-    values: list[Any] = [argument.value for argument in node.arguments or ()]
+def variables_in(node: ValueNode) -> bool:
+    """Tell whether a value depends on variables."""
+    values: list[Any] = [node]
     while values:
         value = values.pop()
         if isinstance(value, VariableNode):

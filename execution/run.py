@@ -9,7 +9,7 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.executor import CollectedErrors
 from graphql.execution.values import VariableValues
 
-from execution.arguments import Arguments
+from execution.arguments import arguments_of
 from execution.fields import Field, Place, Selection, keys_of, real_path
 from execution.nulling import nullable_above, put
 from execution.options import Options
@@ -61,10 +61,10 @@ class Run:
     """
 
     __slots__ = (
-        "_arguments",
         "_asked",
         "_core",
         "_options",
+        "arguments_kept",
         "context",
         "crowd",
         "data",
@@ -87,7 +87,7 @@ class Run:
         self._options = options
         self._asked = asked
         self._core: Executor[Any] | None = None
-        self._arguments = Arguments(variables, options.hide_suggestions)
+        self.arguments_kept: dict[Field, dict[str, Any]] = {}
         self.variables = variables
         self.context = context
         self.root = root
@@ -120,6 +120,10 @@ class Run:
             )
             self._core.collected_errors = Errors()
         return self._core
+
+    @property
+    def hide_suggestions(self) -> bool:
+        return self._options.hide_suggestions
 
     @property
     def has_failed(self) -> bool:
@@ -156,8 +160,8 @@ class Run:
         path: Any = real_path(place)
         return self.core.build_resolve_info(field.definition, field.nodes, field.parent, path)
 
-    def arguments(self, field: Field, info: Any = None) -> Any:
-        return self._arguments.of(field, info)
+    def arguments(self, field: Field, place: Place) -> Any:
+        return arguments_of(self, field, place)
 
     def failed(self, field: Field, depth: int, error: Exception, place: Place) -> None:
         """Note the error of a field, or of an item `depth` lists deep; raise it where not null."""

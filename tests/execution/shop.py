@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import strawberry
 from strawberry.permission import BasePermission
+from strawberry.relay import GlobalID
 
 from execution import batched
 
@@ -147,6 +148,17 @@ class Query:
     @strawberry.field
     def echo(self, info: strawberry.Info, value: int | None = strawberry.UNSET) -> str:
         return f"{value!r} {info.variable_values}"
+
+    @strawberry.field
+    def given(
+        self,
+        text: str,
+        perhaps: strawberry.Maybe[int | None] = None,
+        id: GlobalID | None = None,
+        colours: list[Colour] = strawberry.UNSET,
+        limit: int = 5,
+    ) -> str:
+        return f"{text!r} {perhaps!r} {id!r} {colours!r} {limit!r}"
 
 
 @strawberry.type

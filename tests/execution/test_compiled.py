@@ -177,6 +177,27 @@ async def test_variables_that_do_not_fit_are_told_as_ever() -> None:
         assert expected.errors
 
 
+async def test_arguments_are_the_same_however_often_they_are_made() -> None:
+    header = "($t: String!, $p: Int, $i: GlobalID, $c: [Colour!]!, $n: Int! = 7, $m: Int)"
+    fields = "a: given(text: $t, perhaps: $p, colours: $c) b: given(text: $t, id: $i, limit: $n)"
+    more = 'c: given(text: $t) d: given(text: "x", limit: 1) e: given(text: $t, limit: $m)'
+    document = parse(f"query Q{header} {{ {fields} {more} }}")
+    run = made(document)
+    least = {"t": "t", "c": ["RED"]}
+    for more_given in (
+        {},
+        {"p": 1, "i": "VG95OjE=", "n": 3, "m": 2},
+        {"p": None, "i": None, "m": 4},
+        {"p": 2, "t": "u", "i": "VG95OjI=", "c": ["BLUE", "RED"]},
+        {"m": None},
+        {"n": 4, "m": 9, "i": "no id"},
+    ):
+        variables = least | more_given
+        expected = await reference(SCHEMA, document, variables)
+        for _ in range(2):
+            assert answer(await finished(run(variables))) == expected
+
+
 def test_what_a_resolver_could_change_is_made_anew_for_each() -> None:
     seen: list[list[int]] = []
 
