@@ -1,8 +1,10 @@
 """Relay connections over slices: full pages both ways, with sealed cursors."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import strawberry
 
@@ -38,6 +40,19 @@ class Connection(Generic[T]):
     page_info: PageInfo = strawberry.field(description="Whether and where the list goes on.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    """What an edge shows; most pages are asked for without the cursors of their edges."""
+
+    node: T
+    at: str
+    seal: Callable[[str], str]
+
+    @property
+    def cursor(self) -> str:
+        return self.seal(self.at)
+
+
 def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:
     """The page that a connection's arguments ask for; raises BadInput for odd ones."""
     return page_arguments(given(first), given(after), given(last), given(before))
@@ -59,16 +74,17 @@ async def connect(
     found = await read(Window(size=page.size, after=after, backward=page.backward))
     if len(found.entries) > _SHORT:
         await info.context.turns.take()
-    edges = [Edge(node=node, cursor=cursors.seal(bound, at)) for at, node in found.entries]
+    seal = partial(cursors.seal, bound)
+    edges = [_Entry(node, at, seal) for at, node in found.entries]
     return Connection(
-        edges=edges,
-        nodes=[edge.node for edge in edges],
-        page_info=_page_info(page, found, edges, lambda at: cursors.seal(bound, at)),
+        edges=cast("list[Edge[T]]", edges),
+        nodes=[node for _, node in found.entries],
+        page_info=_page_info(page, found, edges, seal),
     )
 
 
 def _page_info(
-    page: PageArguments, found: Slice[T], edges: list[Edge[T]], seal: Callable[[str], str]
+    page: PageArguments, found: Slice[T], edges: "list[_Entry[T]]", seal: Callable[[str], str]
 ) -> PageInfo:
     start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
     reached = None if found.reached is None else seal(found.reached)
