@@ -1,6 +1,6 @@
 """The door to everything stored: repositories bound to a caller, and nothing without one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -76,7 +76,8 @@ class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
     `bucket` is the name by which runs know the place of the files, `buckets` what it takes to reach
-    those of the users' own. `job_begun` is called whenever a view begins a job.
+    those of the users' own. `job_begun` is called whenever a view begins a job, `execution_ready`
+    when one makes an execution ready to be run.
     """
 
     table: Table
@@ -89,6 +90,7 @@ class Store:
     bucket: str | None = None
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
+    execution_ready: Callable[[], None] = begun_unheard
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -105,7 +107,7 @@ class Store:
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
-            executions=Executions.of(scope, self.rules, self.files),
+            executions=Executions.of(scope, self.rules, self.files, self.execution_ready),
             manifests=Manifests(scope),
             runs=runs,
             run_lists=RunLists(runs),
@@ -137,6 +139,14 @@ class Store:
     def runner(self, worker: str) -> Runner:
         """Whoever runs executions; `worker` tells them from all others."""
         return Runner(self.table, self.files, self.clock, self.rules, worker)
+
+    async def ready_executions(self, most: int) -> int:
+        """Count the executions that a worker could take now, up to so many."""
+        return await Claims(self.table, self.clock, self.rules).ready(most)
+
+    async def held_executions(self, workers: Set[str]) -> int:
+        """Count the executions that one of the workers holds."""
+        return await Claims(self.table, self.clock, self.rules).held(workers)
 
     async def release_executions(self, worker: str) -> int:
         """Leave what a dead worker ran to the others; how many executions those were."""

@@ -45,6 +45,7 @@ app = App(
 )
 for path, purpose in {
     "serve:serve": "Start the server and run it until it is told to stop.",
+    "worker:worker": "Run executions on a machine of its own.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "table:table": "Make or check the table that everything is kept in.",
     "manifest:manifest": "Look at runs, work on them, get stuck ones going.",

@@ -179,6 +179,13 @@ class Settings(LimitSettings):
         description="Whether each operation is logged: its name, type and digest, how it went and "
         "what it cost.",
     )
+    workers: int = Field(
+        2,
+        ge=0,
+        le=64,
+        description="How many processes of this server run executions. They are started when there "
+        "is something to run and end after a minute without; 0 leaves it to `penstock worker`.",
+    )
     shutdown_seconds: int = Field(
         10,
         gt=0,

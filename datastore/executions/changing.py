@@ -29,6 +29,7 @@ class ChangeExecutions:
 
     scope: Scope
     rules: ExecutionRules
+    ready: Callable[[], None]
 
     async def cancel(self, id: str) -> Execution:
         """Cancel an execution that is not over; a worker learns it at its next sign of life.
@@ -62,7 +63,9 @@ class ChangeExecutions:
                 raise illegal(found.execution)
             return self._anew(found.execution)
 
-        return await self._change(id, Happening.RETRIED, retried)
+        again = await self._change(id, Happening.RETRIED, retried)
+        self.ready()
+        return again
 
     async def _change(
         self, id: str, happening: Happening, change: Callable[[Admitted], Execution]

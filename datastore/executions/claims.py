@@ -4,7 +4,7 @@ Every hold has a number, the fence, which only grows. Who was taken for dead and
 changed: nothing they say counts any more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -153,6 +153,19 @@ class Claims:
         )
         with suppress(ConditionFailed):
             await self.table.transact([past])
+
+    async def ready(self, most: int) -> int:
+        """Count what could be taken now, up to so many."""
+        now, found = self.clock.now(), 0
+        async for one in due(self.table, Stage.READY):
+            found += claimable(one, now, self.rules)
+            if found >= most:
+                break
+        return found
+
+    async def held(self, workers: Set[str]) -> int:
+        """Count what one of the workers holds."""
+        return sum([one.worker in workers async for one in due(self.table, Stage.READY)])
 
     async def release(self, worker: str) -> int:
         """Leave what a dead worker held to whoever comes first; how many those were."""

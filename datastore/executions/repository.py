@@ -1,7 +1,9 @@
 """Everything one caller can do with executions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from datastore.cascade import begun_unheard
 from datastore.executions.changing import ChangeExecutions
 from datastore.executions.creating import KIND, CreateExecutions
 from datastore.executions.downloads import Downloads
@@ -34,14 +36,21 @@ class Executions:
     tags: TagLists
 
     @classmethod
-    def of(cls, scope: Scope, rules: ExecutionRules, files: Files) -> "Executions":
+    def of(
+        cls,
+        scope: Scope,
+        rules: ExecutionRules,
+        files: Files,
+        ready: Callable[[], None] = begun_unheard,
+    ) -> "Executions":
+        """Bind them to a caller; `ready` is called when one of them makes something ready."""
         return cls(
             ReadExecutions(scope),
             ListExecutions(scope),
             CreateExecutions(scope, rules, files),
             InlineExecutions(scope, rules, files),
-            ChangeExecutions(scope, rules),
-            Uploads(scope, rules, files),
+            ChangeExecutions(scope, rules, ready),
+            Uploads(scope, rules, files, ready),
             Downloads(scope, rules, files),
             ExternalWorkers(scope, rules, files),
             TagLists(KIND, scope),

@@ -1,6 +1,7 @@
 """The way of an execution's input: a form to upload with, and the proof that it was used."""
 
 from asyncio import sleep
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from random import uniform
@@ -30,6 +31,7 @@ class Uploads:
     scope: Scope
     rules: ExecutionRules
     files: Files
+    ready: Callable[[], None]
 
     async def form(self, id: str) -> UploadForm | None:
         """The form that uploads the input, for those who may run the pipeline.
@@ -64,7 +66,9 @@ class Uploads:
         stat = await self.files.stat(ingest_key(execution))
         if stat is None:
             raise IllegalState("Nothing was uploaded yet.", execution.state.name)
-        return await uploaded(self.scope, execution, stat, self.scope.caller.user_id)
+        confirmed = await uploaded(self.scope, execution, stat, self.scope.caller.user_id)
+        self.ready()
+        return confirmed
 
 
 def awaits_upload(execution: Execution) -> bool:

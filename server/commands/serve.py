@@ -30,6 +30,8 @@ from server.settings import Settings
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
 from server.trace_export import exporting
+from server.upkeep import upkept
+from server.workers.pool import running_workers
 
 _NO_SEED_HELP = "Leave an empty store empty."
 
@@ -87,6 +89,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         streams = streams_of(settings)
         async with (
             running_jobs(store) as store,
+            running_workers(store, settings) as store,
+            upkept(store),
             open_app(settings, store, identity, streams) as app,
         ):
             _announce(settings, url, identity)

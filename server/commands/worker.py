@@ -1,0 +1,45 @@
+"""`penstock worker`: runs executions on a machine of its own."""
+
+import asyncio
+import signal
+from typing import Annotated
+
+from cyclopts import Parameter
+from uvloop import new_event_loop
+
+from server.logs import configure
+from server.opening import open_files, open_table, store_over
+from server.outcome import CommandFailed, ExitCode
+from server.settings import Settings
+from server.store_options import StoreOptions
+from server.workers.pool import POLL_SECONDS
+from server.workers.working import Worker
+
+_ONCE_HELP = "End when nothing is ready, and do not wait for more."
+
+
+def worker(
+    *,
+    once: Annotated[bool, Parameter(help=_ONCE_HELP)] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> None:
+    """Run executions until told to stop (Ctrl-C, SIGTERM); start as many as there are cores.
+
+    What is being run then is left to other workers. Servers may run none (`PENSTOCK_WORKERS=0`).
+    """
+    settings = options.settings()
+    configure(settings.log_format)
+    with asyncio.Runner(loop_factory=new_event_loop) as loop:
+        loop.run(_work(settings, once))
+
+
+async def _work(settings: Settings, once: bool) -> None:
+    async with open_table(settings) as table, open_files(settings) as files:
+        if problems := [*await table.verify(), *await files.verify()]:
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+        store = store_over(table, settings, files)
+        runner = store.runner(store.clock.new_id())
+        working = Worker(runner, poll=POLL_SECONDS, idle=0.0 if once else None)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(name, working.stop)
+        await (runner.run_all() if once else working.work())

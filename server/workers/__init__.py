@@ -1,0 +1,1 @@
+"""Processes that run executions: those of a server, and those of their own."""
