@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
+from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
+from datastore.jobs import Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
+from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
@@ -22,6 +24,8 @@ from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
 
 R = TypeVar("R", bound=Resource)
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job.
     """
@@ -55,6 +59,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
+    files: Files = NO_FILES
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -89,6 +94,10 @@ class Store:
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.
