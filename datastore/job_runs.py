@@ -4,7 +4,7 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datastore.access import Caller, Role
 from datastore.errors import Failure, Unavailable
@@ -62,12 +62,7 @@ class JobRuns:
 
     async def _work(self, lease: Lease) -> None:
         job = lease.job
-        scope = Scope(
-            self.scope.table,
-            Caller(job.created_by, {ROOT: Role.ADMIN}),
-            self.scope.clock,
-            self.scope.budget,
-        )
+        scope = replace(self.scope, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
         try:
             await WORK[job.kind](scope, lease)
         except (LeaseLost, Unavailable):

@@ -9,16 +9,18 @@ from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
+from datastore.dataset_files import DatasetFiles, sweep_uploads
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs, left_alone
-from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
-from datastore.records import Calculation, Pipeline, Resource
+from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from datastore.repository import Repository
+from datastore.resources.attachments import sweep_staged
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
@@ -39,12 +41,14 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     calculations: Repository[Calculation]
+    datasets: Repository[ReferenceDataset]
+    dataset_files: DatasetFiles
     api_keys: ApiKeys
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
         """What the caller can do with one kind of resource."""
-        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations, self.datasets)
         return next(repository for repository in kinds if repository.kind is kind)
 
 
@@ -66,7 +70,7 @@ class Store:
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
-        scope = Scope(table, caller, self.clock, self.budget)
+        scope = Scope(table, caller, self.clock, self.budget, self.files)
         return View(
             caller=caller,
             units=table.units,
@@ -75,6 +79,8 @@ class Store:
             jobs=Jobs(scope),
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
+            datasets=Repository.of(REFERENCE_DATASET, scope),
+            dataset_files=DatasetFiles(scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
             watch=self.watch,
         )
@@ -95,6 +101,12 @@ class Store:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
 
+    async def sweep_files(self) -> int:
+        """Remove the files that were uploaded or written and never used; how many there were."""
+        if self.files is NO_FILES:
+            return 0
+        return await sweep_staged(self._nobody()) + await sweep_uploads(self._nobody())
+
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
         return await left_alone(self.table, canonical(self.clock.now() - IDLE))
@@ -110,4 +122,4 @@ class Store:
         return [Deleting(kind, self._nobody()) for kind in KINDS]
 
     def _nobody(self) -> Scope:
-        return Scope(self.table, Caller("", {}), self.clock, self.budget)
+        return Scope(self.table, Caller("", {}), self.clock, self.budget, self.files)

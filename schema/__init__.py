@@ -6,6 +6,12 @@ from strawberry.schema.config import StrawberryConfig
 from schema.api_keys import ApiKeyMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
+from schema.dataset_mutations import ReferenceDatasetMutation
+from schema.datasets import (
+    ReferenceDataset,
+    ReferenceDatasetQuery,
+    ReferenceDatasetVersion,
+)
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -18,12 +24,26 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(
+    ViewerQuery,
+    GroupQuery,
+    JobQuery,
+    TagQuery,
+    PipelineQuery,
+    CalculationQuery,
+    ReferenceDatasetQuery,
+):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(
+    GroupMutation,
+    PipelineMutation,
+    CalculationMutation,
+    ReferenceDatasetMutation,
+    ApiKeyMutation,
+):
     pass
 
 
@@ -31,7 +51,16 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[
+        Group,
+        Job,
+        Pipeline,
+        PipelineVersion,
+        Calculation,
+        CalculationVersion,
+        ReferenceDataset,
+        ReferenceDatasetVersion,
+    ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -1,8 +1,9 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from random import uniform
 from typing import Any, Generic, TypeVar
 
@@ -22,19 +23,19 @@ from datastore.errors import (
     about,
 )
 from datastore.items import latest_item, version_item
-from datastore.keys import unescape
-from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath, ancestors
+from datastore.layout import Kind
+from datastore.paths import GroupPath
 from datastore.records import Resource, State
 from datastore.resources import idempotency
+from datastore.resources.attachments import Attachment
 from datastore.resources.callees import library_for
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.groups import with_grant, without_grant
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
+from datastore.resources.taken import told
 from datastore.rules import check
-from datastore.table import Compare, Missing, Put, Query, Range
-from datastore.text import comparison_form
+from datastore.table import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 
@@ -49,6 +50,11 @@ class Writing(Generic[R]):
 
     kind: Kind[R]
     scope: Scope
+    attachment: Attachment[R] | None = None
+
+    def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
+        """The same, for one write whose content comes with a file."""
+        return replace(self, attachment=attachment)
 
     async def create(
         self,
@@ -67,18 +73,27 @@ class Writing(Generic[R]):
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
         await self._check(resource, [*noted, *idempotency.key_problems(idempotency_key)])
+        async with self._attached():
+            return await self._create(resource, content, idempotency_key)
+
+    async def _create(
+        self, checked: R, content: Mapping[str, Any], idempotency_key: str | None
+    ) -> R:
+        resource, taken = await self._placed(checked)
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
             *difference(None, footprint(self.kind.letter, resource)),
+            *taken,
         ]
         if idempotency_key is not None:
-            receipt = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+            receipt = idempotency.Receipt(self.kind.letter, resource.id, resource.owner, content)
             # Ahead of the name, which the first call holds: a replay is no NameTaken.
             writes.insert(0, receipt.write(self.scope, idempotency_key))
         try:
             await self._commit(resource.id, writes)
         except idempotency.Replayed as earlier:
+            await self._drop()
             return await self._replayed(earlier.id)
         return resource
 
@@ -107,7 +122,8 @@ class Writing(Generic[R]):
             if noted or set(changes) != {"state"}:
                 await self._check(changed, noted)
 
-        return (await self._rewrite(id, updated, checked=checked))[1]
+        async with self._attached():
+            return (await self._rewrite(id, updated, checked=checked))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -170,12 +186,33 @@ class Writing(Generic[R]):
                 return current, current
             if checked is not None:
                 await checked(changed)
+            changed, taken = await self._placed(changed)
             try:
-                await self._commit(id, self._replacement(current, changed), place)
+                await self._commit(id, [*self._replacement(current, changed), *taken], place)
             except Moved:
                 continue
             return current, changed
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    async def _placed(self, resource: R) -> tuple[R, list[Write]]:
+        """The resource with the file that it comes with, and the write that takes it over."""
+        if self.attachment is None:
+            return resource, []
+        placed, taken = await self.attachment.placed(resource)
+        return placed, [taken]
+
+    @asynccontextmanager
+    async def _attached(self) -> AsyncIterator[None]:
+        """Let go of what was attached where the write fails."""
+        try:
+            yield
+        except Exception:
+            await self._drop()
+            raise
+
+    async def _drop(self) -> None:
+        if self.attachment is not None:
+            await self.attachment.dropped()
 
     async def _check(self, resource: R, noted: Sequence[FieldProblem]) -> None:
         library = await library_for(self.scope, resource, self.kind.formulas(resource))
@@ -229,30 +266,7 @@ class Writing(Generic[R]):
             await commit(self.scope.table, writes)
         except NameTaken as taken:
             with about(place or "name"):
-                raise self._shown(await self._located(taken, id)) from None
-
-    async def _located(self, taken: NameTaken, id: str) -> NameTaken:
-        """Find out where below the marked group another than `id` holds the name, if still so."""
-        if taken.holder is not None:
-            return taken
-        below = ROOT if taken.group == ROOT else f"{taken.group}/"
-        top = NAME.key(
-            kind=self.kind.letter, name=comparison_form(taken.name), group=GroupPath(below)
-        )
-        page = await self.scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
-        for item in page.items:
-            if item.get("id") not in (None, id):
-                group = unescape(NAME.sk.read(str(item["sk"]))["group"])
-                return NameTaken(taken.kind, taken.name, group, str(item["id"]))
-        return taken
-
-    def _shown(self, taken: NameTaken) -> NameTaken:
-        """What the caller may know: not who holds the name in a group that they do not see."""
-        line = reversed(ancestors(GroupPath(taken.group)))
-        nearest = next(group for group in line if self.scope.caller.sees(group))
-        if nearest == taken.group:
-            return taken
-        return NameTaken(taken.kind, taken.name, nearest, None)
+                raise await told(self.scope, taken, id) from None
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
     API_KEY,
+    CALCULATION,
     GRANT,
     GROUP,
     IDEMPOTENCY,
@@ -17,6 +18,8 @@ from datastore.layout import (
     NAME,
     OWNED,
     PIPELINE,
+    REFERENCE_DATASET,
+    STAGED,
     TAG,
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
@@ -62,6 +65,11 @@ ID = "018f3b6e-0000-7000-8000-000000000001"
         (API_KEY, {"id": ID, "user": "ann:1"}, f"AK:{ID}", "AK", "AK:ann%3A1"),
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
+        (STAGED, {"id": ID}, f"F:{ID}", "F", "F:staged"),
+        (CALCULATION.latest, {"id": ID}, f"C:{ID}", "C", "C"),
+        (CALCULATION.version, {"id": ID, "version": 2}, f"C:{ID}", "CV:0000000002", None),
+        (REFERENCE_DATASET.latest, {"id": ID}, f"D:{ID}", "D", "D"),
+        (REFERENCE_DATASET.version, {"id": ID, "version": 2}, f"D:{ID}", "DV:0000000002", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(

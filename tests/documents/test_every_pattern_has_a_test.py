@@ -8,12 +8,18 @@ from typing import NamedTuple, get_origin, get_type_hints
 import pytest
 
 from datastore.store import View
-from tests.documents import test_calculations, test_pipelines, test_resource_management
+from tests.documents import (
+    test_calculations,
+    test_datasets,
+    test_pipelines,
+    test_resource_management,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "access-patterns.md"
 MODULES = {
     "Pipelines": test_pipelines,
     "Calculations": test_calculations,
+    "Reference datasets": test_datasets,
     "Groups, names and grants": test_resource_management,
 }
 

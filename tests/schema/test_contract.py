@@ -16,12 +16,16 @@ RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
+    "DatasetColumn": records.DatasetColumn,
+    "DatasetContent": records.DatasetContent,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
     "PipelineVersion": records.PipelineVersion,
+    "ReferenceDataset": records.ReferenceDataset,
+    "ReferenceDatasetVersion": records.ReferenceDatasetVersion,
     "Tag": records.Tag,
     "TagKey": records.TagKey,
     "TagValue": records.TagValue,
@@ -29,7 +33,16 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
-MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem"}
+MADE_HERE = {
+    "DatasetUpload",
+    "FieldProblem",
+    "FileDownload",
+    "GroupRole",
+    "PageInfo",
+    "UploadField",
+    "UploadForm",
+    "Viewer",
+}
 ENDINGS = ("Payload", "Connection", "Edge")
 TYPES = core_schema(schema).type_map
 

@@ -16,7 +16,17 @@ from datastore.table import Put
 from schema import schema
 from schema.documents import core_schema
 from schema.nodes import GlobalId
-from tests.asking import ROOT, Ask, as_caller, draft, tagged, translated, worded
+from tests.asking import (
+    NOUNS,
+    ROOT,
+    Ask,
+    as_caller,
+    draft,
+    tagged,
+    title_of,
+    translated,
+    worded,
+)
 from tests.datastore.recount import contents
 
 READER = as_caller("rita", "/=reader")
@@ -219,14 +229,31 @@ CASES: dict[tuple[str, str], Case] = {
 
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
-    (worded(union, "calculation"), member): case._replace(
-        field=worded(case.field, "calculation"), input=translated(case.input)
+    (worded(union, noun), member): case._replace(
+        field=worded(case.field, noun), input=translated(case.input, noun)
     )
     for (union, member), case in CASES.items()
+    for noun in NOUNS[1:]
     if "Pipeline" in union
 }
 CASES["UpdateCalculationResult", "LimitExceeded"].input.update(outputs=LARGE)
 del CASES["UpdateCalculationResult", "LimitExceeded"].input["attributes"]
+CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
+    "CreateReferenceDatasetResult", "LimitExceeded"
+]._replace(
+    field="updateReferenceDataset",
+    input={
+        "id": "one",
+        "expectedVersion": 1,
+        "tags": [*MANY, *tagged("c=d", "e=f", "g=h", "i=j", "k=l", "m=n")],
+    },
+)
+CASES["CreateDatasetUploadResult", "NotFound"] = Case(
+    "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
+)
+CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
+    "createDatasetUpload", {"group": "/usa"}, "FORBIDDEN", None, {}, READER
+)
 
 
 def mutation(field: str, member: str) -> str:
@@ -274,11 +301,11 @@ async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, ask: Ask, store: Store
 ) -> None:
     case = CASES[union, member]
-    noun = "calculation" if "Calculation" in union else "pipeline"
+    noun = next((noun for noun in NOUNS if title_of(noun) in union), "pipeline")
     made = await resources(Ask(ask.store, noun))
     input = {**case.input}
     if "id" in input:
-        absent = ABSENT if "Key" in case.field else GlobalId(noun.title(), ABSENT).text()
+        absent = ABSENT if "Key" in case.field else GlobalId(title_of(noun), ABSENT).text()
         input["id"] = made.get(input["id"], absent)
     before = await contents(store.table)
     told = (await ask(mutation(case.field, member), {"input": input}, case.caller)).value
