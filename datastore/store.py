@@ -10,6 +10,8 @@ from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
 from datastore.dataset_files import DatasetFiles, sweep_uploads
+from datastore.dataset_tables import DatasetTables
+from datastore.evaluations import Evaluations
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
@@ -43,6 +45,7 @@ class View:
     calculations: Repository[Calculation]
     datasets: Repository[ReferenceDataset]
     dataset_files: DatasetFiles
+    evaluations: Evaluations
     api_keys: ApiKeys
     watch: WatchBatch = unwatched
 
@@ -64,6 +67,7 @@ class Store:
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
     files: Files = NO_FILES
+    tables: DatasetTables = field(default_factory=DatasetTables)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -81,6 +85,7 @@ class Store:
             calculations=Repository.of(CALCULATION, scope),
             datasets=Repository.of(REFERENCE_DATASET, scope),
             dataset_files=DatasetFiles(scope),
+            evaluations=Evaluations(scope, self.tables),
             api_keys=ApiKeys(scope, self.longest_api_key),
             watch=self.watch,
         )

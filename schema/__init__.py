@@ -12,6 +12,7 @@ from schema.datasets import (
     ReferenceDatasetQuery,
     ReferenceDatasetVersion,
 )
+from schema.evaluation import EvaluationQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -32,6 +33,7 @@ class Query(
     PipelineQuery,
     CalculationQuery,
     ReferenceDatasetQuery,
+    EvaluationQuery,
 ):
     pass
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from hashlib import sha256
 
+from datastore.dataset_tables import DatasetTables
 from datastore.dynamodb import DynamoDBTable
 from datastore.files import Files
 from datastore.local_files import LocalFiles
@@ -77,7 +78,8 @@ def store_over(table: Table, settings: Settings, files: Files = NO_FILES) -> Sto
         rounds=settings.search_max_round_trips,
     )
     longest = timedelta(days=settings.api_key_max_days)
-    return Store(table, files=files, budget=budget, longest_api_key=longest)
+    tables = DatasetTables(settings.dataset_cache_bytes)
+    return Store(table, files=files, tables=tables, budget=budget, longest_api_key=longest)
 
 
 def cursors_of(settings: Settings) -> Cursors:

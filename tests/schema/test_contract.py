@@ -35,12 +35,18 @@ RECORDS: dict[str, type] = {
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {
     "DatasetUpload",
+    "EvaluationError",
+    "ExplainedPart",
+    "Explanation",
     "FieldProblem",
     "FileDownload",
+    "FormulaPosition",
+    "FormulaValue",
     "GroupRole",
     "PageInfo",
     "UploadField",
     "UploadForm",
+    "UsedDataset",
     "Viewer",
 }
 ENDINGS = ("Payload", "Connection", "Edge")

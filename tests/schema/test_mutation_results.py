@@ -256,11 +256,36 @@ CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
 )
 
 
+CASES |= {
+    ("EvaluateResult", "NotFound"): Case(
+        "evaluate", {"name": "nothing", "group": "/usa", "rows": []}, "NOT_FOUND", ["name"]
+    ),
+    ("EvaluateResult", "ValidationProblem"): Case(
+        "evaluate", {"rows": []}, "BAD_USER_INPUT", ["id"]
+    ),
+    ("EvaluateResult", "LimitExceeded"): Case(
+        "evaluate",
+        {"name": "one", "group": "/usa", "rows": [{}] * 1_001},
+        "LIMIT_EXCEEDED",
+        ["rows"],
+        {"limit": "rows", "maximum": 1_000, "actual": 1_001},
+    ),
+    ("EvaluateResult", "IllegalState"): Case(
+        "evaluate",
+        {"name": "cold", "group": "/usa", "rows": []},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "FROZEN"},
+    ),
+}
+
+
 def mutation(field: str, member: str) -> str:
     name = f"{field[0].upper()}{field[1:]}Input"
+    kind = "query" if field == "evaluate" else "mutation"
     details = f"...on {member} {{ {DETAILS[member]} }}" if member in DETAILS else ""
     told = f"__typename ...on UserError {{ code path message }} {details}"
-    return f"mutation($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
+    return f"{kind}($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
 
 
 async def resources(ask: Ask) -> dict[str, str]:
@@ -301,7 +326,8 @@ async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, ask: Ask, store: Store
 ) -> None:
     case = CASES[union, member]
-    noun = next((noun for noun in NOUNS if title_of(noun) in union), "pipeline")
+    nouns = {"Evaluate": "calculation", **{title_of(noun): noun for noun in NOUNS}}
+    noun = next((noun for title, noun in nouns.items() if title in union), "pipeline")
     made = await resources(Ask(ask.store, noun))
     input = {**case.input}
     if "id" in input:

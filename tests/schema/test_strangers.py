@@ -23,6 +23,7 @@ OUTSIDERS = {
     "reader of a look-alike": as_caller("eve", "/usa2=admin"),
     "nobody": Caller("eve", {}),
 }
+DRAFT = {"formula": "1", "outputs": [{"index": 0, "type": "NUMBER"}]}
 UNION = "{ __typename ...on UserError { code message path } }"
 
 
@@ -98,6 +99,18 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             )
             for tags in (None, {"all": tagged("scope=1")}, {"none": tagged("scope=2")})
             for below in (False, True)
+        ],
+        "evaluate": [
+            (
+                f"query($in: EvaluateInput!) {{ evaluate(input: $in) {UNION} }}",
+                {"in": {**subject, "rows": [{}]}},
+            )
+            for subject in (
+                id,
+                {**id, "version": 1},
+                {**group, "name": world.name},
+                {**group, "draft": DRAFT},
+            )
         ],
         "createGroup": [
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": f"{world.group}/mine"}}),
