@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from datastore.calculations import calculation_problems
+from datastore.datasets import dataset_problems
 from datastore.errors import FieldProblem
 from datastore.keys import Part, Template
 from datastore.records import (
@@ -12,6 +13,8 @@ from datastore.records import (
     CalculationVersion,
     Pipeline,
     PipelineVersion,
+    ReferenceDataset,
+    ReferenceDatasetVersion,
     Resource,
 )
 from datastore.table import INDEX_HASH, Item, Key
@@ -56,7 +59,7 @@ class Kind(Generic[R]):
 
     `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
     that may call calculations. `runs` is the row that counts what hangs on a resource and is taken
-    away before it.
+    away before it. Below `folder`, if the kind has files, are those of one resource.
     """
 
     letter: str
@@ -68,6 +71,17 @@ class Kind(Generic[R]):
     problems: Callable[[R, Library], list[FieldProblem]]
     formulas: Callable[[R], Sequence[str]]
     runs: Row | None = None
+    folder: str | None = None
+
+    @property
+    def field(self) -> str:
+        """The noun as the name of a field."""
+        return self.noun.replace(" ", "_")
+
+    @property
+    def camel(self) -> str:
+        """The noun as clients write it in the name of a field."""
+        return self.title[0].lower() + self.title[1:]
 
     @property
     def title(self) -> str:
@@ -104,7 +118,19 @@ CALCULATION = Kind(
     formulas=lambda calculation: [calculation.formula],
 )
 
-KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION)
+REFERENCE_DATASET = Kind(
+    letter="D",
+    noun="reference dataset",
+    latest=row("D:{id}", "D", "D"),
+    version=row("D:{id}", "DV:{version.10}"),
+    record=ReferenceDataset,
+    version_record=ReferenceDatasetVersion,
+    problems=lambda dataset, _: dataset_problems(dataset.content),
+    formulas=lambda _: (),
+    folder="datasets/{id}/",
+)
+
+KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
@@ -138,12 +164,15 @@ MANIFEST = row("RM:{group}", "RM:{name}", "RM")
 RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
+STAGED = row("F:{id}", "F", "F:staged")
 
 ROWS = (
     PIPELINE.latest,
     PIPELINE.version,
     CALCULATION.latest,
     CALCULATION.version,
+    REFERENCE_DATASET.latest,
+    REFERENCE_DATASET.version,
     NAME,
     GROUP,
     TAG,
@@ -173,4 +202,5 @@ ROWS = (
     RUN,
     RUN_EVENT,
     RUN_LISTED,
+    STAGED,
 )

@@ -11,6 +11,9 @@ from datastore.audio.import_work import import_audio
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
+from datastore.dataset_files import DatasetFiles, sweep_uploads
+from datastore.dataset_tables import DatasetTables
+from datastore.evaluations import Evaluations
 from datastore.executions.claims import Claims
 from datastore.executions.repository import Executions
 from datastore.executions.rules import ExecutionRules
@@ -20,7 +23,7 @@ from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import JobKind, Jobs, left_alone
-from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from datastore.leases import Lease
 from datastore.manifest.folders import Folders
 from datastore.manifest.importing import Importing
@@ -33,8 +36,9 @@ from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.paths import ROOT
-from datastore.records import Calculation, Pipeline, Resource
+from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from datastore.repository import Repository
+from datastore.resources.attachments import sweep_staged
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
@@ -55,6 +59,9 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     calculations: Repository[Calculation]
+    datasets: Repository[ReferenceDataset]
+    dataset_files: DatasetFiles
+    evaluations: Evaluations
     api_keys: ApiKeys
     audio: AudioLibrary
     executions: Executions
@@ -67,7 +74,7 @@ class View:
 
     def of(self, kind: Kind[R]) -> Repository[R]:
         """What the caller can do with one kind of resource."""
-        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations, self.datasets)
         return next(repository for repository in kinds if repository.kind is kind)
 
 
@@ -88,6 +95,7 @@ class Store:
     buckets: Buckets = field(default_factory=Buckets)
     rules: ExecutionRules = field(default_factory=ExecutionRules)
     bucket: str | None = None
+    tables: DatasetTables = field(default_factory=DatasetTables)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
     execution_ready: Callable[[], None] = begun_unheard
@@ -95,7 +103,7 @@ class Store:
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
-        scope = Scope(table, caller, self.clock, self.budget)
+        scope = Scope(table, caller, self.clock, self.budget, self.files)
         runs = Runs(scope, Folders(self.files, self.bucket))
         return View(
             caller=caller,
@@ -105,6 +113,9 @@ class Store:
             jobs=Jobs(scope),
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
+            datasets=Repository.of(REFERENCE_DATASET, scope),
+            dataset_files=DatasetFiles(scope),
+            evaluations=Evaluations(scope, self.tables),
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             executions=Executions.of(scope, self.rules, self.files, self.execution_ready),
@@ -156,6 +167,12 @@ class Store:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
 
+    async def sweep_files(self) -> int:
+        """Remove the files that were uploaded or written and never used; how many there were."""
+        if self.files is NO_FILES:
+            return 0
+        return await sweep_staged(self._nobody()) + await sweep_uploads(self._nobody())
+
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
         return await left_alone(self.table, canonical(self.clock.now() - IDLE))
@@ -183,4 +200,4 @@ class Store:
         await import_audio(scope, lease, self.buckets.sources(scope, self.files))
 
     def _nobody(self) -> Scope:
-        return Scope(self.table, Caller("", {}), self.clock, self.budget)
+        return Scope(self.table, Caller("", {}), self.clock, self.budget, self.files)

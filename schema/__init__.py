@@ -9,6 +9,13 @@ from schema.audio_library import AudioQuery
 from schema.audio_mutations import AudioMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
+from schema.dataset_mutations import ReferenceDatasetMutation
+from schema.datasets import (
+    ReferenceDataset,
+    ReferenceDatasetQuery,
+    ReferenceDatasetVersion,
+)
+from schema.evaluation import EvaluationQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -34,6 +41,8 @@ class Query(
     AudioQuery,
     StorageQuery,
     RunQuery,
+    ReferenceDatasetQuery,
+    EvaluationQuery,
 ):
     pass
 
@@ -43,6 +52,7 @@ class Mutation(
     GroupMutation,
     PipelineMutation,
     CalculationMutation,
+    ReferenceDatasetMutation,
     ApiKeyMutation,
     AudioMutation,
     StorageMutation,
@@ -68,6 +78,8 @@ schema = strawberry.Schema(
         Storage,
         Run,
         Manifest,
+        ReferenceDataset,
+        ReferenceDatasetVersion,
     ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,

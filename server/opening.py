@@ -8,6 +8,7 @@ from hashlib import sha256
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import Buckets
 from datastore.audio.roles import NO_ROLES, Roles, StsRoles
+from datastore.dataset_tables import DatasetTables
 from datastore.dynamodb import DynamoDBTable
 from datastore.files import Files
 from datastore.kms_vault import KmsVault
@@ -122,6 +123,7 @@ def store_over(
         files=files,
         bucket=bucket_of(settings),
         buckets=buckets or Buckets(),
+        tables=DatasetTables(settings.dataset_cache_bytes),
         budget=budget,
         longest_api_key=longest,
     )

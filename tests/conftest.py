@@ -9,7 +9,7 @@ from datastore.store import Store
 from schema import execution, executors
 from tests.asking import Ask
 from tests.serving import EXECUTOR
-from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,8 +26,8 @@ def executor() -> Iterator[None]:
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
-    async with open_table("sqlite", tmp_path) as table:
-        yield Store(table)
+    async with open_store("sqlite", tmp_path) as store:
+        yield store
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -36,8 +36,8 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     reason = skip_reason(request.param)
     if reason is not None:
         pytest.skip(reason)
-    async with open_table(request.param, tmp_path) as table:
-        yield Store(table)
+    async with open_store(request.param, tmp_path) as store:
+        yield store
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from server.samples.seeding import is_empty, seed
 from server.settings import Settings
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
+from server.sweeping import sweeping
 from server.trace_export import exporting
 from server.upkeep import upkept
 from server.workers.pool import running_workers
@@ -91,6 +92,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             running_jobs(store) as store,
             running_workers(store, settings) as store,
             upkept(store),
+            sweeping(store),
             open_app(settings, store, identity, streams) as app,
         ):
             _announce(settings, url, identity)

@@ -24,7 +24,7 @@ Libraries of audio and runs are recounted apart.
 STAGES = {"waiting": "ready", "in_progress": "ready"}
 """What has to be done about an execution, by its state; what is over is kept for some time."""
 
-LATEST = {"P": "PV:latest", "C": "C"}
+LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
 
 Rows = dict[Key, Item]
@@ -202,7 +202,7 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
-    if key.sk.startswith(("PV:0", "CV:0")):
+    if key.sk.startswith(("PV:0", "CV:0", "DV:0")):
         facts["version"] = item["version"]
     if "id" in facts:
         facts["id"] = [facts["id"]]
@@ -214,7 +214,7 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            named = sk in ("TA:P", "TA:C", "TA:PE")
+            named = sk in ("TA:P", "TA:C", "TA:D", "TA:PE")
             name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
             if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

@@ -11,6 +11,7 @@ import pytest
 from datastore.store import View
 from tests.documents import (
     test_calculations,
+    test_datasets,
     test_events,
     test_executions,
     test_manifest,
@@ -22,6 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "access-patterns.md"
 MODULES = {
     "Pipelines": test_pipelines,
     "Calculations": test_calculations,
+    "Reference datasets": test_datasets,
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
     "Executions": test_executions,
