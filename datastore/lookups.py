@@ -42,12 +42,13 @@ class Lookups:
             found = len(self._rows) + len(wanted)
             raise LimitExceeded("datasets that a formula names", MAX_DATASETS, found)
         meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
-        self.used |= {f"{one.id}:{one.version}": one for one in meant.values()}
+        versions = [one.version for one in meant.values()]
+        self.used |= {f"{one.id}:{one.version}": one for one in versions}
         fields = sum(one.content.row_count * len(one.content.columns) for one in self.used.values())
         if fields > MAX_FIELDS:
             raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
         files = self.scope.files
-        tables = await gather(*(self.tables.rows(files, one) for one in meant.values()))
+        tables = await gather(*(self.tables.rows(files, one) for one in versions))
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
 
     async def read_missing(self) -> bool:

@@ -12,6 +12,7 @@ from resolvers import datasets
 from schema.common import Info
 from schema.files import DOWNLOAD_SECONDS, DownloadStatus, ExpiresIn, FileDownload
 from schema.prices import costs
+from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
 from schema.resources import (
     Resource,
@@ -83,6 +84,7 @@ class ReferenceDataset(_Holding, Resource):
     is_type_of = shows(records.ReferenceDataset)
     versions = versions_of(REFERENCE_DATASET, _VERSION)
     version_numbered = version_numbered(REFERENCE_DATASET, _VERSION)
+    diff = diff_of(REFERENCE_DATASET)
 
 
 @strawberry.type(description="A reference dataset as it was at one of its versions.")

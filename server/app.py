@@ -51,6 +51,7 @@ async def open_app(
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
+    own_files = store.files if isinstance(store.files, LocalFiles) else None
     store = watching.store(store)
     async with (
         open_authenticator(settings) as tokens,
@@ -63,7 +64,7 @@ async def open_app(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
-                *(files.routes(store.files) if isinstance(store.files, LocalFiles) else ()),
+                *(files.routes(own_files) if own_files else ()),
                 *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
             ],

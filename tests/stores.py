@@ -60,12 +60,16 @@ async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
 @asynccontextmanager
 async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
     """Open an empty directory of files that nobody else has."""
-    directory = tmp_path / f"files-{uuid4()}"
-    files = await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
+    files = await open_local(tmp_path / f"files-{uuid4()}")
     try:
         yield files
     finally:
         await files.close()
+
+
+async def open_local(directory: Path) -> LocalFiles:
+    """Open the files in a directory."""
+    return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
 
 
 async def open_dynamodb(

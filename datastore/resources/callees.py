@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from datastore.calculations import identity_of, signature_of
+from datastore.commit import Write, moved
 from datastore.errors import LimitExceeded
-from datastore.formulas import NO_LIBRARY
 from datastore.layout import CALCULATION
 from datastore.paths import GroupPath
 from datastore.records import Calculation, Resource
 from datastore.resources.named import Mention, Named
 from datastore.resources.scope import Scope
-from formula.calls import Callee, Library, Signature
+from datastore.table import Compare, Update
+from formula.calls import Callee, Signature
 from formula.errors import FormulaSyntax
 from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from formula.link import calls_of
@@ -47,24 +48,43 @@ class Call:
 class Callees:
     """What was read, as the checks of formulas ask for it.
 
-    `owners` are the owner groups of all whose formulas were reached, by their identities.
+    `owners` are the owner groups of all whose formulas were reached, by their identities;
+    `standing` are the revisions of the calculations that a calculation to be saved reaches.
     """
 
     found: Mapping[tuple[str | None, Callee], Signature]
     owners: Mapping[str | None, GroupPath]
+    standing: Mapping[str, int]
 
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
         return self.found.get((within, callee))
 
+    def unchanged(self) -> list[Write]:
+        """Let a transaction happen only while what was checked still stands.
 
-async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Library:
+        Else two that are saved at the same time could call each other in a circle, as each is
+        checked against the other as it was before.
+        """
+        return [
+            # Changes nothing: a check would need a permission that nothing else does.
+            Write(
+                Update(
+                    key=CALCULATION.latest.key(id=id),
+                    default={"revision": revision},
+                    condition=Compare("revision", "=", revision),
+                ),
+                moved,
+            )
+            for id, revision in self.standing.items()
+        ]
+
+
+async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Callees:
     """Read what the formulas of a resource that is about to be saved call, a level at a time.
 
     Each level is two reads one after another. Without a call nothing is read. More calculations, or
     deeper ones, than a formula may call are refused with LimitExceeded.
     """
-    if not any("#" in formula for formula in formulas):
-        return NO_LIBRARY
     calculation = saved if isinstance(saved, Calculation) else None
     within = None if calculation is None else identity_of(calculation)
     search = _Search(Named(CALCULATION, scope, calculation))
@@ -77,7 +97,8 @@ async def library_seen(scope: Scope, origin: Origin, formula: str) -> Callees:
 
 
 async def _calls(origin: Origin, formulas: Sequence[str]) -> list[Call]:
-    callees = await to_thread(_callees, [text for text in formulas if "#" in text])
+    calling = [text for text in formulas if "#" in text]
+    callees = await to_thread(_callees, calling) if calling else []
     return [Call(origin, callee) for callee in callees]
 
 
@@ -99,6 +120,7 @@ class _Search:
     named: Named[Calculation]
     found: dict[tuple[str | None, Callee], Signature] = field(default_factory=dict)
     owners: dict[str | None, GroupPath] = field(default_factory=dict)
+    standing: dict[str, int] = field(default_factory=dict)
 
     async def reach(self, first: Origin, formulas: Sequence[str]) -> Callees:
         level = await _calls(first, formulas)
@@ -115,7 +137,7 @@ class _Search:
                 )
             ]
             depth += 1
-        return Callees(self.found, {**self.owners, first.within: first.owner})
+        return Callees(self.found, {**self.owners, first.within: first.owner}, self.standing)
 
     async def _resolve(self, level: Sequence[Call]) -> list[Calculation]:
         """Find what the calls of a level mean; return what was not met before."""
@@ -123,11 +145,13 @@ class _Search:
         meant = await self.named.find(call.mention for call in level)
         fresh: dict[str, Calculation] = {}
         for call in level:
-            if calculation := meant.get(call.mention):
-                signature = signature_of(calculation)
+            if one := meant.get(call.mention):
+                signature = signature_of(one.version, shown=self.named.scope.sees(one.latest))
                 self.found[call.origin.within, call.callee] = signature
                 if signature.identity not in self.owners:
-                    fresh[signature.identity] = calculation
+                    fresh[signature.identity] = one.version
+                if self.named.saved is not None and self.named.saved.id != one.latest.id:
+                    self.standing.setdefault(one.latest.id, one.latest.revision)
         self.owners |= {identity: one.owner for identity, one in fresh.items()}
         _require_few(len(self.owners))
         return list(fresh.values())

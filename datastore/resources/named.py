@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from datastore.clock import canonical
+from datastore.commit import Moved
 from datastore.errors import BadInput, IllegalState, NotFound
 from datastore.items import load
 from datastore.layout import NAME, Kind
@@ -35,12 +36,19 @@ class Mention(NamedTuple):
     pin: Pin
 
 
+class Meant(NamedTuple, Generic[R]):
+    """What is meant: the version, and the resource as it is now."""
+
+    latest: R
+    version: R
+
+
 @dataclass(frozen=True, slots=True)
 class Named(Generic[R]):
     """Finds the resources of one kind that formulas mention.
 
     `saved` is about to take the place of its earlier version. Where formulas are `run`, only what
-    the caller may see and use is found.
+    the caller may see and use is found; where they are saved, reads are consistent.
     """
 
     kind: Kind[R]
@@ -48,25 +56,27 @@ class Named(Generic[R]):
     saved: R | None = None
     run: bool = False
 
-    async def find(self, mentions: Iterable[Mention]) -> dict[Mention, R]:
+    async def find(self, mentions: Iterable[Mention]) -> dict[Mention, Meant[R]]:
         """Find what is meant, in two reads one after another and one more for other versions.
 
-        What is not there is absent. Raises IllegalState for what is disabled, where that is run.
+        What is not there is absent. Raises IllegalState for what is disabled, where that is run,
+        and Moved for what was renamed or revoked between the two reads, where it is not.
         """
         ids = await self._ids(set(mentions))
         latest = await self._latest(set(ids.values()))
         wanted = {mention: latest[id] for mention, id in ids.items() if id in latest}
-        meant = await gather(*(self._version(of, one.pin) for one, of in wanted.items()))
+        versions = await gather(*(self._version(of, one) for one, of in wanted.items()))
         return {
-            mention: version
-            for mention, version in zip(wanted, meant, strict=True)
+            mention: Meant(of, version)
+            for (mention, of), version in zip(wanted.items(), versions, strict=True)
             if version is not None
         }
 
     async def _ids(self, mentions: set[Mention]) -> dict[Mention, str]:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
         chains = {mention: self._chain(mention) for mention in mentions}
-        rows = await read_rows(self.scope.table, (key for keys in chains.values() for key in keys))
+        keys = [key for chain in chains.values() for key in chain]
+        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
         found = {}
         for mention, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
@@ -96,7 +106,7 @@ class Named(Generic[R]):
         holder = row.get("id")
         if self.saved is None:
             return None if holder is None else str(holder)
-        if key in {self._key(self.saved.name, group) for group in self.saved.groups}:
+        if key in self._claims(self.saved):
             return self.saved.id
         return str(holder) if holder not in (None, self.saved.id) else None
 
@@ -104,7 +114,7 @@ class Named(Generic[R]):
         """Get latest: `pk = C:<id>, sk = C`, batched; groups decided what is meant."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
-        rows = await read_rows(self.scope.table, keys)
+        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
         found = {
             keys[key]: load(self.kind.record, item, id=keys[key])
             for key, item in rows.items()
@@ -121,8 +131,15 @@ class Named(Generic[R]):
             raise IllegalState(message, latest.state.name)
         return latest
 
-    async def _version(self, latest: R, pin: Pin) -> R | None:
+    def _claims(self, resource: R) -> set[Key]:
+        """Where the resource holds its name."""
+        return {self._key(resource.name, group) for group in resource.groups}
+
+    async def _version(self, latest: R, mention: Mention) -> R | None:
         """The version that is asked for, if there is one."""
+        if not self.run and not self._claims(latest) & {*self._chain(mention)}:
+            raise Moved
+        pin = mention.pin
         if pin.version == latest.version:
             return latest
         versions = Versions(self.kind, self.scope)

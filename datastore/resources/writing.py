@@ -2,7 +2,7 @@
 
 from asyncio import sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from random import uniform
 from typing import Any, Generic, TypeVar
@@ -38,6 +38,7 @@ from datastore.rules import check
 from datastore.table import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
 
 ATTEMPTS = 20
 MAX_OPERATIONS = 100
@@ -72,30 +73,24 @@ class Writing(Generic[R]):
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await self._check(resource, [*noted, *idempotency.key_problems(idempotency_key)])
-        async with self._attached():
-            return await self._create(resource, content, idempotency_key)
-
-    async def _create(
-        self, checked: R, content: Mapping[str, Any], idempotency_key: str | None
-    ) -> R:
-        resource, taken = await self._placed(checked)
-        writes = [
-            Write(Put(latest_item(self.kind, resource), Missing()), done),
-            Write(Put(version_item(self.kind, resource), Missing())),
-            *difference(None, footprint(self.kind.letter, resource)),
-            *taken,
-        ]
+        problems = [*noted, *idempotency.key_problems(idempotency_key)]
+        receipt = []
         if idempotency_key is not None:
-            receipt = idempotency.Receipt(self.kind.letter, resource.id, resource.owner, content)
+            made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+            receipt.append(made.write(self.scope, idempotency_key))
+
+        async def created() -> R:
+            called = await self._checked(resource, problems)
+            placed, taken = await self._placed(resource)
             # Ahead of the name, which the first call holds: a replay is no NameTaken.
-            writes.insert(0, receipt.write(self.scope, idempotency_key))
+            await self._commit(placed.id, [*receipt, *self._new_rows(placed), *taken], called)
+            return placed
+
         try:
-            await self._commit(resource.id, writes)
+            async with self._attached():
+                return await self._unmoved(created)
         except idempotency.Replayed as earlier:
-            await self._drop()
             return await self._replayed(earlier.id)
-        return resource
 
     async def update(
         self,
@@ -117,10 +112,11 @@ class Writing(Generic[R]):
             _require_state_allows(current, changes)
             return self._stamped(current, {**changes, "version": current.version + 1})
 
-        async def checked(changed: R) -> None:
+        async def checked(changed: R) -> Sequence[Write]:
             # What a formula calls may be gone by now: that must keep nobody from disabling it.
-            if noted or set(changes) != {"state"}:
-                await self._check(changed, noted)
+            if set(changes) == {"state"} and not noted:
+                return ()
+            return await self._checked(changed, noted)
 
         async with self._attached():
             return (await self._rewrite(id, updated, checked=checked))[1]
@@ -171,27 +167,33 @@ class Writing(Generic[R]):
         id: str,
         change: Callable[[R], R],
         place: str | None = None,
-        checked: Callable[[R], Awaitable[None]] | None = None,
+        checked: Callable[[R], Awaitable[Sequence[Write]]] | None = None,
     ) -> tuple[R, R]:
         """Read, change and write, until nobody else wrote in between; return both states.
 
-        `place` is the field of the input that failures are about, where it is not the content,
-        which is `checked`.
+        `place` is the field of the input that failures are about, where it is not the content;
+        that is `checked`, which may add to the transaction.
         """
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+
+        async def rewritten() -> tuple[R, R]:
             current = await Reading(self.kind, self.scope).one(id, consistent=True)
             changed = change(current)
             if changed is current:
                 return current, current
-            if checked is not None:
-                await checked(changed)
+            called = () if checked is None else await checked(changed)
             changed, taken = await self._placed(changed)
-            try:
-                await self._commit(id, [*self._replacement(current, changed), *taken], place)
-            except Moved:
-                continue
+            writes = [*self._replacement(current, changed), *taken]
+            await self._commit(id, writes, called, place)
             return current, changed
+
+        return await self._unmoved(rewritten)
+
+    async def _unmoved(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try until nobody else writes between what is read and what is written."""
+        for n in range(ATTEMPTS):
+            await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            with suppress(Moved):
+                return await attempt()
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def _placed(self, resource: R) -> tuple[R, list[Write]]:
@@ -203,20 +205,26 @@ class Writing(Generic[R]):
 
     @asynccontextmanager
     async def _attached(self) -> AsyncIterator[None]:
-        """Let go of what was attached where the write fails."""
+        """Let go of what was attached where the write fails, or turns out to be a repetition."""
         try:
             yield
         except Exception:
-            await self._drop()
+            if self.attachment is not None:
+                await self.attachment.dropped()
             raise
 
-    async def _drop(self) -> None:
-        if self.attachment is not None:
-            await self.attachment.dropped()
+    async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
+        """Check the content; give what keeps the calculations it calls as they were checked."""
+        called = await library_for(self.scope, resource, self.kind.formulas(resource))
+        await check(self.kind, resource, called, noted)
+        return called.unchanged()
 
-    async def _check(self, resource: R, noted: Sequence[FieldProblem]) -> None:
-        library = await library_for(self.scope, resource, self.kind.formulas(resource))
-        await check(self.kind, resource, library, noted)
+    def _new_rows(self, resource: R) -> list[Write]:
+        return [
+            Write(Put(latest_item(self.kind, resource), Missing()), done),
+            Write(Put(version_item(self.kind, resource), Missing())),
+            *difference(None, footprint(self.kind.letter, resource)),
+        ]
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
@@ -257,13 +265,18 @@ class Writing(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(self, id: str, writes: list[Write], place: str | None = None) -> None:
-        if len(writes) > MAX_OPERATIONS:
+    async def _commit(
+        self, id: str, writes: list[Write], called: Sequence[Write], place: str | None = None
+    ) -> None:
+        """Write it, while those that formulas call stay as they are."""
+        count = len(writes) + len(called)
+        if count > MAX_OPERATIONS:
             # For each grant, a tag takes one write and two for each of its levels.
+            widest = "tags" if len(writes) > MAX_OPERATIONS else "formula"
             limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (place or "tags",))
+            raise LimitExceeded(limit, MAX_OPERATIONS, count, (place or widest,))
         try:
-            await commit(self.scope.table, writes)
+            await commit(self.scope.table, [*writes, *called])
         except NameTaken as taken:
             with about(place or "name"):
                 raise await told(self.scope, taken, id) from None

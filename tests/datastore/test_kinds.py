@@ -4,46 +4,16 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
 from datastore.errors import LimitExceeded, NameTaken, NotFound
 from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
 from datastore.paths import ROOT, GroupPath
-from datastore.records import (
-    DatasetColumn,
-    DatasetContent,
-    Output,
-    Tag,
-    Transform,
-    Transformer,
-    ValueType,
-)
+from datastore.records import Tag
 from datastore.resources.listing import Listed
 from datastore.slices import Window
 from datastore.store import Store, View
 from datastore.table import Batch, Table
+from tests.datastore.world import NORTHWEST, OWN, SUPER, USA
 from tests.stores import open_files, open_table
-
-USA, NORTHWEST = GroupPath("/usa"), GroupPath("/usa/northwest")
-SUPER = Caller("super", {ROOT: Role.ADMIN})
-OUTPUT = Output(index=0, type=ValueType.NUMBER)
-CONTENT: dict[str, dict[str, Any]] = {
-    "P": {
-        "transformer": Transformer(
-            parameters=(), transforms=(Transform(index=0, formula="1", outputs=(OUTPUT,)),)
-        )
-    },
-    "C": {"formula": "1", "parameters": (), "outputs": (OUTPUT,)},
-    "D": {
-        "content": DatasetContent(
-            columns=(DatasetColumn(name="k", type=ValueType.STRING),),
-            key_column="k",
-            file="f",
-            checksum="",
-            size_bytes=0,
-            row_count=0,
-        )
-    },
-}
 
 
 class Stopping:
@@ -66,7 +36,7 @@ class Stopping:
 async def make(view: View, letter: str, group: GroupPath, name: str, tags: int = 0) -> Any:
     (kind,) = (kind for kind in KINDS if kind.letter == letter)
     carried = tuple(Tag(key=f"k{n}", value="v") for n in range(tags))
-    content = {"name": name, "tags": carried, **CONTENT[letter]}
+    content = {"name": name, "tags": carried, **OWN[letter]}
     return await view.of(kind).writing.create(group, content, None)
 
 
@@ -86,7 +56,7 @@ async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store
     view = store.seen_by(SUPER)
     for group in (USA, NORTHWEST):
         await view.groups.create(group, None)
-    made = {letter: await make(view, letter, USA, "one") for letter in CONTENT}
+    made = {letter: await make(view, letter, USA, "one") for letter in OWN}
     for kind in KINDS:
         with pytest.raises(NameTaken) as taken:
             await make(view, kind.letter, NORTHWEST, "ONE")
@@ -103,7 +73,7 @@ async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store
 async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None:
     view = store.seen_by(SUPER)
     await view.groups.create(USA, None)
-    for letter in CONTENT:
+    for letter in OWN:
         await make(view, letter, USA, f"of {letter}", tags=1)
     for listed in (Listed(group=USA), Listed(group=ROOT, include_child_groups=True)):
         for kind in KINDS:
@@ -119,7 +89,7 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
         store = Store(table, files=files)
         view = store.seen_by(SUPER)
         await view.groups.create(USA, None)
-        for letter in CONTENT:
+        for letter in OWN:
             made = await make(view, letter, USA, "old")
             (kind,) = (kind for kind in KINDS if kind.letter == letter)
             for version in range(1, 101):
@@ -140,6 +110,6 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
 async def test_a_kind_is_held_to_the_limits_of_a_transaction(store: Store) -> None:
     view = store.seen_by(SUPER)
     await view.groups.create(USA, None)
-    for letter in CONTENT:
+    for letter in OWN:
         with pytest.raises(LimitExceeded):
             await make(view, letter, USA, "wide", tags=50)

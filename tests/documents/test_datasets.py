@@ -44,6 +44,8 @@ VERSIONS = """query($id: ID!) { referenceDataset(id: $id) {
 DOWNLOAD = """query($id: ID!, $for: Int) { referenceDataset(id: $id) {
   download(expiresIn: $for) { status url expiresAt sizeBytes }
   versionNumbered(version: 1) { download { status sizeBytes } } } }"""
+DIFF = """query($id: ID!) { referenceDataset(id: $id) {
+  diff(from: 1, to: 2) { path before after } } }"""
 BY_NAME = """query($name: String!, $group: GroupPath) {
   referenceDatasetByName(name: $name, group: $group) { id } }"""
 TAGS = """query($group: GroupPath) {
@@ -191,6 +193,20 @@ async def test_update_a_reference_dataset(ask: Ask) -> None:
     none = await change(ask, id, 3, content=None)
     assert none["problems"] == [{"path": ["content"], "code": None, "line": None}]
     assert (await ask(LATEST, {"id": id})).value["version"] == 3
+
+
+async def test_what_changed_in_a_reference_dataset_is_told_as_its_clients_see_it(ask: Ask) -> None:
+    """compare two versions of a reference dataset"""
+    id = await vehicles(ask)
+    await change(ask, id, 1, content={"columns": COLUMNS[:2], "csv": "vehicle,co2e\n"})
+    found = (await ask(DIFF, {"id": id}, NORTHWEST)).value["diff"]
+    assert [one["path"] for one in found] == [
+        "/content/columns/2",
+        "/content/checksum",
+        "/content/sizeBytes",
+        "/content/rowCount",
+    ]
+    assert (found[3]["before"], found[3]["after"]) == (2, 0)
 
 
 async def test_list_the_versions_of_a_reference_dataset(ask: Ask) -> None:
