@@ -6,13 +6,15 @@ PenstockError
 │   ├── NotPermitted        visible, but the caller's role does not allow it
 │   ├── Invalid             the input breaks rules; all of them are reported at once
 │   ├── NameTaken           another resource holds the name on the same line of groups
+│   ├── ObjectTaken         the object of a bucket is in the caller's library already
 │   ├── VersionConflict     the resource moved on since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
 │   └── IllegalState        the resource's state does not allow the change
 ├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
 ├── Unauthenticated         no caller could be established
-├── RateLimited             the caller used up what they may spend for now
-└── Unavailable             the store did not answer in time, whatever was retried
+└── TryAgain                what failed may succeed a little later
+    ├── RateLimited         the caller used up what they may spend for now
+    └── Unavailable         the store did not answer in time, whatever was retried
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,6 +32,7 @@ class ErrorCode(StrEnum):
     BAD_USER_INPUT = "BAD_USER_INPUT"
     CONFLICT = "CONFLICT"
     CSRF_PREVENTED = "CSRF_PREVENTED"
+    DUPLICATE_OBJECT = "DUPLICATE_OBJECT"
     FORBIDDEN = "FORBIDDEN"
     GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
     GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
@@ -142,6 +145,16 @@ class NameTaken(Failure):
         self.holder = holder
 
 
+class ObjectTaken(Failure):
+    """The object of a bucket is in the caller's library already; `existing` is the audio's id."""
+
+    code = ErrorCode.DUPLICATE_OBJECT
+
+    def __init__(self, existing: str) -> None:
+        super().__init__("This object is in the library already.", ("objectKey",))
+        self.existing = existing
+
+
 class VersionConflict(Failure):
     """The resource is at `current_version`, not at the version the caller named."""
 
@@ -188,21 +201,32 @@ class Unauthenticated(PenstockError):
     code = ErrorCode.UNAUTHENTICATED
 
 
-class RateLimited(PenstockError):
-    """The caller used up what they may spend for now; `retry_after` is in seconds."""
+class TryAgain(PenstockError):
+    """Asking again may help, after `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    @property
+    def extensions(self) -> dict[str, object]:
+        return {**super().extensions, "retryAfter": self.retry_after}
+
+
+class RateLimited(TryAgain):
+    """The caller used up what they may spend for now."""
 
     code = ErrorCode.RATE_LIMITED
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__(f"You asked for more than your share; try again in {retry_after} s.")
-        self.retry_after = retry_after
+        message = f"You asked for more than your share; try again in {retry_after} s."
+        super().__init__(message, retry_after)
 
 
-class Unavailable(PenstockError):
-    """The store did not answer within the deadline; `retry_after` is in seconds."""
+class Unavailable(TryAgain):
+    """The store did not answer within the deadline."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+        super().__init__(message, retry_after)

@@ -6,19 +6,24 @@ from datetime import timedelta
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.audio.library import AudioLibrary
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
+from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
+from datastore.jobs import Jobs, left_alone
 from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
+from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Pipeline
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +37,13 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
+    audio: AudioLibrary
     watch: WatchBatch = unwatched
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job.
     """
@@ -46,6 +52,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
+    files: Files = NO_FILES
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -63,6 +70,7 @@ class Store:
             Jobs(scope),
             pipelines,
             api_keys,
+            AudioLibrary.of(scope),
             self.watch,
         )
 
@@ -81,6 +89,10 @@ class Store:
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of them goes."""
         return await self._deleting().pending()
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.

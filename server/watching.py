@@ -74,9 +74,10 @@ class Watching:
     def count(self, engine: Engine, streams: Sized) -> None:
         """Count the documents that an engine keeps, and the streams that are open."""
         if self.metrics is not None:
-            self.metrics.count_cache("documents", lambda: engine.documents_kept)
-            self.metrics.count_cache("persisted", lambda: engine.persisted_kept)
-            self.metrics.count_streams(lambda: len(streams))
+            holdings = self.metrics.holdings
+            holdings.count_cache("documents", lambda: engine.documents_kept)
+            holdings.count_cache("persisted", lambda: engine.persisted_kept)
+            holdings.count_streams(lambda: len(streams))
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

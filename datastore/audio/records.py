@@ -37,7 +37,7 @@ class Tags(Struct, frozen=True, kw_only=True):
     """What the tags of a file say, and what its owner may edit; absent is None, 0 or empty.
 
     `artists` are the track's own, in the order of the tag. `album_artist` is the tag as it stands;
-    `Audio.shelved_under` is what the album is listed by.
+    `datastore.audio.names.album_artist` is what the album is listed by.
     """
 
     title: str
@@ -54,12 +54,32 @@ class Tags(Struct, frozen=True, kw_only=True):
     album_mbid: str | None = None
 
 
+class AudioFile(Struct, frozen=True, kw_only=True):
+    """Where the bytes of a track are and what they are; no edit of tags touches it.
+
+    `connection_id` says with whose credentials they are read (None: they lie in the server's own
+    bucket). `duration_ms` is in milliseconds, `size` in bytes, `bitrate` in kbit/s, `sample_rate`
+    in Hz. `artwork` names the content of the cover, wherever it is kept.
+    """
+
+    bucket: str
+    object_key: str
+    file_name: str
+    connection_id: str | None = None
+    duration_ms: int
+    format: AudioFormat
+    bitrate: int | None = None
+    sample_rate: int | None = None
+    size: int
+    etag: str
+    artwork: str | None = None
+
+
 class Audio(Tags, frozen=True, kw_only=True):
     """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
 
-    `bucket` and `object_key` say where the bytes are, `connection_id` with whose credentials they
-    are read (None: the server's own bucket). `duration_ms` is in milliseconds, `size` in bytes.
-    `artwork_key` is a key in the server's own bucket. `version` counts edits, from 1.
+    The fields of `AudioFile` are here again: a struct has one ancestor. `version` counts edits,
+    from 1. `missing_since` is when a scan first found no object any more.
     """
 
     id: str
@@ -74,7 +94,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     sample_rate: int | None = None
     size: int
     etag: str
-    artwork_key: str | None = None
+    artwork: str | None = None
     missing_since: str | None = None
     version: int
     created_at: str
@@ -104,7 +124,7 @@ class Artist(Struct, frozen=True, kw_only=True):
 class Album(Struct, frozen=True, kw_only=True):
     """An album of a user's library, with the number and the length of its tracks.
 
-    `year` and `artwork_key` are those of the track that was last written with one.
+    `year` and `artwork` are those of the track that was last written with one.
     """
 
     id: str
@@ -113,7 +133,7 @@ class Album(Struct, frozen=True, kw_only=True):
     count: int
     duration_ms: int
     year: int = 0
-    artwork_key: str | None = None
+    artwork: str | None = None
 
 
 class Genre(Struct, frozen=True, kw_only=True):

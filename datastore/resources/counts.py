@@ -1,6 +1,6 @@
 """Exact counters: added to in the transaction of what they count, and gone when they reach zero."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from datastore.commit import Write
@@ -16,12 +16,29 @@ class Counter:
     """How much one resource adds to the counter under `key`.
 
     `amounts` holds one number per attribute, `count` among them; `labels` are written when the
-    counter comes into being. An absent `index` leaves the counter out of the index.
+    counter comes into being, `latest` whenever a resource brings another one. An absent `index`
+    leaves the counter out of the index.
     """
 
     key: Key
     amounts: Mapping[str, int]
     labels: Mapping[str, Value] = field(default_factory=dict)
+    latest: Mapping[str, Value] = field(default_factory=dict)
+
+
+def summed(counters: Iterable[Counter]) -> dict[Key, Counter]:
+    """What several resources add together to each of their counters."""
+    total: dict[Key, Counter] = {}
+    for more in counters:
+        held = total.get(more.key)
+        total[more.key] = more if held is None else _sum(held, more)
+    return total
+
+
+def _sum(one: Counter, other: Counter) -> Counter:
+    names = {**one.amounts, **other.amounts}
+    amounts = {name: one.amounts.get(name, 0) + other.amounts.get(name, 0) for name in names}
+    return Counter(one.key, amounts, one.labels, {**one.latest, **other.latest})
 
 
 def change(old: Counter | None, new: Counter | None) -> Write | None:
@@ -33,14 +50,23 @@ def change(old: Counter | None, new: Counter | None) -> Write | None:
     names = {**before, **after}
     steps = {name: after.get(name, 0) - before.get(name, 0) for name in names}
     steps = {name: step for name, step in steps.items() if step}
-    if not steps:
+    news = _news(old, new)
+    if not steps and not news:
         return None
     if steps.get("count", 0) < 0:
         return _taken(some, steps)
     guard = Exists() if old else None
-    return Write(
-        Update(key=some.key, add=steps, default=dict(some.labels), condition=guard), _drifted
-    )
+    raised = Update(key=some.key, add=steps, default=dict(some.labels), set=news, condition=guard)
+    return Write(raised, _drifted)
+
+
+def _news(old: Counter | None, new: Counter | None) -> dict[str, Value]:
+    known = old.latest if old else {}
+    return {
+        name: value
+        for name, value in (new.latest if new else {}).items()
+        if known.get(name) != value
+    }
 
 
 def _taken(counter: Counter, steps: Mapping[str, int]) -> Write:

@@ -79,18 +79,20 @@ def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
     """The writes that turn what was occupied into what shall be, always in the same order."""
     return [
         *_name_writes(old, new),
-        *_item_writes(old.items if old else {}, new.items if new else {}),
-        *_counter_writes(old.counters if old else {}, new.counters if new else {}),
+        *item_writes(old.items if old else {}, new.items if new else {}),
+        *counter_writes(old.counters if old else {}, new.counters if new else {}),
         *_group_writes(old.homes if old else frozenset(), new.homes if new else frozenset()),
     ]
 
 
-def _item_writes(old: dict[Key, Item], new: dict[Key, Item]) -> list[Write]:
+def item_writes(old: dict[Key, Item], new: dict[Key, Item]) -> list[Write]:
+    """The writes that leave the new rows in place of the old ones."""
     gone = [Write(Delete(key)) for key in old if key not in new]
     return gone + [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
 
 
-def _counter_writes(old: dict[Key, counts.Counter], new: dict[Key, counts.Counter]) -> list[Write]:
+def counter_writes(old: dict[Key, counts.Counter], new: dict[Key, counts.Counter]) -> list[Write]:
+    """The writes that count what is new and no longer what is gone."""
     changes = [counts.change(old.get(key), new.get(key)) for key in old | new]
     return [write for write in changes if write is not None]
 

@@ -16,8 +16,8 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:")
-"""Receipts, API keys and jobs, on which nothing else depends."""
+OWN_FACTS = ("IK:", "AK:", "J:", "U:")
+"""Receipts, API keys and jobs, on which nothing else depends; libraries are recounted apart."""
 
 Rows = dict[Key, Item]
 Facts = dict[Key, dict[str, Any]]

@@ -40,7 +40,7 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
     **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
-    **dict.fromkeys(("audio", "artist", "album", "genre"), TEXTS),
+    **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)

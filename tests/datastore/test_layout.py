@@ -85,9 +85,9 @@ OWN = {"user": "ann", "audio": ID}
         ),
         (
             AUDIO_BY_ALBUM,
-            {"album": "l", "disc": 1, "track": 7, **OWN},
+            {"title": "t", "album": "l", "disc": 1, "track": 7, **OWN},
             "U:ann",
-            f"AUL:l:001:0007:{ID}",
+            f"AUL:t:l:001:0007:{ID}",
             None,
         ),
         (AUDIO_BY_GENRE, {"genre": "g", **OWN}, "U:ann", f"AUG:g:{ID}", None),

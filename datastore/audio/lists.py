@@ -1,0 +1,141 @@
+"""The lists of the caller's library: each page is one query of one prefix of their partition."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from datastore.audio import names
+from datastore.audio.names import AlbumKey
+from datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
+from datastore.audio.rows import album_of, artist_of, audio_of, genre_of, link_of
+from datastore.keys import escape
+from datastore.layout import (
+    ALBUM,
+    ARTIST,
+    AUDIO,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_BUCKET,
+    AUDIO_BY_GENRE,
+    GENRE,
+    Row,
+)
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Item, Key, Query, Range
+
+T = TypeVar("T")
+
+NOWHERE: Slice[AudioLink] = Slice((), more=False, reached=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The lists of the caller's tracks, artists, albums and genres.
+
+    A page is read eventually consistent, except of `getAudioIdByUserId`.
+    """
+
+    scope: Scope
+
+    async def get_audio_id_by_user_id(self, window: Window) -> Slice[AudioLink]:
+        """getAudioIdByUserId: `Query(DataValue = :UserId)`, the ids alone, in no order of theirs.
+
+        Every track has one row by its bucket, which are the smallest.
+        """
+        return await self._page(AUDIO_BY_BUCKET.sk.prefix({}), window, link_of)
+
+    async def get_audio_id_by_user_id_by_artist(
+        self, artist: str, window: Window
+    ) -> Slice[AudioLink]:
+        """getAudioIdByUserIdByArtist: `Query(DataValue = :{UserId}-{Artist})`, by the name.
+
+        In the order of years, albums, discs and tracks.
+        """
+        return await self.by_artist(names.artist_id(artist), window)
+
+    async def get_audio_id_by_user_id_by_album(
+        self, album: str, window: Window
+    ) -> Slice[AudioLink]:
+        """getAudioIdByUserIdByAlbum: `Query(DataValue = :{UserId}-{Album})`, by the name.
+
+        Of several albums of one name, one after another; each in the order of discs and tracks.
+        """
+        prefix = AUDIO_BY_ALBUM.sk.prefix({"title": names.album_title(album)})
+        return await self._page(prefix, window, link_of)
+
+    async def get_audio_id_by_user_id_by_s3bucket_name(
+        self, bucket: str, window: Window
+    ) -> Slice[AudioLink]:
+        """getAudioIdByUserIdByS3bucketName: `Query(DataValue = :{UserId}-{S3BucketName})`."""
+        return await self._page(AUDIO_BY_BUCKET.sk.prefix({"bucket": bucket}), window, link_of)
+
+    async def get_artists_by_user_id(self, window: Window, prefix: str = "") -> Slice[Artist]:
+        """getArtistsByUserId: `Query(Owner = :{UserId} and DataType = 'Artist')`.
+
+        Each once, sorted, with the number of tracks; with a `prefix`, those whose names begin so.
+        """
+        return await self._page(_named(ARTIST, prefix), window, artist_of)
+
+    async def get_album_by_user_id(self, window: Window, prefix: str = "") -> Slice[Album]:
+        """getAlbumByUserId: `Query(Owner = :{UserId} and DataType = 'Album')`, as artists are."""
+        return await self._page(_named(ALBUM, prefix), window, album_of)
+
+    async def genres(self, window: Window, prefix: str = "") -> Slice[Genre]:
+        """List genres, as artists are."""
+        return await self._page(_named(GENRE, prefix), window, genre_of)
+
+    async def audios(self, window: Window, *, newest_first: bool = True) -> Slice[Audio]:
+        """List whole tracks by the time they were added: `sk` begins with `AU:`."""
+        prefix = AUDIO.sk.prefix({})
+        return await self._page(prefix, window, audio_of, descending=newest_first)
+
+    async def by_artist(self, artist_id: str, window: Window) -> Slice[AudioLink]:
+        """List the tracks of an artist: `sk` begins with `AUR:<artist id>:`."""
+        prefix = AUDIO_BY_ARTIST.sk.prefix({"artist": artist_id})
+        return await self._page(prefix, window, link_of)
+
+    async def by_album(self, album_id: str, window: Window) -> Slice[AudioLink]:
+        """List the tracks of one album: `sk` begins with `AUL:<title>:<album>:`."""
+        key = AlbumKey.parse(album_id)
+        if key is None:
+            return NOWHERE
+        prefix = AUDIO_BY_ALBUM.sk.prefix({"title": key.title, "album": key.album})
+        return await self._page(prefix, window, link_of)
+
+    async def by_genre(self, genre: str, window: Window) -> Slice[AudioLink]:
+        """List the tracks of a genre, by its name, newest first: `sk` begins with `AUG:<id>:`."""
+        prefix = AUDIO_BY_GENRE.sk.prefix({"genre": names.genre_id(genre)})
+        return await self._page(prefix, window, link_of, descending=True)
+
+    async def _page(
+        self,
+        prefix: str,
+        window: Window,
+        read: Callable[[Item], T],
+        *,
+        descending: bool = False,
+    ) -> Slice[T]:
+        """One page of what begins with the prefix; positions are what follows it."""
+        pk = AUDIO.pk.fill({"user": self.scope.caller.user_id})
+        query = Query(
+            partition=pk,
+            range=Range(prefix),
+            after=None if window.after is None else Key(pk, prefix + window.after),
+            descending=descending is not window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = sliced(
+            page.items, window, lambda item: _behind(prefix, item), more=page.last is not None
+        )
+        return found.map([read(item) for _, item in found.entries])
+
+
+def _named(row: Row, prefix: str) -> str:
+    """The beginning of the keys of names that begin so, escaped letter by letter as they are."""
+    return row.sk.prefix({}) + escape(names.sort_name(prefix))
+
+
+def _behind(prefix: str, item: Item) -> str:
+    return str(item["sk"]).removeprefix(prefix)

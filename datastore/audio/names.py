@@ -1,0 +1,132 @@
+"""Names of artists, albums and genres: when two are the same, and where they stand in a list."""
+
+from base64 import b32encode
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from datastore.audio.records import Tags
+from datastore.keys import escape
+from datastore.text import comparison_form
+
+UNKNOWN_ARTIST: Final = "[Unknown Artist]"
+UNKNOWN_ALBUM: Final = "[Unknown Album]"
+VARIOUS_ARTISTS: Final = "Various Artists"
+
+# Part of the keys of stored rows, and so no setting.
+ARTICLES: Final = frozenset(["the", "el", "la", "los", "las", "le", "les", "os", "as", "o", "a"])
+SORT_BYTES: Final = 512
+MOST_BYTES: Final = 6
+"""What one character can take in a key."""
+
+ID_LETTERS: Final = 16
+OBJECT_LETTERS: Final = 26
+
+
+class AlbumKey(NamedTuple):
+    """What the rows of an album hold of it: all albums of one name share `title`."""
+
+    title: str
+    album: str
+
+    @property
+    def id(self) -> str:
+        return self.title + self.album
+
+    @classmethod
+    def parse(cls, id: str) -> "AlbumKey | None":
+        """Take an album's id apart; None for what is not as long as one."""
+        if len(id) != 2 * ID_LETTERS:
+            return None
+        return cls(id[:ID_LETTERS], id[ID_LETTERS:])
+
+
+def norm(name: str) -> str:
+    """The comparison form of a name, with single spaces."""
+    return " ".join(comparison_form(name).split())
+
+
+def sort_name(name: str) -> str:
+    """What a name is sorted by: its normal form without a leading article, at most 512 bytes."""
+    form = norm(name)
+    first, _, rest = form.partition(" ")
+    return _cut(rest if rest and first in ARTICLES else form)
+
+
+def artist_id(name: str) -> str:
+    return _digest("artist", norm(name))
+
+
+def genre_id(name: str) -> str:
+    return _digest("genre", norm(name))
+
+
+def album_title(name: str) -> str:
+    """What the ids of all albums of this name begin with."""
+    return _digest("title", norm(name))
+
+
+def album_artist(tags: Tags) -> str:
+    """Whom the album of a track is listed under, never a later artist of the track."""
+    if tags.album_artist is not None:
+        return tags.album_artist
+    if tags.compilation:
+        return VARIOUS_ARTISTS
+    return tags.artists[0] if tags.artists else UNKNOWN_ARTIST
+
+
+def album_name(tags: Tags) -> str:
+    return tags.album or UNKNOWN_ALBUM
+
+
+def album_key(tags: Tags) -> AlbumKey:
+    """The album of a track: its MusicBrainz id, else album artist and name; never the date."""
+    name = album_name(tags)
+    if tags.album_mbid is not None:
+        return AlbumKey(album_title(name), _digest("album", tags.album_mbid))
+    named = _digest("album", norm(album_artist(tags)), norm(name))
+    return AlbumKey(album_title(name), named)
+
+
+def artists_of(tags: Tags) -> dict[str, str]:
+    """Whom a track is listed under: its artists and its album's, each once, names by ids."""
+    names = (*tags.artists, album_artist(tags))
+    return {artist_id(name): name for name in reversed(names)}
+
+
+def genres_of(tags: Tags) -> dict[str, str]:
+    """The genres of a track, each once, names by ids."""
+    return {genre_id(name): name for name in reversed(tags.genres)}
+
+
+def artist_place(name: str) -> str:
+    """Where an artist stands in the list of artists, whatever the spelling of the name."""
+    return f"{escape(sort_name(name))}:{artist_id(name)}"
+
+
+def album_place(tags: Tags) -> str:
+    """Where the album of a track stands in the list of albums."""
+    return f"{escape(sort_name(album_name(tags)))}:{album_key(tags).id}"
+
+
+def object_hash(key: str) -> str:
+    """What stands for an object's key, which may be too long for one of ours."""
+    return _digest("object", key, letters=OBJECT_LETTERS)
+
+
+def _digest(*parts: str, letters: int = ID_LETTERS) -> str:
+    """Five bits a letter of SHA-256 over the parts, each behind its length: none meets another."""
+    texts = [part.encode() for part in parts]
+    digest = sha256(b"".join(b"%d:%b" % (len(text), text) for text in texts)).digest()
+    return b32encode(digest)[:letters].decode().lower()
+
+
+def _cut(text: str) -> str:
+    """The longest beginning whose key text has at most SORT_BYTES bytes."""
+    if MOST_BYTES * len(text) <= SORT_BYTES:
+        return text
+    size = 0
+    for n, letter in enumerate(text):
+        size += len(escape(letter).encode())
+        if size > SORT_BYTES:
+            return text[:n]
+    return text
