@@ -91,6 +91,10 @@ GENRE = row("U:{user}", "AG:{name}:{genre}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{n.10}")
 
+PLAYLIST = row("PL:{playlist}", "PL")
+PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
+PLAYLIST_ENTRY = row("PL:{playlist}", "PLI:{rank}:{entry}", "AU:{audio}")
+
 ROWS = (
     PIPELINE.latest,
     PIPELINE.version,
@@ -113,4 +117,7 @@ ROWS = (
     GENRE,
     CONNECTION,
     IMPORT_FAILURE,
+    PLAYLIST,
+    PLAYLIST_MEMBER,
+    PLAYLIST_ENTRY,
 )

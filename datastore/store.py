@@ -17,6 +17,8 @@ from datastore.layout import PIPELINE
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
+from datastore.playlists.deleting import Deleting as PlaylistDeleting
+from datastore.playlists.playlists import Playlists
 from datastore.records import Pipeline
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
@@ -38,6 +40,7 @@ class View:
     pipelines: Repository[Pipeline]
     api_keys: ApiKeys
     audio: AudioLibrary
+    playlists: Playlists
     watch: WatchBatch = unwatched
 
 
@@ -71,6 +74,7 @@ class Store:
             pipelines,
             api_keys,
             AudioLibrary.of(scope),
+            Playlists.of(scope),
             self.watch,
         )
 
@@ -84,11 +88,11 @@ class Store:
 
     async def finish_deletes(self) -> int:
         """Go on with deletes that were cut short; return how many there were."""
-        return await self._deleting().sweep()
+        return await self._deleting().sweep() + await self._playlists().sweep()
 
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of them goes."""
-        return await self._deleting().pending()
+        return await self._deleting().pending() + await self._playlists().pending()
 
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
@@ -103,6 +107,9 @@ class Store:
 
     def _deleting(self) -> Deleting[Pipeline]:
         return Deleting(PIPELINE, self._nobody())
+
+    def _playlists(self) -> PlaylistDeleting:
+        return PlaylistDeleting(self._nobody())
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

@@ -1,9 +1,10 @@
 """Ranks: texts whose byte order is the order of a list, and room for more between any two.
 
-A rank is a number in digits of base 62: eight, which leave 65,536 free between neighbours at an
+A rank is a number in digits of base 52: eight, which leave 65,536 free between neighbours at an
 end of the list, and as many behind them as a crowded place takes. New ranks lie at random in the
 middle half of their share of a gap: two writers at one gap rarely take the same, and never one on
-the wrong side.
+the wrong side. The digits are letters, which all sort behind the `:` that ends a rank in a key: so
+a rank that another goes on from comes before it.
 """
 
 import string
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from random import Random, SystemRandom
 from typing import Final
 
-DIGITS: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
+DIGITS: Final = string.ascii_uppercase + string.ascii_lowercase
 BASE: Final = len(DIGITS)
 WIDTH: Final = 8
 SPACING: Final = 2**16
@@ -47,19 +48,25 @@ def between(
     )
 
 
+def fits(low: str | None, high: str | None, count: int, longest: int = LONGEST) -> bool:
+    """Whether there are so many ranks between the two that are not longer than this."""
+    if low is not None and high is not None and low >= high:
+        return False
+    return _width(low, high, count) <= longest
+
+
 def crowd(ranks: Sequence[str], at: int, count: int) -> range:
     """Which ranks to spread anew before `count` entries find room before position `at`.
 
     None where there is room. `ranks` are those of the whole list, in order; some may be equal.
     """
-    low, high = _neighbours(ranks, at, at)
-    if _fits(low, high, count, LONGEST):
+    if fits(*_neighbours(ranks, at, at), count):
         return range(at, at)
     reach = NEIGHBOURHOOD
     while True:
         start, stop = max(at - reach, 0), min(at + reach, len(ranks))
         low, high = _neighbours(ranks, start, stop)
-        if stop - start == len(ranks) or _fits(low, high, stop - start, SETTLED):
+        if stop - start == len(ranks) or fits(low, high, stop - start, SETTLED):
             return range(start, stop)
         reach *= 4
 
@@ -80,12 +87,6 @@ def spread(ranks: Sequence[str], crowded: range, chance: Random = _CHANCE) -> li
 def _neighbours(ranks: Sequence[str], start: int, stop: int) -> tuple[str | None, str | None]:
     low = ranks[start - 1] if start > 0 else None
     return low, ranks[stop] if stop < len(ranks) else None
-
-
-def _fits(low: str | None, high: str | None, count: int, longest: int) -> bool:
-    if low is not None and high is not None and low >= high:
-        return False
-    return _width(low, high, count) <= longest
 
 
 def _width(low: str | None, high: str | None, count: int) -> int:

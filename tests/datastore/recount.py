@@ -16,7 +16,7 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:", "U:")
+OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:")
 """Receipts, API keys and jobs, on which nothing else depends; libraries are recounted apart."""
 
 Rows = dict[Key, Item]

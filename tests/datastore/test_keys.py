@@ -22,6 +22,8 @@ from datastore.layout import (
     IMPORT_FAILURE,
     OWNED,
     PIPELINE,
+    PLAYLIST_ENTRY,
+    PLAYLIST_MEMBER,
     ROWS,
     TAG,
     TAG_VALUE_COUNT,
@@ -42,6 +44,7 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
+    **dict.fromkeys(("playlist", "rank", "entry"), TEXTS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
@@ -60,6 +63,8 @@ QUERIED = {
     GENRE: "AG:",
     CONNECTION: "CN:",
     IMPORT_FAILURE: "IJ:",
+    PLAYLIST_MEMBER: "PL:",
+    PLAYLIST_ENTRY: "PLI:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 

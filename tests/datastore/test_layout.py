@@ -28,6 +28,9 @@ from datastore.layout import (
     NAME,
     OWNED,
     PIPELINE,
+    PLAYLIST,
+    PLAYLIST_ENTRY,
+    PLAYLIST_MEMBER,
     TAG,
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
@@ -97,6 +100,15 @@ OWN = {"user": "ann", "audio": ID}
         (GENRE, {"name": "rock", "genre": "g", **OWN}, "U:ann", "AG:rock:g", None),
         (CONNECTION, {"connection": "c", **OWN}, "U:ann", "CN:c", None),
         (IMPORT_FAILURE, {"job": "j", "n": 3, **OWN}, "U:ann", "IJ:j:0000000003", None),
+        (PLAYLIST, {"playlist": ID}, f"PL:{ID}", "PL", None),
+        (PLAYLIST_MEMBER, {"user": "ann:1", "playlist": ID}, "U:ann%3A1", f"PL:{ID}", f"PL:{ID}"),
+        (
+            PLAYLIST_ENTRY,
+            {"playlist": ID, "rank": "ZabB", "entry": "e", "audio": "a"},
+            f"PL:{ID}",
+            "PLI:ZabB:e",
+            "AU:a",
+        ),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(
