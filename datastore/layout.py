@@ -95,6 +95,11 @@ PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
 PLAYLIST_ENTRY = row("PL:{playlist}", "PLI:{rank}:{entry}", "AU:{audio}")
 
+ANNOTATION = row("U:{user}", "AN:{kind}:{id}")
+FAVOURITE = row("U:{user}", "FV:{kind}:{at}:{id}")
+PLAY = row("U:{user}", "HI:{at}:{audio}")
+PLAY_QUEUE = row("U:{user}", "PQ")
+
 ROWS = (
     PIPELINE.latest,
     PIPELINE.version,
@@ -120,4 +125,8 @@ ROWS = (
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,
+    ANNOTATION,
+    FAVOURITE,
+    PLAY,
+    PLAY_QUEUE,
 )

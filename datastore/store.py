@@ -14,6 +14,7 @@ from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs, left_alone
 from datastore.layout import PIPELINE
+from datastore.listening.listening import Listening
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
@@ -41,6 +42,7 @@ class View:
     api_keys: ApiKeys
     audio: AudioLibrary
     playlists: Playlists
+    listening: Listening
     watch: WatchBatch = unwatched
 
 
@@ -75,6 +77,7 @@ class Store:
             api_keys,
             AudioLibrary.of(scope),
             Playlists.of(scope),
+            Listening.of(scope),
             self.watch,
         )
 

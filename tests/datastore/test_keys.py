@@ -16,12 +16,14 @@ from datastore.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     CONNECTION,
+    FAVOURITE,
     GENRE,
     GRANT,
     GROUP,
     IMPORT_FAILURE,
     OWNED,
     PIPELINE,
+    PLAY,
     PLAYLIST_ENTRY,
     PLAYLIST_MEMBER,
     ROWS,
@@ -44,7 +46,7 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("version", "depth", "year", "disc", "track", "n"), NUMBERS),
     **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
-    **dict.fromkeys(("playlist", "rank", "entry"), TEXTS),
+    **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
@@ -65,6 +67,8 @@ QUERIED = {
     IMPORT_FAILURE: "IJ:",
     PLAYLIST_MEMBER: "PL:",
     PLAYLIST_ENTRY: "PLI:",
+    FAVOURITE: "FV:{kind}:",
+    PLAY: "HI:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 

@@ -10,6 +10,7 @@ from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
     ALBUM,
+    ANNOTATION,
     API_KEY,
     ARTIST,
     AUDIO,
@@ -18,6 +19,7 @@ from datastore.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     CONNECTION,
+    FAVOURITE,
     GENRE,
     GRANT,
     GROUP,
@@ -28,6 +30,8 @@ from datastore.layout import (
     NAME,
     OWNED,
     PIPELINE,
+    PLAY,
+    PLAY_QUEUE,
     PLAYLIST,
     PLAYLIST_ENTRY,
     PLAYLIST_MEMBER,
@@ -109,6 +113,22 @@ OWN = {"user": "ann", "audio": ID}
             "PLI:ZabB:e",
             "AU:a",
         ),
+        (ANNOTATION, {"user": "ann", "kind": "AU", "id": ID}, "U:ann", f"AN:AU:{ID}", None),
+        (
+            FAVOURITE,
+            {"user": "ann", "kind": "AU", "at": "2022-08-10T23:55:20.322Z", "id": ID},
+            "U:ann",
+            f"FV:AU:2022-08-10T23%3A55%3A20.322Z:{ID}",
+            None,
+        ),
+        (
+            PLAY,
+            {"user": "ann", "at": "2022-08-10T23:55:20.322Z", "audio": ID},
+            "U:ann",
+            f"HI:2022-08-10T23%3A55%3A20.322Z:{ID}",
+            None,
+        ),
+        (PLAY_QUEUE, {"user": "ann"}, "U:ann", "PQ", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(
