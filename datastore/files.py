@@ -7,7 +7,7 @@ both cut streams, stands below the protocol.
 
 import re
 import unicodedata
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -17,7 +17,7 @@ from datastore.errors import BadInput, LimitExceeded
 
 Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 Sentences: TypeAlias = list[str]
-Chunks: TypeAlias = AsyncIterator[bytes]
+Chunks: TypeAlias = AsyncGenerator[bytes]
 
 KEY_BYTES = 1024
 OBJECT_BYTES = 5 * 1024**3
@@ -62,11 +62,14 @@ class Stat:
 
 
 class Files(Protocol):
-    """A store of files. Every method may raise `errors.Unavailable`.
+    """A store of files, called `bucket`. Every method may raise `errors.Unavailable`.
 
     They raise `errors.BadInput` for arguments that no store takes: a malformed key, an expiry
     outside 1 second to 7 days.
     """
+
+    @property
+    def bucket(self) -> str: ...
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int

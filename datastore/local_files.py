@@ -3,26 +3,22 @@
 import asyncio
 import fcntl
 import hashlib
-import hmac
-import math
 import os
 import sqlite3
 import threading
 import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, Self, TypeVar
+from typing import Final, NamedTuple, ParamSpec, Self, TypeVar
 from uuid import uuid4
-
-import msgspec
 
 from datastore import files
 from datastore.errors import NotFound, Unavailable
 from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+from datastore.signed_urls import Link, Signer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,42 +36,6 @@ _PUT = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)"
 _COPY = "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects WHERE key = ?"
 _DELETE = "DELETE FROM objects WHERE key = ?"
 _LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
-
-
-class Link(msgspec.Struct, frozen=True, array_like=True):
-    """What a signed URL allows until `expires`, in seconds since the epoch; else as in the port."""
-
-    method: str
-    key: str
-    content_type: str | None = None
-    filename: str | None = None
-    max_bytes: int = 0
-    expires: int = 0
-
-
-class Signer(NamedTuple):
-    """Makes and recognises URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
-
-    base_url: str
-    secret: bytes
-    clock: Callable[[], float]
-
-    def sign(self, link: Link, expires_in: int) -> Download:
-        link = msgspec.structs.replace(link, expires=math.ceil(self.clock() + expires_in))
-        text = urlsafe_b64encode(msgspec.json.encode(link))
-        url = f"{self.base_url}/files/{text.decode()}.{self._signature(text).decode()}"
-        return Download(url, datetime.fromtimestamp(link.expires, UTC))
-
-    def check(self, method: str, signed: bytes) -> Link | None:
-        """Read what follows `/files/`; None if it is not ours, not for the method or too old."""
-        text, _, signature = signed.rpartition(b".")
-        if not hmac.compare_digest(self._signature(text), signature):
-            return None
-        link = msgspec.json.decode(urlsafe_b64decode(text), type=Link)
-        return link if link.method == method and self.clock() < link.expires else None
-
-    def _signature(self, text: bytes) -> bytes:
-        return hmac.digest(self.secret, text, "sha256").hex().encode()
 
 
 class Draft:
@@ -128,6 +88,8 @@ class Opened(NamedTuple):
 
 class LocalFiles:
     """The files port over one directory, which several processes may share."""
+
+    bucket: Final = "local"
 
     def __init__(self, directory: Path, signer: Signer) -> None:
         self.signer = signer

@@ -10,6 +10,8 @@ from datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, U
 class NoFiles:
     """What a server has that was given a table on DynamoDB and no bucket."""
 
+    bucket: Final = ""
+
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:

@@ -40,7 +40,7 @@ class S3Files:
     """The files port over one bucket, which exists and belongs to the store alone."""
 
     def __init__(self, bucket: str, client: Any, held: AsyncExitStack) -> None:
-        self._bucket = bucket
+        self.bucket = bucket
         self._client = client
         self._held = held
 
@@ -77,7 +77,7 @@ class S3Files:
         files.check_upload(key, max_bytes, content_type, expires_in)
         type_field = {"Content-Type": content_type}
         signed = await self._client.generate_presigned_post(
-            self._bucket,
+            self.bucket,
             key,
             Fields=type_field,
             Conditions=[type_field, ["content-length-range", 0, max_bytes]],
@@ -96,7 +96,7 @@ class S3Files:
         content_type: str | None = None,
     ) -> Download:
         files.check_download(key, expires_in, filename, content_type)
-        arguments = {"Bucket": self._bucket, "Key": key}
+        arguments = {"Bucket": self.bucket, "Key": key}
         if filename is not None:
             arguments["ResponseContentDisposition"] = files.disposition(filename)
         if content_type is not None:
@@ -148,7 +148,7 @@ class S3Files:
 
     async def copy(self, source: str, target: str) -> None:
         files.check_copy(source, target)
-        origin = {"Bucket": self._bucket, "Key": source}
+        origin = {"Bucket": self.bucket, "Key": source}
         await self._call("copy_object", COPY_SECONDS, Key=target, CopySource=origin)
 
     async def delete(self, key: str) -> None:
@@ -159,9 +159,9 @@ class S3Files:
         try:
             await self._call("head_bucket")
         except NotFound:
-            return [f"There is no bucket {self._bucket}."]
+            return [f"There is no bucket {self.bucket}."]
         except (BotoCoreError, Refused) as error:
-            return [f"The bucket {self._bucket} cannot be used: {error}"]
+            return [f"The bucket {self.bucket} cannot be used: {error}"]
         return []
 
     async def cors(self) -> Sequence[CorsRule]:
@@ -199,7 +199,7 @@ class S3Files:
         """Send the request, again while that can help; NotFound where the key or bucket is none."""
         operation = getattr(self._client, name)
         try:
-            return await Attempts(seconds).send(lambda: operation(Bucket=self._bucket, **arguments))
+            return await Attempts(seconds).send(lambda: operation(Bucket=self.bucket, **arguments))
         except Refused as refused:
             if refused.code in _ABSENT:
                 raise NotFound("There is no such file.") from refused

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
@@ -13,18 +14,20 @@ from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs, left_alone
-from datastore.layout import PIPELINE
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.listening.listening import Listening
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.playlists.deleting import Deleting as PlaylistDeleting
 from datastore.playlists.playlists import Playlists
-from datastore.records import Pipeline
+from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+R = TypeVar("R", bound=Resource)
 
 IDLE = timedelta(minutes=1)
 
@@ -39,11 +42,17 @@ class View:
     cascades: Cascades
     jobs: Jobs
     pipelines: Repository[Pipeline]
+    calculations: Repository[Calculation]
     api_keys: ApiKeys
     audio: AudioLibrary
     playlists: Playlists
     listening: Listening
     watch: WatchBatch = unwatched
+
+    def of(self, kind: Kind[R]) -> Repository[R]:
+        """What the caller can do with one kind of resource."""
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        return next(repository for repository in kinds if repository.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +74,19 @@ class Store:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
-        pipelines = Repository.of(PIPELINE, scope)
-        api_keys = ApiKeys(scope, self.longest_api_key)
         return View(
-            caller,
-            table.units,
-            Groups(scope),
-            Cascades(scope, self.job_begun),
-            Jobs(scope),
-            pipelines,
-            api_keys,
-            AudioLibrary.of(scope),
-            Playlists.of(scope),
-            Listening.of(scope),
-            self.watch,
+            caller=caller,
+            units=table.units,
+            groups=Groups(scope),
+            cascades=Cascades(scope, self.job_begun),
+            jobs=Jobs(scope),
+            pipelines=Repository.of(PIPELINE, scope),
+            calculations=Repository.of(CALCULATION, scope),
+            api_keys=ApiKeys(scope, self.longest_api_key),
+            audio=AudioLibrary.of(scope, self.files),
+            playlists=Playlists.of(scope),
+            listening=Listening.of(scope),
+            watch=self.watch,
         )
 
     async def credential(self, api_key: str) -> Credential | None:
@@ -91,11 +99,11 @@ class Store:
 
     async def finish_deletes(self) -> int:
         """Go on with deletes that were cut short; return how many there were."""
-        return await self._deleting().sweep() + await self._playlists().sweep()
+        return sum([await deleting.sweep() for deleting in self._deleting()])
 
     async def pending_deletes(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
-        return await self._deleting().pending() + await self._playlists().pending()
+        """Count the deletes that were cut short, as far as one page of each kind's goes."""
+        return sum([await deleting.pending() for deleting in self._deleting()])
 
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
@@ -108,11 +116,9 @@ class Store:
         """
         return await JobRuns(self._nobody(), worker).run()
 
-    def _deleting(self) -> Deleting[Pipeline]:
-        return Deleting(PIPELINE, self._nobody())
-
-    def _playlists(self) -> PlaylistDeleting:
-        return PlaylistDeleting(self._nobody())
+    def _deleting(self) -> list[Deleting[Any] | PlaylistDeleting]:
+        nobody = self._nobody()
+        return [*(Deleting(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

@@ -48,6 +48,11 @@ def character_problem(text: str) -> str | None:
     return f"holds the character U+{ord(found[0]):04X}" if found else None
 
 
+def printable(text: str) -> str:
+    """The text with spaces in place of the characters that have none."""
+    return _UNTEXTUAL.sub(" ", text)
+
+
 def unread_problem(text: str, maximum: int) -> str | None:
     """Why a text is not worth bringing to comparison form; None where that takes no time."""
     if len(text) > maximum:

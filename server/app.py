@@ -18,6 +18,7 @@ from schema.limits import Limits
 from schema.subscriptions import StreamContext
 from server import files, graphiql
 from server.api_keys import ApiKeyAuthenticator
+from server.audio_streams import stream_routes
 from server.auth import Authenticator, open_authenticator
 from server.dev_identity import DevIdentity, is_loopback
 from server.graphql import Admission, GraphQLApp, OpenContext
@@ -51,6 +52,7 @@ async def open_app(
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
+    own_files = store.files if isinstance(store.files, LocalFiles) else None
     store = watching.store(store)
     async with (
         open_authenticator(settings) as tokens,
@@ -58,12 +60,14 @@ async def open_app(
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
-        open_context = _contexts(settings, store, changes)
+        limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
+        open_context = _contexts(settings, store, changes, limiter)
         yield Starlette(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
-                *(files.routes(store.files) if isinstance(store.files, LocalFiles) else ()),
+                *(files.routes(own_files) if own_files else ()),
+                *stream_routes(store, authenticator.caller_of, limiter),
                 *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
             ],
@@ -104,9 +108,10 @@ def stream_limits_of(settings: Settings) -> StreamLimits:
     )
 
 
-def _contexts(settings: Settings, store: Store, changes: Changes) -> OpenContext:
+def _contexts(
+    settings: Settings, store: Store, changes: Changes, limiter: RateLimiter
+) -> OpenContext:
     cursors = cursors_of(settings)
-    limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
 
     @contextmanager
     def open_context(caller: Caller, admission: Admission) -> Iterator[StreamContext]:

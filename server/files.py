@@ -16,7 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from datastore.errors import NotFound, Unavailable
 from datastore.files import Chunks, Stat, disposition
-from datastore.local_files import Link, LocalFiles, Opened
+from datastore.local_files import LocalFiles, Opened
+from datastore.signed_urls import Link
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"

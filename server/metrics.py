@@ -85,8 +85,33 @@ class Operations:
         return ended
 
 
+class FileCalls:
+    """What is counted of calls for files."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._total = Counter(
+            "penstock_file_calls", "Calls for files.", ("method", "outcome"), registry=registry
+        )
+        self._seconds = Histogram(
+            "penstock_file_call_seconds",
+            "Time of a call for a file, to its last byte.",
+            ("method",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+
+    def watch(self, call: Call) -> Ended:
+        started = perf_counter()
+
+        def ended() -> None:
+            self._total.labels(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
+            self._seconds.labels(call.method).observe(perf_counter() - started)
+
+        return ended
+
+
 class Calls:
-    """What is counted of calls of the store."""
+    """What is counted of calls of the table."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
@@ -151,6 +176,7 @@ class Metrics:
         PlatformCollector(registry=registry)
         self.operation = Operations(registry).watch
         self.call = Calls(registry).watch
+        self.file_call = FileCalls(registry).watch
         self.holdings = Holdings(registry)
         self._batches = Histogram(
             "penstock_loader_batch_size",

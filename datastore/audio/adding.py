@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from datastore.audio import names
 from datastore.audio.footprint import NOTHING, claim_of, difference, footprint
-from datastore.audio.objects import owned_prefix
+from datastore.audio.objects import is_owned, owned_prefix
 from datastore.audio.records import Audio, AudioFile, Tags
 from datastore.audio.rows import audio_item, new_audio
 from datastore.audio.rules import file_problems, tag_problems
@@ -67,10 +67,11 @@ class Adding:
 
     def _checked(self, draft: Draft) -> Audio | Invalid:
         problems = [*tag_problems(draft.tags), *file_problems(draft.file)]
-        own = owned_prefix(self.scope.caller.user_id)
-        if draft.file.connection_id is None and not draft.file.object_key.startswith(own):
+        user = self.scope.caller.user_id
+        if draft.file.connection_id is None and not is_owned(user, draft.file.object_key):
             # Whoever could name any object of ours would be given what others have uploaded.
-            problems.append(FieldProblem(["objectKey"], f"must begin with {own}"))
+            words = f"must begin with {owned_prefix(user)}"
+            problems.append(FieldProblem(["objectKey"], words))
         if problems:
             return Invalid(problems)
         return new_audio(self.scope, draft.tags, draft.file)

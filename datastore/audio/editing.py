@@ -50,7 +50,7 @@ class Editing:
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
         """Delete a track and what lists it, and count it no longer; entries of playlists stay.
 
-        Its file is not touched.
+        Its object is not touched.
         """
         for _ in range(ATTEMPTS):
             track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)

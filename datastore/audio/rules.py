@@ -16,7 +16,7 @@ MAX_GENRES: Final = 6
 
 MAX_KEY: Final = 1024
 MAX_DURATION_MS: Final = 7 * 24 * 3600 * 1000
-_HIGHEST: Final = {"disc": 999, "track": 9999, "track_total": 9999, "year": 9999}
+HIGHEST: Final = {"disc": 999, "track": 9999, "track_total": 9999, "year": 9999}
 _FIELDS: Final = {"track_total": "trackTotal"}
 
 
@@ -62,7 +62,7 @@ def _list_problems(tags: Tags) -> Iterator[FieldProblem]:
 
 
 def _number_problems(tags: Tags) -> Iterator[FieldProblem]:
-    for field, highest in _HIGHEST.items():
+    for field, highest in HIGHEST.items():
         if not 0 <= getattr(tags, field) <= highest:
             yield FieldProblem([_FIELDS.get(field, field)], f"must be 0 to {highest}")
 

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from datastore.audio.library import AudioLibrary
+from datastore.files import Files
 from datastore.store import Store
 from datastore.table import Table
+from tests.audio.uploads import open_files
+from tests.audio.world import listener
 from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 
 
@@ -28,3 +32,17 @@ async def table(implementation: str, tmp_path: Path) -> AsyncIterator[Table]:
 @pytest.fixture
 def store(table: Table) -> Store:
     return Store(table)
+
+
+@pytest.fixture(params=["local", "s3"])
+async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Files]:
+    """A store of files of each implementation in turn, empty."""
+    async with open_files(request.param, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def library(tmp_path: Path, files: Files) -> AsyncIterator[AudioLibrary]:
+    """The library of a listener, in the embedded table beside the files."""
+    async with open_table("sqlite", tmp_path) as table:
+        yield listener(Store(table, files=files))

@@ -18,6 +18,7 @@ from datastore.audio.names import (
 from datastore.audio.objects import owned_prefix
 from datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
 from datastore.audio.rows import audio_of
+from datastore.metered import Metered
 from datastore.store import Store
 from datastore.table import Key, Table
 from tests.datastore.recount import contents, escaped
@@ -55,6 +56,8 @@ async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio
 
 async def library_rows(table: Table) -> dict[Key, dict[str, Any]]:
     """What stands in the partitions of users, by key, without the key attributes."""
+    while isinstance(table, Metered):
+        table = table._table
     rows = await contents(table)
     return {
         key: {name: value for name, value in item.items() if name not in ("pk", "sk")}

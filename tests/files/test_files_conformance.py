@@ -241,7 +241,7 @@ async def test_a_bucket_that_is_missing_is_named(s3: S3Files) -> None:
 async def test_an_abandoned_multipart_upload_leaves_no_parts(s3: S3Files) -> None:
     with pytest.raises(ZeroDivisionError):
         await s3.write("a", broken(), content_type="text/csv")
-    assert "Uploads" not in await s3._client.list_multipart_uploads(Bucket=s3._bucket)
+    assert "Uploads" not in await s3._client.list_multipart_uploads(Bucket=s3.bucket)
 
 
 async def test_the_policy_of_an_s3_upload_binds_key_type_size_and_time(s3: S3Files) -> None:
@@ -251,7 +251,7 @@ async def test_the_policy_of_an_s3_upload_binds_key_type_size_and_time(s3: S3Fil
 
     assert (form.method, form.headers) == ("POST", ())
     for condition in (
-        {"key": "a/b"}, {"bucket": s3._bucket}, {"Content-Type": "text/csv"},
+        {"key": "a/b"}, {"bucket": s3.bucket}, {"Content-Type": "text/csv"},
         ["content-length-range", 0, 10], {"x-amz-algorithm": "AWS4-HMAC-SHA256"},
     ):  # fmt: skip
         assert condition in policy["conditions"]

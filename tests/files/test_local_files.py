@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.errors import Unavailable
-from datastore.local_files import Link, LocalFiles, Signer
+from datastore.local_files import LocalFiles
+from datastore.signed_urls import Link, Signer
 from server.files import Form
 from tests.files.conftest import (
     DIGITS,

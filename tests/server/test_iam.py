@@ -217,10 +217,10 @@ async def test_every_call_is_permitted_and_nothing_that_is_never_called(
     await work(table, monkeypatch)
     await keep_files(files)
 
-    least = policy(table._name, files._bucket, region=REGION)
+    least = policy(table._name, files.bucket, region=REGION)
     assert [each for each in working.needed if not permits(least, each)] == []
     assert actions(least) == working.actions
-    whole = policy(table._name, files._bucket, region=REGION, setup=True)
+    whole = policy(table._name, files.bucket, region=REGION, setup=True)
     assert [each for each in setting_up.needed if not permits(whole, each)] == []
     assert actions(whole) == setting_up.actions
     assert setting_up.actions - working.actions == {

@@ -1,0 +1,73 @@
+"""A file of which only some blocks are at hand, for parsers that read as if all of it were."""
+
+from os import SEEK_CUR, SEEK_END, SEEK_SET
+from typing import Final
+
+BLOCK: Final = 64 * 1024
+MAX_CALLS: Final = 10_000
+
+
+class Missing(Exception):
+    """Blocks that are not at hand were asked for."""
+
+    def __init__(self, blocks: list[int]) -> None:
+        super().__init__(blocks)
+        self.blocks = blocks
+
+
+class Exhausted(Exception):
+    """More was asked for than a parser with a whole file in front of it would need."""
+
+
+class Excerpt:
+    """A binary file of `size` bytes to read and seek in; `blocks` are those at hand, by number.
+
+    Raises Missing where others are needed, and Exhausted where these would be more than `most` or
+    after so many calls that the parser must be in a loop. What it raised is kept as `failure`: a
+    parser may hide it.
+    """
+
+    def __init__(self, size: int, blocks: dict[int, bytes], most: int) -> None:
+        self.failure: Missing | Exhausted | None = None
+        self._size = size
+        self._blocks = blocks
+        self._most = most
+        self._at = 0
+        self._calls = 0
+
+    def read(self, size: int) -> bytes:
+        self._count()
+        start, end = self._at, min(self._at + max(size, 0), self._size)
+        if start >= end:
+            return b""
+        numbers = range(start // BLOCK, (end - 1) // BLOCK + 1)
+        if len(numbers) > self._most:
+            raise self._failed(Exhausted())
+        missing = [number for number in numbers if number not in self._blocks]
+        if len(self._blocks) + len(missing) > self._most:
+            raise self._failed(Exhausted())
+        if missing:
+            raise self._failed(Missing(missing))
+        self._at = end
+        first = numbers[0] * BLOCK
+        return b"".join(self._blocks[number] for number in numbers)[start - first : end - first]
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        self._count()
+        base = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: self._size}[whence]
+        if base + offset < 0:
+            raise OSError("before the beginning")
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def _count(self) -> None:
+        self._calls += 1
+        if self._calls > MAX_CALLS:
+            raise self._failed(Exhausted())
+
+    def _failed(self, failure: Missing | Exhausted) -> Missing | Exhausted:
+        self.failure = failure
+        return failure

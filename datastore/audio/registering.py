@@ -1,0 +1,105 @@
+"""How audio comes into a library: an upload, and then its tags and cover, read from the object."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from datastore.audio.adding import Adding, Draft
+from datastore.audio.artwork import keep_artwork
+from datastore.audio.names import object_hash
+from datastore.audio.objects import check_file_name, file_name_of, is_owned, upload_key
+from datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
+from datastore.audio.scanning import Scan, refused
+from datastore.errors import FieldProblem, Invalid, NotFound, ObjectTaken
+from datastore.files import Files, Stat, UploadForm
+from datastore.layout import AUDIO_BY_BUCKET
+from datastore.resources.scope import Scope
+
+MAX_UPLOAD: Final = 1024**3
+UPLOAD_SECONDS: Final = 3600
+UNNAMED: Final = "application/octet-stream"
+UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNNAMED)
+
+
+class Upload(NamedTuple):
+    """A form to upload with, and the key under which the object is registered then."""
+
+    object_key: str
+    form: UploadForm
+
+
+@dataclass(frozen=True, slots=True)
+class Registering:
+    """The ways into the caller's library; `files` is the server's own bucket."""
+
+    scope: Scope
+    files: Files
+
+    async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
+        """Allow one upload of at most MAX_UPLOAD bytes among the objects of the caller."""
+        check_file_name(file_name)
+        if content_type not in UPLOADED_TYPES:
+            words = f"must be one of {', '.join(UPLOADED_TYPES)}"
+            raise Invalid([FieldProblem(["contentType"], words)])
+        key = upload_key(self._user, self.scope.clock.new_id(), file_name)
+        form = await self.files.presign_upload(
+            key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
+        )
+        return Upload(key, form)
+
+    async def register(self, object_key: str) -> Audio:
+        """Read the tags of an uploaded object and add it to the library.
+
+        Raises NotFound where there is none among the caller's, Invalid for what is no audio, and
+        ObjectTaken, with the audio, for one that was registered before.
+        """
+        draft = await self.draft(object_key)
+        return await Adding(self.scope).add(*draft)
+
+    async def draft(self, object_key: str) -> Draft:
+        """Read what `register` adds; also keeps the cover."""
+        stat = await self._stat(object_key)
+        await self._require_new(object_key)
+        name = file_name_of(object_key)
+        title = name.rpartition(".")[0] or name
+        scanned = await Scan(self.files, object_key, stat.size, {}).run(title)
+        parsed = scanned.parsed
+        file = AudioFile(
+            bucket=self.files.bucket,
+            object_key=object_key,
+            file_name=name,
+            duration_ms=parsed.duration_ms,
+            format=scanned.format,
+            bitrate=parsed.bitrate or stat.size * 8 // parsed.duration_ms,
+            sample_rate=parsed.sample_rate,
+            size=stat.size,
+            etag=stat.etag,
+            artwork=await keep_artwork(self.files, self._user, parsed.picture),
+        )
+        return Draft(parsed.tags, file)
+
+    async def _stat(self, object_key: str) -> Stat:
+        if not is_owned(self._user, object_key):
+            raise _no_object()
+        stat = await self.files.stat(object_key)
+        if stat is None:
+            raise _no_object()
+        if stat.size == 0:
+            raise refused("UNKNOWN_FORMAT", "is empty")
+        return stat
+
+    async def _require_new(self, object_key: str) -> None:
+        """Spare the reading of an object that the library holds."""
+        key = AUDIO_BY_BUCKET.key(
+            user=self._user, bucket=self.files.bucket, hash=object_hash(object_key)
+        )
+        held = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        if held is not None:
+            raise ObjectTaken(str(held["audioId"]))
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+def _no_object() -> NotFound:
+    return NotFound("There is no such object.", ("objectKey",))

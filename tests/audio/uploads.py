@@ -1,0 +1,83 @@
+"""Stores of files, and what tests of audio put into them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from datastore.audio.library import AudioLibrary
+from datastore.audio.records import Audio, Tags
+from datastore.files import Files
+from datastore.local_files import LocalFiles
+from datastore.s3_files import S3Files
+from server.samples.sounds.m4a import m4a
+from server.samples.sounds.opus import opus
+from server.samples.sounds.picture import png
+from server.samples.sounds.tone import tone
+from server.samples.sounds.writers import flac, mp3, wav
+from tests.stores import REGION, aws_environment, moto_endpoint
+
+SECRET = b"k" * 32
+COVER = png(200, 30, 30)
+TAGS = Tags(
+    title="Hélls Bells",
+    artists=("AC/DC", "B"),
+    album="Back in Black",
+    album_artist="AC/DC",
+    compilation=True,
+    disc=1,
+    track=2,
+    track_total=10,
+    year=1980,
+    genres=("Hard Rock", "Rock"),
+)
+
+
+def sounds(seconds: float, tags: Tags, cover: bytes | None = None) -> dict[str, bytes]:
+    """A file of each format."""
+    samples = tone(440, seconds)
+    return {
+        "wav": wav(samples, tags, cover),
+        "flac": flac(samples, tags, cover),
+        "mp3": mp3(seconds, tags, cover),
+        "opus": opus(seconds, tags, cover),
+        "m4a": m4a(seconds, tags, cover),
+    }
+
+
+@asynccontextmanager
+async def open_files(name: str, directory: Path) -> AsyncIterator[Files]:
+    """Open an empty store of the implementation."""
+    if name == "local":
+        files: Files = await LocalFiles.open(
+            directory / "files", base_url="http://files.example", key=SECRET
+        )
+    else:
+        bucket = f"b{uuid4()}"
+        with aws_environment():
+            files = await S3Files.open(bucket, region=REGION, endpoint_url=moto_endpoint())
+        await files._client.create_bucket(Bucket=bucket)
+    try:
+        yield files
+    finally:
+        await files.close()
+
+
+async def chunked(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+async def put(library: AudioLibrary, name: str, content: bytes) -> str:
+    """Upload a file as a client would, but for the form; its key."""
+    upload = await library.registering.upload(name)
+    files = library.registering.files
+    await files.write(upload.object_key, chunked(content), content_type="audio/x")
+    return upload.object_key
+
+
+async def registered(library: AudioLibrary, name: str, content: bytes) -> Audio:
+    return await library.registering.register(await put(library, name, content))
+
+
+async def content_of(files: Files, key: str) -> bytes:
+    return b"".join([chunk async for chunk in files.read(key)])
