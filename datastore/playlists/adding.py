@@ -9,6 +9,7 @@ from datastore.audio.records import Audio
 from datastore.commit import Write, done
 from datastore.errors import Invalid, NotFound
 from datastore.playlists import ranks
+from datastore.playlists.formats.document import MAX_TEXT
 from datastore.playlists.header import Change, until_settled
 from datastore.playlists.order import Gap, Order
 from datastore.playlists.reading import Reading
@@ -107,9 +108,14 @@ def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> E
         rank=rank,
         audio_id=track.id,
         title=track.title,
-        artist=", ".join(track.artists) or None,
+        artist=credited(track),
         album=track.album,
         duration_ms=track.duration_ms,
         added_at=now,
         added_by=track.owner,
     )
+
+
+def credited(track: Audio) -> str | None:
+    """The artists of a track in one text, no longer than a playlist file may say it."""
+    return ", ".join(track.artists)[:MAX_TEXT] or None

@@ -60,7 +60,7 @@ class Deleting:
             return playlist
 
         playlist = await until_settled(attempt)
-        await self._finish(playlist)
+        await self.finish(playlist)
         return playlist
 
     async def sweep(self) -> int:
@@ -69,7 +69,7 @@ class Deleting:
         for item in items:
             with suppress(Moved):  # whoever held it is done with it
                 await self._let_go(item)
-                await self._finish(playlist_of(item))
+                await self.finish(playlist_of(item))
         return len(items)
 
     async def pending(self) -> int:
@@ -89,7 +89,7 @@ class Deleting:
             update = Update(key=header_key(playlist_of(item).id), remove=(HELD,), condition=ours)
             await commit(self.scope.table, [Write(update)])
 
-    async def _finish(self, playlist: Playlist) -> None:
+    async def finish(self, playlist: Playlist) -> None:
         """Take away the entries until none is left, then the tombstone.
 
         No more are added, but those of a transaction just done may come to sight late.

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from datastore.playlists.adding import Adding
 from datastore.playlists.deleting import Deleting
+from datastore.playlists.exporting import Exporting
+from datastore.playlists.importing import Importing
 from datastore.playlists.moving import Moving
 from datastore.playlists.reading import Reading
 from datastore.playlists.writing import Writing
@@ -19,7 +21,17 @@ class Playlists:
     adding: Adding
     moving: Moving
     deleting: Deleting
+    importing: Importing
+    exporting: Exporting
 
     @classmethod
     def of(cls, scope: Scope) -> "Playlists":
-        return cls(Reading(scope), Writing(scope), Adding(scope), Moving(scope), Deleting(scope))
+        return cls(
+            Reading(scope),
+            Writing(scope),
+            Adding(scope),
+            Moving(scope),
+            Deleting(scope),
+            Importing(scope),
+            Exporting(scope),
+        )
