@@ -1,19 +1,30 @@
 """Objects of any type by their global ids, batched by the loaders of their types."""
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from datastore.audio.records import Audio
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.paths import parse_group_path
+from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
+from resolvers.loaders import Loaders
 
-Record: TypeAlias = Resource | Group | Job
+Record: TypeAlias = Resource | Group | Job | Audio | Playlist
 Named: TypeAlias = tuple[str, str]
+
+
+BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
+    "Job": lambda loaders, key: loaders.jobs.load(key),
+    "Audio": lambda loaders, key: loaders.audio.tracks.load(key),
+    "Playlist": lambda loaders, key: loaders.listener.playlists.load(key),
+}
+"""The types whose objects are read by the id alone, by their loaders."""
 
 
 async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:
@@ -32,8 +43,8 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
         return await context.loaders.groups.load(path) if path == key else None
-    if type == "Job":
-        return await context.loaders.jobs.load(key)
+    if type in BY_ID:
+        return await BY_ID[type](context.loaders, key)
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)

@@ -4,13 +4,18 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from schema.api_keys import ApiKeyMutation
+from schema.audio import Audio, AudioQuery
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
+from schema.listening_mutations import ListeningMutation
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from schema.playlist_files import PlaylistFileMutation
+from schema.playlist_mutations import PlaylistMutation
+from schema.playlists import Playlist, PlaylistQuery
 from schema.scalars import SCALARS
 from schema.subscriptions import Subscription
 from schema.tags import TagQuery
@@ -18,12 +23,29 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(
+    ViewerQuery,
+    GroupQuery,
+    JobQuery,
+    TagQuery,
+    PipelineQuery,
+    CalculationQuery,
+    AudioQuery,
+    PlaylistQuery,
+):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(
+    GroupMutation,
+    PipelineMutation,
+    CalculationMutation,
+    PlaylistMutation,
+    PlaylistFileMutation,
+    ListeningMutation,
+    ApiKeyMutation,
+):
     pass
 
 
@@ -31,7 +53,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion, Audio, Playlist],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

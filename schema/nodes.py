@@ -6,14 +6,16 @@ from typing import NamedTuple, TypeAlias
 
 import strawberry
 
+from datastore.audio.records import Audio
 from datastore.errors import NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
+from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Resource | Group | Job
+NodeRecord: TypeAlias = Resource | Group | Job | Audio | Playlist
 
 _TITLES = {kind.record: kind.title for kind in KINDS}
 _VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
@@ -43,6 +45,10 @@ def _named(node: NodeRecord) -> GlobalId:
         return GlobalId("Group", node.path)
     if isinstance(node, Job):
         return GlobalId("Job", node.id)
+    if isinstance(node, Audio):
+        return GlobalId("Audio", node.id)
+    if isinstance(node, Playlist):
+        return GlobalId("Playlist", node.id)
     if version := _VERSION_TITLES.get(type(node)):
         return GlobalId(version, f"{node.id}:{node.version}")
     return GlobalId(_TITLES[type(node)], node.id)

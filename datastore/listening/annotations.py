@@ -19,6 +19,8 @@ from datastore.resources.scope import Scope
 from datastore.table import ConditionFailed, Exists, Key, Update, Value
 
 Thing: TypeAlias = tuple[Kind, str]
+Kept: TypeAlias = tuple[Audio | Playlist, Annotation]
+"""A thing and what is kept about it."""
 
 MAX_RATING = 5
 
@@ -47,15 +49,15 @@ class Annotations:
         (found,) = await self.many([thing], consistent=True)
         return found
 
-    async def rate(self, thing: Thing, rating: int | None) -> Annotation:
+    async def rate(self, thing: Thing, rating: int | None) -> Kept:
         """Rate a thing with 1 to 5, or no longer; raises NotFound where it is not the caller's."""
         if rating is not None and not 1 <= rating <= MAX_RATING:
             raise Invalid([FieldProblem(["rating"], f"must be 1 to {MAX_RATING}")])
-        await self.require(thing)
+        rated = await self.require(thing)
         await self.keep(thing, {"rating": rating})
-        return await self.one(thing)
+        return rated, await self.one(thing)
 
-    async def go_on_at(self, audio_id: str, position_ms: int | None) -> Annotation:
+    async def go_on_at(self, audio_id: str, position_ms: int | None) -> Kept:
         """Note the place in a track where to go on, or that there is none."""
         thing = (Kind.AUDIO, audio_id)
         track = await self.track(audio_id)
@@ -64,7 +66,7 @@ class Annotations:
             raise Invalid([FieldProblem(["positionMs"], words)])
         at = None if position_ms is None else self.scope.clock.timestamp()
         await self.keep(thing, {"positionMs": position_ms, "positionAt": at})
-        return await self.one(thing)
+        return track, await self.one(thing)
 
     async def keep(self, thing: Thing, facts: dict[str, Value]) -> None:
         """Keep facts about a thing; those that are None are kept no longer."""

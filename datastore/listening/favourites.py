@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datastore.commit import Write, commit
 from datastore.keys import unescape
 from datastore.layout import FAVOURITE
-from datastore.listening.annotations import Annotations, Thing
+from datastore.listening.annotations import Annotations, Kept, Thing
 from datastore.listening.pages import latest_first
 from datastore.listening.records import Annotation, Favourite, Kind
 from datastore.playlists.header import until_settled
@@ -22,10 +22,10 @@ class Favourites:
 
     scope: Scope
 
-    async def mark(self, thing: Thing) -> Annotation:
+    async def mark(self, thing: Thing) -> Kept:
         """Make a thing a favourite from now on; one that is stays so since then."""
         annotations = Annotations(self.scope)
-        await annotations.require(thing)
+        marked = await annotations.require(thing)
 
         async def attempt() -> Annotation:
             current = await annotations.one(thing)
@@ -38,16 +38,16 @@ class Favourites:
             await commit(self.scope.table, [Write(noted), Write(Put(self._item(thing, at)))])
             return await annotations.one(thing)
 
-        return await until_settled(attempt)
+        return marked, await until_settled(attempt)
 
-    async def unmark(self, thing: Thing) -> Annotation:
-        """Make a thing no favourite any more; also one that is gone."""
+    async def unmark(self, thing: Thing) -> Kept:
+        """Make a thing no favourite any more."""
         annotations = Annotations(self.scope)
+        unmarked = await annotations.require(thing)
 
         async def attempt() -> Annotation:
             current = await annotations.one(thing)
             if current.favourite_at is None:
-                await annotations.require(thing)
                 return current
             forgotten = Update(
                 key=annotations.key(thing),
@@ -58,7 +58,7 @@ class Favourites:
             await commit(self.scope.table, [Write(forgotten), Write(Delete(key))])
             return await annotations.one(thing)
 
-        return await until_settled(attempt)
+        return unmarked, await until_settled(attempt)
 
     async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
         """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from datastore.audio.records import Audio
 from datastore.clock import canonical
 from datastore.commit import Write, commit
 from datastore.errors import FieldProblem, Invalid
@@ -36,8 +37,8 @@ class Plays:
 
     scope: Scope
 
-    async def record(self, play: Play) -> tuple[Annotation, bool]:
-        """Count a play once for its track and time; what is kept about the track, and if it counts.
+    async def record(self, play: Play) -> tuple[Audio, Annotation, bool]:
+        """Count a play once for its track and time; the track, what is kept of it, if it counts.
 
         It counts from half of the track's length or four minutes on; what is shorter leaves no
         trace. Streaming alone never counts.
@@ -45,11 +46,11 @@ class Plays:
         annotations = Annotations(self.scope)
         self._check(play)
         track = await annotations.track(play.audio_id)
-        counts = 2 * play.played_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
+        counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
         if counts:
             with suppress(_Counted):
                 await commit(self.scope.table, self._writes(play))
-        return await annotations.one((Kind.AUDIO, play.audio_id)), counts
+        return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
 
     async def page(self, window: Window) -> Slice[Play]:
         """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
@@ -58,28 +59,28 @@ class Plays:
 
     def _writes(self, play: Play) -> list[Write]:
         user = self.scope.caller.user_id
-        item = PLAY.item(user=user, at=play.played_at, audio=play.audio_id)
+        item = PLAY.item(user=user, at=play.started_at, audio=play.audio_id)
         key = Annotations(self.scope).key((Kind.AUDIO, play.audio_id))
         earlier = Write(Update(key=key, add={"playCount": 1}))
         latest = Update(
             key=key,
-            set={LAST: play.played_at},
+            set={LAST: play.started_at},
             add={"playCount": 1},
-            condition=AnyOf((Missing(LAST), Compare(LAST, "<", play.played_at))),
+            condition=AnyOf((Missing(LAST), Compare(LAST, "<", play.started_at))),
         )
-        told = Put({**item, "playedMs": play.played_ms}, Missing())
+        told = Put({**item, "listenedMs": play.listened_ms}, Missing())
         return [Write(told, lambda _: _Counted()), Write(latest, lambda _: earlier)]
 
     def _check(self, play: Play) -> None:
         problems = []
-        if play.played_at > canonical(self.scope.clock.now() + AHEAD):
-            problems.append(FieldProblem(["playedAt"], "must not be in the future"))
-        if play.played_ms < 0:
-            problems.append(FieldProblem(["playedMs"], "must not be negative"))
+        if play.started_at > canonical(self.scope.clock.now() + AHEAD):
+            problems.append(FieldProblem(["startedAt"], "must not be in the future"))
+        if play.listened_ms < 0:
+            problems.append(FieldProblem(["listenedMs"], "must not be negative"))
         if problems:
             raise Invalid(problems)
 
 
 def _play(item: Item) -> Play:
     found = PLAY.sk.read(str(item["sk"]))
-    return load(Play, item, audioId=found["audio"], playedAt=unescape(found["at"]))
+    return load(Play, item, audioId=found["audio"], startedAt=unescape(found["at"]))

@@ -40,12 +40,12 @@ class Favourite(Struct, frozen=True, kw_only=True):
 class Play(Struct, frozen=True, kw_only=True):
     """One listening to a track that counts: `sk = HI:<played at>:<audio>`.
 
-    `played_at` is when it began, `played_ms` how long it lasted.
+    `started_at` is when it began, `listened_ms` how long it lasted.
     """
 
     audio_id: str
-    played_at: str
-    played_ms: int
+    started_at: str
+    listened_ms: int
 
 
 class PlayQueue(Struct, frozen=True, kw_only=True):

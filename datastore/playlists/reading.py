@@ -1,6 +1,7 @@
 """Reading the caller's playlists and their entries; what is another's is as if it were not."""
 
-from collections.abc import Sequence
+from asyncio import gather
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from datastore.audio.records import Audio
@@ -88,9 +89,9 @@ class Reading:
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
         """List playlists: one page of their ids, then one BatchGet of what they are."""
-        return await self._shown(
-            await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
-        )
+        page = await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
+        ids = [id for id, _ in page.entries]
+        return _shown(page, dict(zip(ids, await self.many(ids), strict=True)))
 
     async def entries(self, playlist: Playlist, window: Window) -> Slice[Entry]:
         """List entries in order: `pk = PL:<id>`, `sk` begins with `PLI:`.
@@ -108,11 +109,22 @@ class Reading:
         found = [entry_of(item) for item in page.items]
         return sliced(found, window, lambda entry: entry.position, more=page.last is not None)
 
-    async def holding(self, audio: Audio, window: Window) -> Slice[Playlist]:
+    async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
+        """List entries of many playlists side by side, aligned."""
+        return await gather(*(self.entries(playlist, window) for playlist, window in wanted))
+
+    async def holding(self, wanted: Sequence[tuple[Audio, Window]]) -> list[Slice[Playlist]]:
         """List playlists that hold a track: `siKey1 = AU:<audio>`, `pk` begins with `PL:`.
 
-        Each once, however often it holds the track, oldest first.
+        Each once, however often it holds the track, oldest first. Of many tracks side by side, then
+        one BatchGet of what the playlists are; aligned.
         """
+        pages = await gather(*(self._holding(audio, window) for audio, window in wanted))
+        ids = [id for page in pages for id, _ in page.entries]
+        found = dict(zip(ids, await self.many(ids), strict=True))
+        return [_shown(page, found) for page in pages]
+
+    async def _holding(self, audio: Audio, window: Window) -> Slice[str]:
         found: list[str] = []
         after, more = window.after, True
         while more and len(found) <= window.size:
@@ -128,17 +140,18 @@ class Reading:
             found += dict.fromkeys(ids)
             more = page.last is not None
             after = found[-1] if found else after
-        return await self._shown(sliced(found, window, str, more=more))
-
-    async def _shown(self, ids: Slice[str]) -> Slice[Playlist]:
-        """The playlists of a page; what the index still lists and is gone by now is left out."""
-        found = await self.many([id for id, _ in ids.entries])
-        entries = [(each.id, each) for each in found if isinstance(each, Playlist)]
-        return Slice(tuple(entries), ids.more, ids.reached)
+        return sliced(found, window, str, more=more)
 
     @property
     def _user(self) -> str:
         return self.scope.caller.user_id
+
+
+def _shown(page: Slice[str], found: Mapping[str, Playlist | NotFound]) -> Slice[Playlist]:
+    """The playlists of a page; what the list still holds and is gone by now is left out."""
+    pairs = ((id, found[id]) for id, _ in page.entries)
+    entries = tuple((id, each) for id, each in pairs if isinstance(each, Playlist))
+    return Slice(entries, page.more, page.reached)
 
 
 def _behind(id: str | None, *, backward: bool) -> Range:

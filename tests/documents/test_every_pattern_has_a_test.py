@@ -8,14 +8,22 @@ from typing import NamedTuple, get_origin, get_type_hints
 import pytest
 
 from datastore.store import View
-from tests.documents import test_calculations, test_pipelines, test_resource_management
+from tests.documents import (
+    test_calculations,
+    test_pipelines,
+    test_playlists,
+    test_resource_management,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "access-patterns.md"
 MODULES = {
     "Pipelines": test_pipelines,
     "Calculations": test_calculations,
     "Groups, names and grants": test_resource_management,
+    "Playlists": test_playlists,
 }
+
+DOCUMENTS = {"pipelines document", "calculations document", "audio document", "data model"}
 
 
 class Pattern(NamedTuple):
@@ -52,7 +60,7 @@ def test_a_row_is_written_once() -> None:
 @pytest.mark.parametrize("row", [row for heading in MODULES for row in rows(heading)])
 def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) -> None:
     assert row.how
-    assert row.document in ("pipelines document", "calculations document", "data model")
+    assert row.document in DOCUMENTS
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:

@@ -11,12 +11,24 @@ from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
 from tests.asking import ROOT, Answer, Ask, as_caller
+from tests.schema.playlist_world import (
+    ADD_ENTRIES,
+    CREATE_PLAYLIST,
+    FIXED,
+    counting,
+    global_id,
+    songs,
+)
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
 CREATE_API_KEY = (
     "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename } }"
 )
+SET_FAVOURITE = (
+    "mutation($input: SetFavouriteInput!) { setFavourite(input: $input) { __typename } }"
+)
+RECORD_PLAY = "mutation($input: RecordPlayInput!) { recordPlay(input: $input) { __typename } }"
 INFO = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "material=metal/steel"
 
@@ -41,6 +53,7 @@ class Listing(NamedTuple):
         return f"query({VARIABLES}) {{ {text} }}"
 
 
+LIST, SONG = global_id("Playlist", FIXED.format(2)), global_id("Audio", FIXED.format(0))
 MIXED = 'tags: {all: [{key: "material", value: "metal"}], none: [{key: "x", value: "y"}]}'
 ANY = 'tags: {any: [{key: "material", value: "wood"}, {key: "material", value: "metal/copper"}]}'
 NAMED = 'pipelineByName(name: "p3", group: "/usa/west")'
@@ -122,6 +135,23 @@ LISTS = {
         "value",
         ["metal/copper", "metal/steel"],
     ),
+    "playlists": Listing("Query.playlists", ("playlists",), "", "name", ["l2", "l1", "l0"]),
+    "playlists, oldest first": Listing(
+        "Query.playlists", ("playlists",), "order: OLDEST_FIRST", "name", ["l0", "l1", "l2"]
+    ),
+    "entries": Listing(
+        "Playlist.entries", (f'playlist(id: "{LIST}")', "entries"), "", "title", ["b", "a", "b"]
+    ),
+    "playlists of a track": Listing(
+        "Audio.playlists", (f'audio(id: "{SONG}")', "playlists"), "", "name", ["l0", "l2"]
+    ),
+    "favourite audio": Listing(
+        "Viewer.favouriteAudio", ("viewer", "favouriteAudio"), "", "title", ["b", "a"]
+    ),
+    "favourite playlists": Listing(
+        "Viewer.favouritePlaylists", ("viewer", "favouritePlaylists"), "", "name", ["l2", "l0"]
+    ),
+    "plays": Listing("Viewer.plays", ("viewer", "plays"), "", "listenedMs", [902, 901, 900]),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
 }
 
@@ -140,10 +170,26 @@ async def catalogue(ask: Ask) -> None:
     calculations = Ask(ask.store, "calculation")
     made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
     await calculations.change(made[1], 1, description="changed")
+    await listen(ask)
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
+
+
+async def listen(ask: Ask) -> None:
+    """Playlists l0 to l2; l0 holds b, a and b again, l1 nothing, and l2 both."""
+    b, a = await songs(ask, "b", "a", fixed=0)
+    numbered = Ask(counting(ask.store, 2))
+    mixes = [(await numbered.input(CREATE_PLAYLIST, name=f"l{n}"))["playlist"]["id"] for n in "012"]
+    assert (mixes[0], b) == (LIST, SONG)
+    for id, audio in ((mixes[0], [b, a, b]), (mixes[2], [a, b])):
+        await ask.input(ADD_ENTRIES, id=id, audioIds=audio)
+    for id in (mixes[0], a, b, mixes[2]):
+        await ask.input(SET_FAVOURITE, id=id, favourite=True)
+    for n in range(3):
+        started = f"2022-08-10T23:0{n}:00Z"
+        await ask.input(RECORD_PLAY, id=a, startedAt=started, listenedMs=900 + n)
 
 
 async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) -> Answer:

@@ -9,24 +9,38 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
+from datastore.audio import records as audio
+from datastore.listening import records as listening
+from datastore.playlists import records as playlists
+from datastore.playlists.formats import document
+from datastore.playlists.formats.files import PlaylistFile
+from datastore.playlists.importing import Unmatched
 from schema import schema
 from schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
+    "Audio": audio.Audio,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
+    "FileTrack": document.Track,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
     "PipelineVersion": records.PipelineVersion,
+    "Play": listening.Play,
+    "PlayQueue": listening.PlayQueue,
+    "Playlist": playlists.Playlist,
+    "PlaylistEntry": playlists.Entry,
+    "PlaylistFile": PlaylistFile,
     "Tag": records.Tag,
     "TagKey": records.TagKey,
     "TagValue": records.TagValue,
     "Transform": records.Transform,
     "Transformer": records.Transformer,
+    "UnmatchedTrack": Unmatched,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem"}
@@ -94,5 +108,11 @@ def test_a_list_is_a_tuple_on_the_record(name: str) -> None:
 
 
 def test_the_enums_are_those_of_the_records() -> None:
-    for enum in (records.State, records.ValueType, jobs.JobKind, jobs.JobState):
+    for enum in (
+        records.State,
+        records.ValueType,
+        jobs.JobKind,
+        jobs.JobState,
+        document.PlaylistFormat,
+    ):
         assert list(TYPES[enum.__name__].values) == [member.name for member in enum]  # type: ignore[attr-defined]

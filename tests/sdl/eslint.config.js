@@ -6,15 +6,20 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 // Values: equal where their fields are, and found only as a part of something that has an id.
 const VALUES = [
   "FieldProblem",
+  "FileTrack",
   "GroupRole",
   "Output",
   "PageInfo",
   "Parameter",
+  "Play",
+  "PlayQueue",
+  "PlaylistFile",
   "Tag",
   "TagKey",
   "TagValue",
   "Transform",
   "Transformer",
+  "UnmatchedTrack",
   "Viewer",
 ];
 

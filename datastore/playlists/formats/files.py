@@ -1,5 +1,8 @@
 """Playlist files of every format: read into a document, and written from one."""
 
+import re
+from typing import Final, NamedTuple
+
 from datastore.errors import FieldProblem, Invalid, LimitExceeded
 from datastore.playlists.formats import jspf, m3u, xspf
 from datastore.playlists.formats.document import (
@@ -11,11 +14,28 @@ from datastore.playlists.formats.document import (
     Unreadable,
 )
 
-MEDIA_TYPES = {
+MAX_NAME: Final = 100
+MEDIA_TYPES: Final = {
     PlaylistFormat.M3U8: "application/vnd.apple.mpegurl",
     PlaylistFormat.XSPF: "application/xspf+xml",
     PlaylistFormat.JSPF: "application/jspf+json",
 }
+
+_UNNAMEABLE = re.compile(r'[\x00-\x1f\x7f-\x9f"*/:<>?\\|]')
+
+
+class PlaylistFile(NamedTuple):
+    """A playlist as a file that a browser may save."""
+
+    text: str
+    media_type: str
+    file_name: str
+
+
+def file_of(format: PlaylistFormat, document: Document) -> PlaylistFile:
+    """The file of a document, named after its title."""
+    name = _UNNAMEABLE.sub("_", document.title or "playlist").strip(" .")[:MAX_NAME]
+    return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
 
 
 def read(format: PlaylistFormat, data: str | bytes) -> Document:

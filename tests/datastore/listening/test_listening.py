@@ -49,16 +49,16 @@ async def test_a_favourite_is_listed_by_its_date_until_it_is_none(
     things = await songs(view, 3)
     playlist, _ = await mix(view, 1)
     for thing in (*things, (Kind.PLAYLIST, playlist.id)):
-        marked = await listening.favourites.mark(thing)
+        _, marked = await listening.favourites.mark(thing)
         assert (marked.id, marked.favourite_at) == (thing[1], store.clock.timestamp())
         watch.move(MINUTE)
     listed = await marks(listening)
     assert [each.id for each in listed] == [id for _, id in reversed(things)]
     assert listed[-1] == Favourite(kind=Kind.AUDIO, id=things[0][1], at=NOW)
     assert [each.id for each in await marks(listening, Kind.PLAYLIST)] == [playlist.id]
-    assert (await listening.favourites.mark(things[0])).favourite_at == NOW
+    assert (await listening.favourites.mark(things[0]))[1].favourite_at == NOW
     for _ in range(2):
-        assert (await listening.favourites.unmark(things[1])).favourite_at is None
+        assert (await listening.favourites.unmark(things[1]))[1].favourite_at is None
     assert [each.id for each in await marks(listening)] == [things[2][1], things[0][1]]
     backwards = await walk(
         lambda window: listening.favourites.page(Kind.AUDIO, window), backward=True
@@ -72,7 +72,7 @@ async def test_marking_and_unmarking_at_once_leaves_mark_and_list_agreeing(store
     (thing,) = await songs(view)
     favourites = view.listening.favourites
     for _ in range(5):
-        calls: list[Callable[[Any], Awaitable[Annotation]]] = [favourites.mark, favourites.unmark]
+        calls: list[Callable[[Any], Awaitable[object]]] = [favourites.mark, favourites.unmark]
         await gather(*(call(thing) for call in calls * 4))
         (kept,) = await view.listening.annotations.many([thing], consistent=True)
         assert [each.at for each in await marks(view.listening)] == (
@@ -84,20 +84,20 @@ async def test_a_rating_is_1_to_5_or_none(store: Store) -> None:
     view = seen_by(store)
     (thing,) = await songs(view)
     annotations = view.listening.annotations
-    assert (await annotations.rate(thing, None)).rating is None
+    assert (await annotations.rate(thing, None))[1].rating is None
     for rating in (5, 1):
-        assert (await annotations.rate(thing, rating)).rating == rating
+        assert (await annotations.rate(thing, rating))[1].rating == rating
     before = await contents(store.table)
     for rating in (0, 6, -1):
         with pytest.raises(Invalid) as caught:
             await annotations.rate(thing, rating)
         assert caught.value.path == ["rating"]
     assert await contents(store.table) == before
-    assert (await annotations.rate(thing, None)).rating is None
+    assert (await annotations.rate(thing, None))[1].rating is None
 
 
 def play(thing: tuple[Kind, str], at: str = NOW, ms: int = 500) -> Play:
-    return Play(audio_id=thing[1], played_at=at, played_ms=ms)
+    return Play(audio_id=thing[1], started_at=at, listened_ms=ms)
 
 
 async def test_a_play_is_counted_once_for_its_track_and_time(store: Store) -> None:
@@ -105,12 +105,12 @@ async def test_a_play_is_counted_once_for_its_track_and_time(store: Store) -> No
     first, second = await songs(view, 2)
     plays = view.listening.plays
     for _ in range(3):
-        kept, counts = await plays.record(play(first))
+        _, kept, counts = await plays.record(play(first))
         assert (kept.play_count, kept.last_played_at, counts) == (1, NOW, True)
     earlier = "2022-08-10T23:00:00.000Z"
-    kept, _ = await plays.record(play(first, earlier))
+    _, kept, _ = await plays.record(play(first, earlier))
     assert (kept.play_count, kept.last_played_at) == (2, NOW)
-    kept, _ = await plays.record(play(second, ms=501))
+    _, kept, _ = await plays.record(play(second, ms=501))
     assert kept.play_count == 1
     listed = await walk(plays.page)
     assert {each.audio_id for each in listed[:2]} == {first[1], second[1]}
@@ -139,11 +139,11 @@ async def test_half_of_a_track_or_four_minutes_count_and_less_leaves_no_trace(
     long = (await view.audio.adding.add(*hour)).id
     before = await contents(store.table)
     for id, ms in ((short[1], 499), (long, 239_999), (short[1], 0)):
-        kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
+        _, kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
         assert (kept, counts) == (Annotation(kind=Kind.AUDIO, id=id), False)
     assert await contents(store.table) == before
     for id, ms in ((short[1], 500), (long, 240_000)):
-        kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
+        _, kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
         assert (kept.play_count, counts) == (1, True)
 
 
@@ -153,14 +153,14 @@ async def test_a_play_that_cannot_be_is_refused(store: Store) -> None:
     (thing,) = await songs(view)
     before = await contents(store.table)
     for odd, path in (
-        (play(thing, "2022-08-10T23:56:20.323Z"), ["playedAt"]),
-        (play(thing, ms=-1), ["playedMs"]),
+        (play(thing, "2022-08-10T23:56:20.323Z"), ["startedAt"]),
+        (play(thing, ms=-1), ["listenedMs"]),
     ):
         with pytest.raises(Invalid) as caught:
             await view.listening.plays.record(odd)
         assert caught.value.path == path
     assert await contents(store.table) == before
-    _, counts = await view.listening.plays.record(play(thing, "2022-08-10T23:56:20.322Z"))
+    _, _, counts = await view.listening.plays.record(play(thing, "2022-08-10T23:56:20.322Z"))
     assert counts
 
 
@@ -168,7 +168,7 @@ async def test_the_place_in_a_track_is_kept_until_there_is_none(store: Store) ->
     view = seen_by(store)
     (thing,) = await songs(view)
     annotations = view.listening.annotations
-    kept = await annotations.go_on_at(thing[1], 1_000)
+    _, kept = await annotations.go_on_at(thing[1], 1_000)
     assert (kept.position_ms, kept.position_at) == (1_000, NOW)
     before = await contents(store.table)
     for odd in (-1, 1_001):
@@ -176,7 +176,7 @@ async def test_the_place_in_a_track_is_kept_until_there_is_none(store: Store) ->
             await annotations.go_on_at(thing[1], odd)
         assert caught.value.path == ["positionMs"]
     assert await contents(store.table) == before
-    kept = await annotations.go_on_at(thing[1], None)
+    _, kept = await annotations.go_on_at(thing[1], None)
     assert (kept.position_ms, kept.position_at) == (None, None)
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from datastore.errors import Invalid, NotFound, VersionConflict
+from datastore.playlists.records import Playlist
 from datastore.playlists.targets import Target
-from datastore.slices import Window
+from datastore.slices import Slice, Window
 from datastore.store import Store
 from datastore.table import Key
 from tests.datastore.playlists.world import ABSENT, ANN, BOB, drift, mix, order, seen_by, tracks
@@ -160,16 +161,19 @@ async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) ->
         ids = [wanted] * n + [other]
         await view.playlists.adding.add(Target(id=playlist.id), ids)
     audio = await view.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
+
+    async def page(window: Window) -> Slice[Playlist]:
+        (found,) = await view.playlists.reading.holding([(audio, window)])
+        return found
+
     for backward in (False, True):
-        found = await walk(
-            lambda window: view.playlists.reading.holding(audio, window), 1, backward=backward
-        )
+        found = await walk(page, 1, backward=backward)
         assert [each.id for each in found] == [each.id for each in made[1:]]
-    page = await view.playlists.reading.holding(audio, Window(size=10))
-    assert (len(page.entries), page.more) == (3, False)
+    whole = await page(Window(size=10))
+    assert (len(whole.entries), whole.more) == (3, False)
     await view.playlists.deleting.delete(made[2].id)
-    page = await view.playlists.reading.holding(audio, Window(size=10))
-    assert [each.id for _, each in page.entries] == [made[1].id, made[3].id]
+    left = await page(Window(size=10))
+    assert [id for id, _ in left.entries] == [made[1].id, made[3].id]
 
 
 async def test_an_entry_stays_when_its_track_is_deleted(store: Store) -> None:

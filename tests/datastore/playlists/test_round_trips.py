@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 
 import pytest
 
+from datastore.audio.records import Audio
 from datastore.playlists.targets import Target
 from datastore.slices import Window
 from datastore.store import Store, View
@@ -35,13 +36,18 @@ async def cost(traced: Traced, call: Awaitable[object]) -> tuple[int, int, int]:
 async def test_reads_cost_the_same_however_much_there_is(traced: Traced, view: View) -> None:
     made = [(await mix(view, 30))[0] for _ in range(10)]
     reading = view.playlists.reading
-    (audio,) = await view.audio.reading.many(await tracks(view, 1))
     window = Window(size=20)
+    entry = (await reading.entries(made[0], window)).entries[0][1]
+    (audio,) = await view.audio.reading.many([str(entry.audio_id)])
+    assert isinstance(audio, Audio)
+    held = [(audio, window)] * 4
+    pages = [(each, window) for each in made]
     assert await cost(traced, reading.many([each.id for each in made])) == (1, 0, 1)
     assert await cost(traced, reading.get_playlist_ids_by_user_id(window)) == (1, 0, 1)
     assert await cost(traced, reading.page(window)) == (2, 0, 2)
     assert await cost(traced, reading.entries(made[0], window)) == (1, 0, 1)
-    assert await cost(traced, reading.holding(audio, window)) == (1, 0, 1)  # type: ignore[arg-type]
+    assert await cost(traced, reading.entries_of(pages)) == (10, 0, 1)
+    assert await cost(traced, reading.holding(held)) == (5, 0, 2)
 
 
 async def test_changes_read_what_they_need_and_write_once(traced: Traced, view: View) -> None:
