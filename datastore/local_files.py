@@ -89,7 +89,7 @@ class Opened(NamedTuple):
 class LocalFiles:
     """The files port over one directory, which several processes may share."""
 
-    bucket: Final = "local"
+    bucket: Final = "_local"
 
     def __init__(self, directory: Path, signer: Signer) -> None:
         self.signer = signer

@@ -37,6 +37,8 @@ FILES: Final = (
     "s3:PutObject",
 )
 """A signed URL can do what its signer may."""
+VAULT: Final = ("kms:Decrypt", "kms:Encrypt")
+ROLES: Final = ("sts:AssumeRole",)
 
 
 def policy(
@@ -46,7 +48,7 @@ def policy(
     region: str | None = None,
     account: str | None = None,
     setup: bool = False,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Write the policy of a server; with `setup`, of whoever makes and examines what it uses.
 
     Without a region or an account, it holds for the table of that name in each.
@@ -65,6 +67,20 @@ def policy(
     return {"Version": "2012-10-17", "Statement": statements}
 
 
+def of_buckets_of_users(
+    kms_key: str | None, *, roles: bool, region: str | None, account: str | None
+) -> list[Statement]:
+    """Write what more it takes to keep keys of users' own buckets, and to assume their roles."""
+    statements = []
+    if kms_key is not None:
+        statements.append(_statement("Vault", VAULT, _key_arn(kms_key, region, account)))
+    if roles:
+        # Never without an external id, by which a role tells for whom it is assumed.
+        asked = {"Null": {"sts:ExternalId": "false"}}
+        statements.append({**_statement("Roles", ROLES, "*"), "Condition": asked})
+    return statements
+
+
 def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:
     return {
         "Sid": sid,
@@ -72,6 +88,12 @@ def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:
         "Action": sorted(actions),
         "Resource": list(resources),
     }
+
+
+def _key_arn(key: str, region: str | None, account: str | None) -> str:
+    if key.startswith("arn:"):
+        return key
+    return f"arn:{_partition(region)}:kms:{region or '*'}:{account or '*'}:key/{key}"
 
 
 def _partition(region: str | None) -> str:

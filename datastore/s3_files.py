@@ -1,17 +1,18 @@
 """Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
-from collections.abc import AsyncIterable, Sequence
+import socket
+from collections.abc import AsyncIterable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-import aioboto3
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
 from datastore import files
+from datastore.aws_sessions import aws_session
 from datastore.dynamodb.failures import LOST_ANSWER, Refused
 from datastore.dynamodb.retry import Attempts
 from datastore.errors import NotFound, PenstockError, Unavailable
@@ -36,6 +37,21 @@ class CorsRule(NamedTuple):
     methods: tuple[str, ...]
 
 
+class Credentials(NamedTuple):
+    """With whose rights a bucket is used; `token` belongs to rights that were lent for a while."""
+
+    access_key: str
+    secret_key: str
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        """For logs and tracebacks, which are no place for secrets."""
+        return "Credentials()"
+
+
+SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
+
+
 class S3Files:
     """The files port over one bucket, which exists and belongs to the store alone."""
 
@@ -46,30 +62,30 @@ class S3Files:
 
     @classmethod
     async def open(
-        cls, bucket: str, *, region: str | None = None, endpoint_url: str | None = None
+        cls,
+        bucket: str,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: Credentials | None = None,
+        sockets: SocketFactory | None = None,
     ) -> Self:
-        """Make the client; nothing is sent. Credentials come from AWS's ordinary chain.
+        """Make the client; nothing is sent. Credentials come by default from AWS's ordinary chain.
 
-        The URLs handed out lead to `endpoint_url`, so clients must be able to reach it as well.
+        With `sockets` every connection is made by it, and none by a proxy. The URLs handed out
+        lead to `endpoint_url`, so clients must be able to reach it as well.
         """
-        # A certificate of S3 fits no bucket name with dots, and other stores have no such names.
-        style = "path" if endpoint_url or "." in bucket else "virtual"
-        config = AioConfig(
-            signature_version="s3v4",
-            s3={"addressing_style": style},
-            max_pool_connections=CONNECTIONS,
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            retries={"mode": "standard", "total_max_attempts": 1},
-            # Stores other than AWS's refuse the checksums that are sent otherwise.
-            request_checksum_calculation="when_required",
-            response_checksum_validation="when_required",
-        )
-        client = aioboto3.Session().client(
+        config = _config(bucket, endpoint_url, sockets)
+        client = aws_session(*(credentials or ())).client(
             "s3", region_name=region, endpoint_url=endpoint_url, config=config
         )
         held = AsyncExitStack()
-        return cls(bucket, await held.enter_async_context(client), held)
+        entered = await held.enter_async_context(client)
+        if sockets is not None:
+            # aiohttp takes it, and aiobotocore's check of such arguments does not know it.
+            session = entered._endpoint.http_session  # noqa: SLF001
+            session._connector_args["socket_factory"] = sockets  # noqa: SLF001
+        return cls(bucket, entered, held)
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
@@ -246,6 +262,23 @@ class S3Files:
     async def _part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
+
+
+def _config(bucket: str, endpoint_url: str | None, sockets: SocketFactory | None) -> AioConfig:
+    # A certificate of S3 fits no bucket name with dots, and other stores have no such names.
+    style = "path" if endpoint_url or "." in bucket else "virtual"
+    return AioConfig(
+        signature_version="s3v4",
+        s3={"addressing_style": style},
+        max_pool_connections=CONNECTIONS,
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        # Stores other than AWS's refuse the checksums that are sent otherwise.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        proxies=None if sockets is None else {},
+    )
 
 
 def _moment(text: str) -> datetime:

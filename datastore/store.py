@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
-from datastore.audio.library import AudioLibrary
+from datastore.audio.library import AudioLibrary, Buckets
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
 from datastore.files import Files
@@ -59,6 +59,8 @@ class View:
 class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
+    `buckets` is what it takes to reach buckets of the users' own.
+
     `job_begun` is called whenever a view begins a job.
     """
 
@@ -67,6 +69,7 @@ class Store:
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
     files: Files = NO_FILES
+    buckets: Buckets = field(default_factory=Buckets)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -83,9 +86,9 @@ class Store:
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
-            audio=AudioLibrary.of(scope, self.files),
             playlists=Playlists.of(scope),
             listening=Listening.of(scope),
+            audio=AudioLibrary.of(scope, self.files, self.buckets),
             watch=self.watch,
         )
 

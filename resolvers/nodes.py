@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from datastore.audio.records import Audio
+from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
@@ -15,16 +15,19 @@ from resolvers import resources
 from resolvers.context import Context
 from resolvers.loaders import Loaders
 
-Record: TypeAlias = Resource | Group | Job | Audio | Playlist
+Record: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection | Playlist
 Named: TypeAlias = tuple[str, str]
 
 
 BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
     "Job": lambda loaders, key: loaders.jobs.load(key),
     "Audio": lambda loaders, key: loaders.audio.tracks.load(key),
+    "Artist": lambda loaders, key: loaders.audio.artists.load(key),
+    "Album": lambda loaders, key: loaders.audio.albums.load(key),
+    "Storage": lambda loaders, key: loaders.audio.storages.load(key),
     "Playlist": lambda loaders, key: loaders.listener.playlists.load(key),
 }
-"""The types whose objects are read by the id alone, by their loaders."""
+"""The types whose objects are read by one key, by their loaders."""
 
 
 async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:

@@ -4,7 +4,9 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from schema.api_keys import ApiKeyMutation
-from schema.audio import Audio, AudioQuery
+from schema.audio import Album, Artist, Audio
+from schema.audio_library import AudioQuery
+from schema.audio_mutations import AudioMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
 from schema.failures import HANDLERS
@@ -17,6 +19,7 @@ from schema.playlist_files import PlaylistFileMutation
 from schema.playlist_mutations import PlaylistMutation
 from schema.playlists import Playlist, PlaylistQuery
 from schema.scalars import SCALARS
+from schema.storages import Storage, StorageMutation, StorageQuery
 from schema.subscriptions import Subscription
 from schema.tags import TagQuery
 from schema.viewer import ViewerQuery
@@ -32,6 +35,7 @@ class Query(
     CalculationQuery,
     AudioQuery,
     PlaylistQuery,
+    StorageQuery,
 ):
     pass
 
@@ -45,6 +49,8 @@ class Mutation(
     PlaylistFileMutation,
     ListeningMutation,
     ApiKeyMutation,
+    AudioMutation,
+    StorageMutation,
 ):
     pass
 
@@ -53,7 +59,19 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion, Audio, Playlist],
+    types=[
+        Group,
+        Job,
+        Pipeline,
+        PipelineVersion,
+        Calculation,
+        CalculationVersion,
+        Audio,
+        Artist,
+        Album,
+        Storage,
+        Playlist,
+    ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -55,6 +55,11 @@ class NameTaken(UserError):
     holder: strawberry.ID | None = strawberry.field(description="The id of who holds it.")
 
 
+@strawberry.type(description="This object of a bucket is in the caller's library already.")
+class DuplicateObject(UserError):
+    existing: strawberry.ID = strawberry.field(description="The id of the audio that it is.")
+
+
 @strawberry.type(description="The resource moved on since the caller read it.")
 class VersionConflict(UserError):
     current_version: int = strawberry.field(description="The version that a change must name.")
@@ -113,6 +118,18 @@ class _NameTaken(strawberry.ExceptionHandler[errors.NameTaken, NameTaken]):
         )
 
 
+class _DuplicateObject(strawberry.ExceptionHandler[errors.ObjectTaken, DuplicateObject]):
+    def handle(
+        self, exception: errors.ObjectTaken, *, field: StrawberryField, info: strawberry.Info
+    ) -> DuplicateObject:
+        return DuplicateObject(
+            message=exception.message,
+            code=exception.code,
+            path=exception.path,
+            existing=GlobalId("Audio", exception.existing).text(),
+        )
+
+
 class _VersionConflict(strawberry.ExceptionHandler[errors.VersionConflict, VersionConflict]):
     def handle(
         self, exception: errors.VersionConflict, *, field: StrawberryField, info: strawberry.Info
@@ -156,6 +173,7 @@ HANDLERS = (
     _NotPermitted(),
     _ValidationProblem(),
     _NameTaken(),
+    _DuplicateObject(),
     _VersionConflict(),
     _LimitExceeded(),
     _IllegalState(),

@@ -2,11 +2,13 @@
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import strawberry
 
-from datastore.audio.records import Audio
+from datastore.audio.names import album_place_of, artist_place
+from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
@@ -15,10 +17,17 @@ from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Resource | Group | Job | Audio | Playlist
+NodeRecord: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection | Playlist
 
 _TITLES = {kind.record: kind.title for kind in KINDS}
 _VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
+_OWNED: Mapping[type, tuple[str, Callable[[Any], str]]] = {
+    Audio: ("Audio", lambda audio: audio.id),
+    Artist: ("Artist", lambda artist: artist_place(artist.name)),
+    Album: ("Album", album_place_of),
+    Connection: ("Storage", lambda connection: connection.id),
+    Playlist: ("Playlist", lambda playlist: playlist.id),
+}
 
 
 class GlobalId(NamedTuple):
@@ -45,10 +54,9 @@ def _named(node: NodeRecord) -> GlobalId:
         return GlobalId("Group", node.path)
     if isinstance(node, Job):
         return GlobalId("Job", node.id)
-    if isinstance(node, Audio):
-        return GlobalId("Audio", node.id)
-    if isinstance(node, Playlist):
-        return GlobalId("Playlist", node.id)
+    if isinstance(node, Audio | Artist | Album | Connection | Playlist):
+        title, key = _OWNED[type(node)]
+        return GlobalId(title, key(node))
     if version := _VERSION_TITLES.get(type(node)):
         return GlobalId(version, f"{node.id}:{node.version}")
     return GlobalId(_TITLES[type(node)], node.id)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 URL_KEY = "url-key"
-URL_KEY_BYTES = 32
+VAULT_KEY = "vault-key"
+KEY_BYTES = 32
 
 
 class BadKeyFile(Exception):
@@ -40,13 +41,27 @@ def url_key(data_dir: Path) -> bytes:
 
     Raises BadKeyFile.
     """
-    path = data_dir / URL_KEY
+    key = _kept(data_dir / URL_KEY)
+    if len(key) < KEY_BYTES:
+        raise BadKeyFile(f"{data_dir / URL_KEY} is too short; remove it and one will be made.")
+    return key
+
+
+def vault_key(data_dir: Path) -> bytes:
+    """Return the key that users' secrets are encrypted with; what it sealed is lost without it.
+
+    Raises BadKeyFile.
+    """
+    key = _kept(data_dir / VAULT_KEY)
+    if len(key) != KEY_BYTES:
+        raise BadKeyFile(f"{data_dir / VAULT_KEY} does not have {KEY_BYTES} bytes.")
+    return key
+
+
+def _kept(path: Path) -> bytes:
     try:
         if not path.exists():
-            make_once(path, lambda: secrets.token_bytes(URL_KEY_BYTES))
-        key = path.read_bytes()
+            make_once(path, lambda: secrets.token_bytes(KEY_BYTES))
+        return path.read_bytes()
     except OSError as error:
         raise BadKeyFile(f"{path}: {error.strerror}") from error
-    if len(key) < URL_KEY_BYTES:
-        raise BadKeyFile(f"{path} is too short; remove it and one will be made.")
-    return key

@@ -5,8 +5,12 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from hashlib import sha256
 
+from datastore.audio.endpoints import EndpointRules
+from datastore.audio.library import Buckets
+from datastore.audio.roles import NO_ROLES, Roles, StsRoles
 from datastore.dynamodb import DynamoDBTable
 from datastore.files import Files
+from datastore.kms_vault import KmsVault
 from datastore.local_files import LocalFiles
 from datastore.no_files import NO_FILES
 from datastore.resources.scope import Budget
@@ -14,8 +18,9 @@ from datastore.s3_files import S3Files
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
+from datastore.vault import NO_VAULT, LocalVault, Vault
 from schema.cursors import Cursors
-from server.key_file import url_key
+from server.key_file import url_key, vault_key
 from server.settings import Settings
 
 DATABASE = "penstock.db"
@@ -63,6 +68,34 @@ async def _files(settings: Settings, url: str) -> Files:
     )
 
 
+@asynccontextmanager
+async def open_buckets(settings: Settings) -> AsyncIterator[Buckets]:
+    """Open what it takes to reach buckets of the users' own: a vault, and roles if any."""
+    vault, roles = await _vault(settings), await _roles(settings)
+    rules = EndpointRules(private=settings.private_endpoints)
+    buckets = Buckets(vault, roles, rules)
+    try:
+        yield buckets
+    finally:
+        await buckets.pool.close()
+        await roles.close()
+        await vault.close()
+
+
+async def _vault(settings: Settings) -> Vault:
+    if settings.store == "sqlite":
+        return LocalVault(vault_key(settings.data_dir))
+    if settings.kms_key is None:
+        return NO_VAULT
+    return await KmsVault.open_with(settings.kms_key, region=settings.region)
+
+
+async def _roles(settings: Settings) -> Roles:
+    if settings.store == "sqlite" or not settings.assume_roles:
+        return NO_ROLES
+    return await StsRoles.open(region=settings.region)
+
+
 def url_at(settings: Settings, host: str, port: int) -> str:
     """The URL under which clients reach a server that listens there."""
     if settings.public_url is not None:
@@ -70,14 +103,25 @@ def url_at(settings: Settings, host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def store_over(table: Table, settings: Settings, files: Files = NO_FILES) -> Store:
+def store_over(
+    table: Table,
+    settings: Settings,
+    files: Files = NO_FILES,
+    buckets: Buckets | None = None,
+) -> Store:
     budget = Budget(
         units=settings.search_max_units,
         reads=2 * settings.search_max_units,
         rounds=settings.search_max_round_trips,
     )
     longest = timedelta(days=settings.api_key_max_days)
-    return Store(table, files=files, budget=budget, longest_api_key=longest)
+    return Store(
+        table,
+        files=files,
+        buckets=buckets or Buckets(),
+        budget=budget,
+        longest_api_key=longest,
+    )
 
 
 def cursors_of(settings: Settings) -> Cursors:

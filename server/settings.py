@@ -80,6 +80,23 @@ class Settings(LimitSettings):
     s3_endpoint_url: str | None = Field(
         None, pattern="^https?://", description="URL of S3, where it is not that of AWS."
     )
+    kms_key: str | None = Field(
+        None,
+        min_length=1,
+        description="Id or ARN of the KMS key that encrypts keys of users' own buckets, on "
+        "`dynamodb`. Without one the server keeps no such keys. An embedded store has a key in the "
+        "data directory.",
+    )
+    assume_roles: bool = Field(
+        False,
+        description="Whether users may connect buckets of their own by IAM roles for the server to "
+        "assume, on `dynamodb`.",
+    )
+    private_endpoints: bool = Field(
+        False,
+        description="Whether users may connect buckets at addresses that are not public, and over "
+        "http. The server then asks, for whoever may sign in, what stands on its own network.",
+    )
     seed: bool = Field(
         True,
         description="Whether an empty embedded store is filled with an example at first start.",

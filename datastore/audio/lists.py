@@ -103,10 +103,12 @@ class Lists:
         prefix = AUDIO_BY_ALBUM.sk.prefix({"title": key.title, "album": key.album})
         return await self._page(prefix, window, link_of)
 
-    async def by_genre(self, genre: str, window: Window) -> Slice[AudioLink]:
-        """List the tracks of a genre, by its name, newest first: `sk` begins with `AUG:<id>:`."""
+    async def by_genre(
+        self, genre: str, window: Window, *, newest_first: bool = True
+    ) -> Slice[AudioLink]:
+        """List the tracks of a genre, by its name: `sk` begins with `AUG:<genre id>:`."""
         prefix = AUDIO_BY_GENRE.sk.prefix({"genre": names.genre_id(genre)})
-        return await self._page(prefix, window, link_of, descending=True)
+        return await self._page(prefix, window, link_of, descending=newest_first)
 
     async def _page(
         self,

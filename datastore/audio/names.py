@@ -4,7 +4,7 @@ from base64 import b32encode
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from datastore.audio.records import Tags
+from datastore.audio.records import Album, Tags
 from datastore.keys import escape
 from datastore.text import comparison_form
 
@@ -106,6 +106,11 @@ def artist_place(name: str) -> str:
 def album_place(tags: Tags) -> str:
     """Where the album of a track stands in the list of albums."""
     return f"{escape(sort_name(album_name(tags)))}:{album_key(tags).id}"
+
+
+def album_place_of(album: Album) -> str:
+    """Where an album stands in the list of albums."""
+    return f"{escape(sort_name(album.name))}:{album.id}"
 
 
 def object_hash(key: str) -> str:

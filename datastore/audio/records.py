@@ -150,3 +150,29 @@ class Totals(Struct, frozen=True, kw_only=True):
     count: int = 0
     duration_ms: int = 0
     size: int = 0
+
+
+class ConnectionKind(StrEnum):
+    """How the server is let into a bucket: by a role that it assumes, or with keys it was given."""
+
+    ROLE = "role"
+    KEYS = "keys"
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """A bucket of the user's own, and how the server gets at it; nothing of it is secret.
+
+    `external_id` is what the role's trust policy must ask for. `access_key_shown` is the masked
+    beginning and end of the id of the access key.
+    """
+
+    id: str
+    name: str
+    kind: ConnectionKind
+    bucket: str
+    region: str
+    endpoint: str | None = None
+    role_arn: str | None = None
+    external_id: str | None = None
+    access_key_shown: str | None = None
+    created_at: str

@@ -9,8 +9,9 @@ from datastore.audio.names import object_hash
 from datastore.audio.objects import check_file_name, file_name_of, is_owned, upload_key
 from datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from datastore.audio.scanning import Scan, refused
-from datastore.errors import FieldProblem, Invalid, NotFound, ObjectTaken
-from datastore.files import Files, Stat, UploadForm
+from datastore.audio.sources import Source, Sources
+from datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
+from datastore.files import Stat, UploadForm
 from datastore.layout import AUDIO_BY_BUCKET
 from datastore.resources.scope import Scope
 
@@ -29,10 +30,10 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Registering:
-    """The ways into the caller's library; `files` is the server's own bucket."""
+    """The ways into the caller's library."""
 
     scope: Scope
-    files: Files
+    sources: Sources
 
     async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
         """Allow one upload of at most MAX_UPLOAD bytes among the objects of the caller."""
@@ -41,57 +42,63 @@ class Registering:
             words = f"must be one of {', '.join(UPLOADED_TYPES)}"
             raise Invalid([FieldProblem(["contentType"], words)])
         key = upload_key(self._user, self.scope.clock.new_id(), file_name)
-        form = await self.files.presign_upload(
+        form = await self.sources.files.presign_upload(
             key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
         )
         return Upload(key, form)
 
-    async def register(self, object_key: str) -> Audio:
-        """Read the tags of an uploaded object and add it to the library.
+    async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
+        """Read the tags of an object and add it to the library.
 
-        Raises NotFound where there is none among the caller's, Invalid for what is no audio, and
-        ObjectTaken, with the audio, for one that was registered before.
+        It is one that the caller uploaded, or lies in the connection's bucket. Raises NotFound
+        where there is none, Invalid for what is no audio, and ObjectTaken, with the audio, for one
+        that was registered before.
         """
-        draft = await self.draft(object_key)
+        async with self.sources.of(connection_id) as source:
+            await self._require_new(source.bucket, object_key)
+            draft = await self.draft(source, object_key, connection_id)
         return await Adding(self.scope).add(*draft)
 
-    async def draft(self, object_key: str) -> Draft:
-        """Read what `register` adds; also keeps the cover."""
-        stat = await self._stat(object_key)
-        await self._require_new(object_key)
+    async def draft(
+        self, source: Source, object_key: str, connection_id: str | None = None
+    ) -> Draft:
+        """Read what `register` adds; also keeps the cover, among the caller's own objects."""
+        stat = await self._stat(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
-        scanned = await Scan(self.files, object_key, stat.size, {}).run(title)
+        scanned = await Scan(source, object_key, stat.size, {}).run(title)
         parsed = scanned.parsed
         file = AudioFile(
-            bucket=self.files.bucket,
+            bucket=source.bucket,
             object_key=object_key,
             file_name=name,
+            connection_id=connection_id,
             duration_ms=parsed.duration_ms,
             format=scanned.format,
             bitrate=parsed.bitrate or stat.size * 8 // parsed.duration_ms,
             sample_rate=parsed.sample_rate,
             size=stat.size,
             etag=stat.etag,
-            artwork=await keep_artwork(self.files, self._user, parsed.picture),
+            artwork=await keep_artwork(self.sources.files, self._user, parsed.picture),
         )
         return Draft(parsed.tags, file)
 
-    async def _stat(self, object_key: str) -> Stat:
-        if not is_owned(self._user, object_key):
+    async def _stat(self, source: Source, object_key: str, *, owned: bool) -> Stat:
+        if owned and not is_owned(self._user, object_key):
             raise _no_object()
-        stat = await self.files.stat(object_key)
+        try:
+            stat = await source.stat(object_key)
+        except BadInput:
+            raise _no_object() from None
         if stat is None:
             raise _no_object()
         if stat.size == 0:
             raise refused("UNKNOWN_FORMAT", "is empty")
         return stat
 
-    async def _require_new(self, object_key: str) -> None:
+    async def _require_new(self, bucket: str, object_key: str) -> None:
         """Spare the reading of an object that the library holds."""
-        key = AUDIO_BY_BUCKET.key(
-            user=self._user, bucket=self.files.bucket, hash=object_hash(object_key)
-        )
+        key = AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(object_key))
         held = (await self.scope.table.get([key], consistent=True)).items.get(key)
         if held is not None:
             raise ObjectTaken(str(held["audioId"]))

@@ -2,15 +2,16 @@
 
 from asyncio import gather, to_thread
 from collections.abc import Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from datastore.audio.excerpt import BLOCK, Excerpt, Exhausted, Missing
 from datastore.audio.records import AudioFormat
 from datastore.audio.sniffing import HEAD_BYTES, audio_format
+from datastore.audio.sources import Source
 from datastore.audio.tag_parsing import MAX_PICTURE, Parsed, Unreadable, parse
 from datastore.errors import FieldProblem, Invalid
-from datastore.files import Files
 
 MOST_BLOCKS: Final = 32
 MOST_WITH_PICTURE: Final = MOST_BLOCKS + MAX_PICTURE // BLOCK
@@ -27,7 +28,7 @@ class Scanned(NamedTuple):
 class Scan:
     """The scan of one object of so many bytes; `blocks` are those that were read."""
 
-    files: Files
+    source: Source
     key: str
     size: int
     blocks: dict[int, bytes]
@@ -81,11 +82,19 @@ class Scan:
 
     async def _read(self, run: tuple[int, int]) -> tuple[int, int, bytes]:
         start, end = run
-        chunks = self.files.read(self.key, start=start * BLOCK, end=end * BLOCK)
-        content = b"".join([chunk async for chunk in chunks])
-        if len(content) < min(end * BLOCK, self.size) - start * BLOCK:
-            raise refused("UNREADABLE", "was replaced while it was read")
-        return start, end, content
+        wanted = min(end * BLOCK, self.size) - start * BLOCK
+        content = bytearray()
+        async with aclosing(
+            self.source.read(self.key, start=start * BLOCK, end=start * BLOCK + wanted)
+        ) as chunks:
+            # Not every store of a user's need heed a range.
+            async for chunk in chunks:
+                content += chunk
+                if len(content) > wanted:
+                    break
+        if len(content) != wanted:
+            raise refused("UNREADABLE", "is not what it was, or cannot be read by ranges")
+        return start, end, bytes(content)
 
 
 def refused(code: str, message: str) -> Invalid:

@@ -1,11 +1,15 @@
 """URLs that play a track and show its cover: signed for a while, kept nowhere."""
 
+from asyncio import gather
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from datastore.audio.objects import artwork_key, is_owned
-from datastore.audio.records import Audio
-from datastore.files import EXPIRY_SECONDS, Download, Files
+from datastore.audio.records import Audio, Connection
+from datastore.audio.sources import Source, Sources
+from datastore.errors import IllegalState, NotFound, PenstockError
+from datastore.files import EXPIRY_SECONDS, Download
 from datastore.resources.scope import Scope, absent
 
 LEAST_SECONDS: Final = 15 * 60
@@ -14,43 +18,73 @@ SPARE_SECONDS: Final = 5 * 60
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """The URLs of the caller's tracks; `files` is the server's own bucket."""
+    """The URLs of the caller's tracks."""
 
     scope: Scope
-    files: Files
+    sources: Sources
 
     async def stream(self, track: Audio, *, attachment: bool = False) -> Download:
         """Sign a GET of the track's bytes, with Range; as an attachment under its file name.
 
-        Whether the object is still there is not looked up: signing asks nobody.
+        Whether the object is still there is not looked up. Raises IllegalState where the track's
+        connection is gone or its bucket does not let us in.
         """
-        self._require_owned(track)
-        return await self.files.presign_download(
-            track.object_key,
-            expires_in=lifetime(track.duration_ms),
-            filename=track.file_name if attachment else None,
-            content_type=track.format.media_type,
+        (outcome,) = await self.streams([(track, attachment)])
+        if isinstance(outcome, PenstockError):
+            raise outcome
+        return outcome
+
+    async def streams(self, wanted: Sequence[tuple[Audio, bool]]) -> list[Download | PenstockError]:
+        """Sign many, some as attachments: one read for all of their connections."""
+        ids = list(dict.fromkeys(t.connection_id for t, _ in wanted if t.connection_id is not None))
+        found = await self.sources.connections.many(ids) if ids else []
+        connections = dict(zip(ids, found, strict=True))
+        return list(
+            await gather(*(self._stream(track, as_file, connections) for track, as_file in wanted))
         )
 
     async def artwork(self, track: Audio) -> Download | None:
         """Sign a GET of the track's cover; None where it has none."""
-        if track.artwork is None:
-            return None
-        key = artwork_key(self._user, track.artwork)
-        return await self.files.presign_download(key, expires_in=LEAST_SECONDS)
+        return None if track.artwork is None else await self.cover(track.artwork)
 
-    def _require_owned(self, track: Audio) -> None:
-        """Sign nothing of the server's bucket but what lies among the caller's objects.
+    async def cover(self, artwork: str) -> Download:
+        """Sign a GET of a cover that is named by a track or an album of the caller's."""
+        key = artwork_key(self._user, artwork)
+        return await self.sources.files.presign_download(key, expires_in=LEAST_SECONDS)
 
-        It was refused at registration already; whatever came to stand in a row since, a signature
-        of ours must not give away what others uploaded.
-        """
-        if track.owner != self._user or not is_owned(self._user, track.object_key):
-            raise absent("audio")
+    async def _stream(
+        self, track: Audio, as_file: bool, connections: Mapping[str, Connection | NotFound]
+    ) -> Download | PenstockError:
+        if track.owner != self._user:
+            return absent("audio")
+        try:
+            if track.connection_id is None:
+                # Refused at registration already; whatever came to stand in a row since, our rights
+                # must not give away what others uploaded.
+                if not is_owned(self._user, track.object_key):
+                    return absent("audio")
+                return await _signed(self.sources.files, track, as_file)
+            connection = connections[track.connection_id]
+            if isinstance(connection, NotFound):
+                words = "The connection that this audio was registered by is gone."
+                return IllegalState(words, "NO_CONNECTION")
+            async with self.sources.connected(connection) as source:
+                return await _signed(source, track, as_file)
+        except PenstockError as error:
+            return error
 
     @property
     def _user(self) -> str:
         return self.scope.caller.user_id
+
+
+async def _signed(source: Source, track: Audio, as_file: bool) -> Download:
+    return await source.presign_download(
+        track.object_key,
+        expires_in=lifetime(track.duration_ms),
+        filename=track.file_name if as_file else None,
+        content_type=track.format.media_type,
+    )
 
 
 def lifetime(duration_ms: int) -> int:

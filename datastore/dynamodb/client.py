@@ -1,7 +1,6 @@
 """The low-level client: aioboto3's, without what costs processor time and buys nothing."""
 
 from contextlib import AbstractAsyncContextManager
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from typing import Any, TypeAlias
@@ -10,11 +9,10 @@ import aioboto3
 import orjson
 from aiobotocore.config import AioConfig
 from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
-from aiobotocore.session import AioSession
 from botocore.awsrequest import AWSPreparedRequest
-from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 
+from datastore.aws_sessions import sharing_session
 from datastore.dynamodb.wire import Raw
 
 Client: TypeAlias = Any
@@ -73,8 +71,7 @@ class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobo
 
 def connect(region: str | None, endpoint_url: str | None) -> AbstractAsyncContextManager[Client]:
     """Make a client, to be entered; credentials come from AWS's ordinary chain."""
-    session = AioSession()
-    session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
+    session = sharing_session()
     session.register("before-send.dynamodb", _as_a_stream_if_large)
     # Would be added to the fixed user agent.
     session.user_agent_extra = ""
@@ -83,12 +80,6 @@ def connect(region: str | None, endpoint_url: str | None) -> AbstractAsyncContex
         "dynamodb", region_name=region, endpoint_url=endpoint_url, config=_config()
     )
     return client
-
-
-@cache
-def _loader(data_path: str | None) -> Loader:
-    """Share AWS's descriptions of its services: each table would read them anew, for 50 ms."""
-    return create_loader(data_path)
 
 
 def _as_a_stream_if_large(request: AWSPreparedRequest, **_: object) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.permissions import policy
+from datastore.permissions import of_buckets_of_users, policy
 from server.options import option
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.settings import Settings
@@ -34,5 +34,8 @@ def iam(
         raise CommandFailed(f"--account {account}: must be 12 digits.", code=ExitCode.USAGE)
     found = policy(
         settings.table, settings.bucket, region=settings.region, account=account, setup=setup
+    )
+    found["Statement"] += of_buckets_of_users(
+        settings.kms_key, roles=settings.assume_roles, region=settings.region, account=account
     )
     return Answer(json.dumps(found, indent=2), found)

@@ -21,7 +21,7 @@ from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
 from server.jobs import running_jobs
 from server.logs import configure
-from server.opening import location, open_files, open_table, store_over, url_at
+from server.opening import location, open_buckets, open_files, open_table, store_over, url_at
 from server.options import option
 from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
@@ -75,9 +75,10 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         exporting(),
         open_table(settings) as table,
         open_files(settings, url) as files,
+        open_buckets(settings) as buckets,
     ):
         await _prepare(table, files, settings)
-        store = store_over(table, settings, files)
+        store = store_over(table, settings, files, buckets)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
             with shown("Loading the sample data", DEFAULT_SIZE) as progress:
                 await seed(store, DEFAULT_SIZE, progress)

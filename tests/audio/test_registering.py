@@ -12,7 +12,7 @@ from datastore.audio.library import AudioLibrary
 from datastore.audio.objects import artwork_key
 from datastore.audio.records import Audio, AudioFormat, Tags
 from datastore.audio.registering import MAX_UPLOAD
-from datastore.audio.streaming import Streaming, lifetime
+from datastore.audio.streaming import lifetime
 from datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
 from datastore.files import Files
 from datastore.local_files import LocalFiles
@@ -182,11 +182,9 @@ async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
     ):
         with pytest.raises(NotFound):
             await library.streaming.stream(foreign)
-    stranger = Streaming(
-        listener(Store(library.reading.scope.table), Caller("eve", {})).reading.scope, files
-    )
+    stranger = listener(Store(library.reading.scope.table, files=files), Caller("eve", {}))
     with pytest.raises(NotFound):
-        await stranger.stream(track)
+        await stranger.streaming.stream(track)
 
 
 async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
@@ -210,6 +208,6 @@ async def test_a_track_goes_also_where_its_object_cannot_be_reached(
 ) -> None:
     track = await registered(library, "1.mp3", sounds(1, TAGS)["mp3"])
     without = listener(Store(library.reading.scope.table))
-    assert without.registering.files is NO_FILES
+    assert without.registering.sources.files is NO_FILES
     await without.removing.delete(track.id)
     assert await library_rows(library.reading.scope.table) == {}

@@ -70,7 +70,7 @@ async def chunked(content: bytes) -> AsyncIterator[bytes]:
 async def put(library: AudioLibrary, name: str, content: bytes) -> str:
     """Upload a file as a client would, but for the form; its key."""
     upload = await library.registering.upload(name)
-    files = library.registering.files
+    files = library.registering.sources.files
     await files.write(upload.object_key, chunked(content), content_type="audio/x")
     return upload.object_key
 

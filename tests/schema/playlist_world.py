@@ -28,15 +28,9 @@ def global_id(type: str, id: str) -> str:
     return str(GlobalId(type, id).text())
 
 
-async def songs(
-    ask: Ask, *titles: str, caller: Caller = ROOT, fixed: int | None = None
-) -> list[str]:
-    """Add tracks of a second each to the caller's library; their global ids.
-
-    Where ids are to be known beforehand they count from `fixed`.
-    """
-    store = ask.store if fixed is None else counting(ask.store, fixed)
-    adding = store.seen_by(caller).audio.adding
+async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
+    """Add tracks of a second each to the caller's library; their global ids."""
+    adding = ask.store.seen_by(caller).audio.adding
     made = []
     for title in titles:
         key = f"{title} {ask.store.clock.new_id()}.mp3"

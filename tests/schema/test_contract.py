@@ -19,11 +19,15 @@ from schema import schema
 from schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
+    "Album": audio.Album,
     "ApiKey": records.ApiKey,
     "Audio": audio.Audio,
+    "FileTrack": document.Track,
+    "Artist": audio.Artist,
+    "AudioLink": audio.AudioLink,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
-    "FileTrack": document.Track,
+    "Genre": audio.Genre,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
@@ -35,6 +39,7 @@ RECORDS: dict[str, type] = {
     "Playlist": playlists.Playlist,
     "PlaylistEntry": playlists.Entry,
     "PlaylistFile": PlaylistFile,
+    "Storage": audio.Connection,
     "Tag": records.Tag,
     "TagKey": records.TagKey,
     "TagValue": records.TagValue,
@@ -43,7 +48,16 @@ RECORDS: dict[str, type] = {
     "UnmatchedTrack": Unmatched,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
-MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem"}
+MADE_HERE = {
+    "AudioLibrary",
+    "FieldProblem",
+    "GroupRole",
+    "PageInfo",
+    "SignedUrl",
+    "UploadField",
+    "UploadForm",
+    "Viewer",
+}
 ENDINGS = ("Payload", "Connection", "Edge")
 TYPES = core_schema(schema).type_map
 

@@ -17,6 +17,7 @@ from schema.documents import core_schema
 from schema.nodes import GlobalId
 from tests.asking import Ask, as_caller, draft, tagged, worded
 from tests.datastore.recount import contents
+from tests.schema.audio_cases import NOTHING, WITHOUT_NAMES, asked
 from tests.schema.listener_cases import LISTENERS_FIELDS
 
 OUTSIDERS = {
@@ -219,8 +220,9 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 
 def test_every_field_of_the_schema_has_a_case() -> None:
-    of_groups = {worded(field, noun) for field in cases(NOWHERE) for noun in KINDS}
-    assert of_groups | LISTENERS_FIELDS == {*FIELDS}
+    resources = {worded(field, noun) for field in cases(NOWHERE) for noun in KINDS}
+    audio = asked(NOTHING).keys() | WITHOUT_NAMES
+    assert resources | audio | LISTENERS_FIELDS == {*FIELDS}
 
 
 @pytest.mark.parametrize("noun", KINDS)

@@ -5,8 +5,11 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 
 // Values: equal where their fields are, and found only as a part of something that has an id.
 const VALUES = [
+  "AudioLibrary",
+  "AudioLink",
   "FieldProblem",
   "FileTrack",
+  "Genre",
   "GroupRole",
   "Output",
   "PageInfo",
@@ -14,17 +17,21 @@ const VALUES = [
   "Play",
   "PlayQueue",
   "PlaylistFile",
+  "SignedUrl",
   "Tag",
   "TagKey",
   "TagValue",
   "Transform",
   "Transformer",
   "UnmatchedTrack",
+  "UploadField",
+  "UploadForm",
   "Viewer",
 ];
 
 // What a mutation answers instead of its payload.
 const FAILURES = [
+  "DuplicateObject",
   "IllegalState",
   "LimitExceeded",
   "NameTaken",

@@ -1,0 +1,165 @@
+"""Connections to buckets of the user's own; their secrets come in, and never come out."""
+
+import secrets
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from datastore.audio.connection_rules import connection_problems, key_problems, shown
+from datastore.audio.endpoints import EndpointRules
+from datastore.audio.records import Connection, ConnectionKind
+from datastore.clock import is_id
+from datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from datastore.items import load
+from datastore.layout import CONNECTION
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope, absent
+from datastore.s3_files import Credentials
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Delete, Item, Put, Query, Range
+from datastore.vault import Vault
+
+MAX_CONNECTIONS: Final = 100
+_EXTERNAL_ID_BYTES: Final = 24
+_SEALED: Final = "sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The caller's connections; no API key manages them. `own_bucket` is the server's."""
+
+    scope: Scope
+    vault: Vault
+    rules: EndpointRules
+    own_bucket: str
+
+    async def add_role(self, name: str, bucket: str, region: str, role_arn: str) -> Connection:
+        """Connect a bucket by a role that the server assumes; nothing secret is kept.
+
+        The external id is made here, so that no other user can have the server use the role.
+        """
+        connection = self._new(ConnectionKind.ROLE, name, bucket, region)
+        external_id = secrets.token_urlsafe(_EXTERNAL_ID_BYTES)
+        connection = msgspec.structs.replace(connection, role_arn=role_arn, external_id=external_id)
+        await self._require_allowed(connection, [])
+        await self._put(connection, {})
+        return connection
+
+    async def add_keys(
+        self, name: str, bucket: str, region: str, keys: Credentials, endpoint: str | None = None
+    ) -> Connection:
+        """Connect a bucket, of AWS or of the endpoint, with keys that are sealed for this alone."""
+        connection = msgspec.structs.replace(
+            self._new(ConnectionKind.KEYS, name, bucket, region),
+            endpoint=endpoint,
+            access_key_shown=shown(keys.access_key),
+        )
+        await self._require_allowed(connection, list(key_problems(keys[0], keys[1])))
+        secret = msgspec.json.encode([keys.access_key, keys.secret_key])
+        sealed = await self.vault.seal(secret, context_of(self._user, connection.id))
+        await self._put(connection, {_SEALED: sealed})
+        return connection
+
+    async def many(self, ids: Sequence[str]) -> list[Connection | NotFound]:
+        """Get connections: `pk = U:<user>, sk = CN:<id>`, batched; aligned with the ids."""
+        keys = {id: CONNECTION.key(user=self._user, connection=id) for id in ids if is_id(id)}
+        rows = await read_rows(self.scope.table, keys.values(), consistent=True)
+        items = [rows.get(keys[id]) if id in keys else None for id in ids]
+        return [absent("connection") if item is None else _connection(item) for item in items]
+
+    async def page(self, window: Window) -> Slice[Connection]:
+        """List connections, newest first: `sk` begins with `CN:`."""
+        self._require_token()
+        query = Query(
+            partition=CONNECTION.pk.fill({"user": self._user}),
+            range=Range(CONNECTION.sk.prefix({})),
+            after=None
+            if window.after is None
+            else CONNECTION.key(user=self._user, connection=window.after),
+            descending=not window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [_connection(item) for item in page.items]
+        return sliced(found, window, lambda one: one.id, more=page.last is not None)
+
+    async def delete(self, id: str) -> Connection:
+        """Delete a connection, and the ciphertext with it; its tracks stay, and play no more."""
+        self._require_token()
+        (found,) = await self.many([id])
+        if isinstance(found, NotFound):
+            raise found
+        # No id comes back: what was read is what is deleted.
+        await self.scope.table.write([Delete(CONNECTION.key(user=self._user, connection=id))])
+        return found
+
+    async def unsealed(self, id: str) -> Credentials:
+        """Decrypt the keys of a connection, for use and for nothing else; NotFound without one."""
+        key = CONNECTION.key(user=self._user, connection=id)
+        item = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        if item is None or _SEALED not in item:
+            raise absent("connection")
+        secret = await self.vault.open(str(item[_SEALED]), context_of(self._user, id))
+        return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
+
+    async def _require_allowed(
+        self, connection: Connection, problems: Sequence[FieldProblem]
+    ) -> None:
+        self._require_token()
+        problems = [*connection_problems(connection), *problems]
+        if connection.bucket == self.own_bucket and connection.endpoint is None:
+            # The rights of whoever asks us must not be mixed up with our own.
+            problems.append(FieldProblem(["bucket"], "is the server's own"))
+        if problems:
+            raise Invalid(problems)
+        if connection.endpoint is not None:
+            self.rules.check(connection.endpoint)
+        await gather(self._require_room(), self._require_host(connection.endpoint))
+
+    async def _require_host(self, endpoint: str | None) -> None:
+        if endpoint is not None:
+            await self.rules.check_host(endpoint)
+
+    async def _require_room(self) -> None:
+        held = await self.page(Window(size=MAX_CONNECTIONS))
+        if len(held.entries) >= MAX_CONNECTIONS:
+            raise LimitExceeded("connections of a user", MAX_CONNECTIONS, MAX_CONNECTIONS + 1)
+
+    def _require_token(self) -> None:
+        if self.scope.caller.api_key is not None:
+            raise NotPermitted("An API key manages no connections; this needs a token.")
+
+    def _new(self, kind: ConnectionKind, name: str, bucket: str, region: str) -> Connection:
+        return Connection(
+            id=self.scope.clock.new_id(),
+            name=name.strip(),
+            kind=kind,
+            bucket=bucket,
+            region=region,
+            created_at=self.scope.clock.timestamp(),
+        )
+
+    async def _put(self, connection: Connection, more: Mapping[str, str]) -> None:
+        item: Item = {
+            **CONNECTION.item(user=self._user, connection=connection.id),
+            **msgspec.to_builtins(connection),
+            **more,
+        }
+        del item["id"]
+        await self.scope.table.write([Put(item)])
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+def context_of(user: str, connection: str) -> dict[str, str]:
+    """What the keys of a connection are sealed for."""
+    return {"owner": user, "connection": connection, "purpose": "penstock audio connection"}
+
+
+def _connection(item: Item) -> Connection:
+    return load(Connection, item, id=CONNECTION.sk.read(str(item["sk"]))["connection"])

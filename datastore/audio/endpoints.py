@@ -1,0 +1,99 @@
+"""Which endpoints of users the server talks to: none that only the server itself can reach.
+
+Otherwise whoever may name an endpoint may ask, through us, what stands behind our firewall.
+"""
+
+import socket
+from asyncio import get_running_loop
+from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from datastore.errors import FieldProblem, IllegalState, Invalid
+
+MAX_LENGTH: Final = 512
+# They lead to IPv4 addresses that are not told from outside: NAT64, 6to4, Teredo.
+_TUNNELS: Final = tuple(
+    map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointRules:
+    """What is allowed of users' endpoints; `private` also lets http and internal addresses in."""
+
+    private: bool = False
+
+    def check(self, url: str) -> None:
+        """Refuse a URL that is no endpoint; raises Invalid. Nothing is looked up."""
+        if message := self._problem(url):
+            raise Invalid([FieldProblem(["endpoint"], message)])
+
+    async def check_host(self, url: str) -> None:
+        """Refuse a host that leads to an address that is not public, or to none: IllegalState."""
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            found = await get_running_loop().getaddrinfo(
+                parts.hostname, port, type=socket.SOCK_STREAM
+            )
+        except OSError:
+            raise IllegalState("The host of the endpoint is not known.", "ENDPOINT") from None
+        for *_, address in found:
+            if not self.allows(str(address[0])):
+                raise _forbidden()
+
+    def allows(self, address: str) -> bool:
+        """Whether the server may connect to an address."""
+        return self.private or _is_public(address)
+
+    def socket_for(self, found: tuple[Any, ...]) -> socket.socket:
+        """Make the socket of one connection: the last chance to refuse where it leads.
+
+        A name may lead elsewhere by now, and an answer may redirect.
+        """
+        family, kind, protocol, _, address = found
+        if not self.allows(str(address[0])):
+            raise _forbidden()
+        return socket.socket(family, kind, protocol)
+
+    def _problem(self, url: str) -> str | None:
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            return "is no URL"
+        schemes = ("https", "http") if self.private else ("https",)
+        if parts.scheme not in schemes or not host or len(url) > MAX_LENGTH:
+            return f"must be an {schemes[0]} URL"
+        if parts.username is not None or parts.path.strip("/") or parts.query or parts.fragment:
+            return "must be scheme, host and port alone"
+        if _is_address(host) and not self.allows(host):
+            return "must be a public address"
+        return None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_public(text: str) -> bool:
+    address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return _is_public(str(address.ipv4_mapped))
+        if any(address in tunnel for tunnel in _TUNNELS):
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _forbidden() -> IllegalState:
+    return IllegalState("The endpoint leads to an address that is not public.", "ENDPOINT")
+
+
+PUBLIC: Final = EndpointRules()

@@ -1,0 +1,233 @@
+"""The library of the caller: query fields, and the use cases under the names of their document."""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Annotated, Any, TypeAlias
+
+import strawberry
+from strawberry import UNSET
+
+from datastore.audio import records
+from datastore.audio.lists import Lists
+from datastore.errors import BadInput
+from datastore.slices import Slice, Window
+from resolvers import audio
+from schema.audio import Album, Artist, Audio, AudioLink, Genre
+from schema.common import After, Before, First, Info, Last, given
+from schema.connections import Connection, connect, page_of
+from schema.nodes import key_of
+from schema.scalars import Long
+
+Links: TypeAlias = Slice[records.AudioLink]
+OfAudio = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+Prefix = Annotated[
+    str | None,
+    strawberry.argument(
+        description="Those whose names begin so, in any case and without a leading article."
+    ),
+]
+
+
+@strawberry.enum(description="The order of a list by when things came into the library.")
+class AudioOrder(Enum):
+    NEWEST_FIRST = "NEWEST_FIRST"
+    OLDEST_FIRST = "OLDEST_FIRST"
+
+
+def shelf(
+    type: Any, name: str, read: Callable[[Lists, Window, str], Awaitable[Any]], scope: str
+) -> Any:
+    """Make the field that lists artists, albums or genres, all or those with a prefix."""
+
+    async def listed(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Any:
+        wanted = given(prefix) or ""
+        return await connect(
+            info,
+            (scope, wanted),
+            page_of(first, after, last, before),
+            lambda window: read(info.context.view.audio.lists, window, wanted),
+        )
+
+    return strawberry.field(
+        resolver=listed,
+        graphql_type=Connection[type],
+        description=f"The {name} of the caller's library, each once, sorted by name.",
+    )
+
+
+def use_case(name: str, order: str, read: Callable[[Lists, str, Window], Awaitable[Links]]) -> Any:
+    """Make the field that lists tracks by one name; it costs one query."""
+
+    async def listed(
+        info: Info,
+        by: str,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.AudioLink]:
+        return await connect(
+            info,
+            (name, by),
+            page_of(first, after, last, before),
+            lambda window: read(info.context.view.audio.lists, by, window),
+        )
+
+    told = strawberry.argument(name=name, description="The name, whole.")
+    listed.__annotations__["by"] = Annotated[str, told]
+    return strawberry.field(
+        resolver=listed,
+        graphql_type=Connection[AudioLink],
+        description=f"The tracks of one {name}, {order}.",
+    )
+
+
+@strawberry.type(
+    description="What belongs to the caller, by the use cases of the audio document under its own "
+    "names. Each is one query. Whose library it is follows from the token alone."
+)
+class AudioLibrary:
+    get_audio_id_by_user_id_by_artist = use_case(
+        "artist",
+        "by year, album, disc and track",
+        Lists.get_audio_id_by_user_id_by_artist,
+    )
+    get_audio_id_by_user_id_by_album = use_case(
+        "album",
+        "by disc and track; albums of one name one after another",
+        Lists.get_audio_id_by_user_id_by_album,
+    )
+    get_audio_id_by_user_id_by_s3bucket_name = use_case(
+        "s3BucketName",
+        "in no order of theirs",
+        Lists.get_audio_id_by_user_id_by_s3bucket_name,
+    )
+    get_artists_by_user_id = shelf(
+        Artist, "artists", Lists.get_artists_by_user_id, "getArtistsByUserId"
+    )
+    get_album_by_user_id = shelf(Album, "albums", Lists.get_album_by_user_id, "getAlbumByUserId")
+
+    @strawberry.field(graphql_type=Audio | None, description="One track, all of it.")
+    @staticmethod
+    async def get_audio_files_by_audio_id(info: Info, audio_id: OfAudio) -> records.Audio:
+        return await audio.by_id(info.context, key_of("Audio", audio_id))
+
+    @strawberry.field(
+        graphql_type=Connection[AudioLink],
+        description="The ids of all tracks, in no order of theirs.",
+    )
+    @staticmethod
+    async def get_audio_id_by_user_id(
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.AudioLink]:
+        lists = info.context.view.audio.lists
+        page = page_of(first, after, last, before)
+        return await connect(info, ("all audio",), page, lists.get_audio_id_by_user_id)
+
+    @strawberry.field(description="How many tracks there are.")
+    @staticmethod
+    async def count(info: Info) -> int:
+        return (await audio.totals(info.context)).count
+
+    @strawberry.field(description="The length of all tracks in milliseconds.")
+    @staticmethod
+    async def duration_ms(info: Info) -> Long:
+        return Long((await audio.totals(info.context)).duration_ms)
+
+    @strawberry.field(description="The size of all tracks in bytes.")
+    @staticmethod
+    async def size(info: Info) -> Long:
+        return Long((await audio.totals(info.context)).size)
+
+
+@strawberry.type
+class AudioQuery:
+    artists = shelf(Artist, "artists", Lists.get_artists_by_user_id, "artists")
+    albums = shelf(Album, "albums", Lists.get_album_by_user_id, "albums")
+    genres = shelf(Genre, "genres", Lists.genres, "genres")
+
+    @strawberry.field(description="The caller's own library of audio.")
+    @staticmethod
+    def audio_library() -> AudioLibrary:
+        return AudioLibrary()
+
+    @strawberry.field(graphql_type=Audio | None, description="A track by its global id.")
+    @staticmethod
+    async def audio(info: Info, id: OfAudio) -> records.Audio:
+        return await audio.by_id(info.context, key_of("Audio", id))
+
+    @strawberry.field(
+        graphql_type=Connection[Audio],
+        description="Tracks of the caller's library: all, or those of one artist, album, bucket or "
+        "genre, by its name.",
+    )
+    @staticmethod
+    async def audios(
+        info: Info,
+        artist: Annotated[
+            str | None, strawberry.argument(description="By year, album, disc and track.")
+        ] = UNSET,
+        album: Annotated[
+            str | None,
+            strawberry.argument(description="By disc and track; albums of one name in a row."),
+        ] = UNSET,
+        bucket: Annotated[
+            str | None, strawberry.argument(description="In no order of theirs.")
+        ] = UNSET,
+        genre: Annotated[str | None, strawberry.argument(description="By when they came.")] = UNSET,
+        order: Annotated[
+            AudioOrder | None,
+            strawberry.argument(description="Of all, or of a genre; the newest first if absent."),
+        ] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Audio]:
+        names = {"artist": artist, "album": album, "bucket": bucket, "genre": genre}
+        wanted = {name: text for name, text in names.items() if text}
+        newest_first = _newest_first(wanted, given(order))
+        return await connect(
+            info,
+            ("audios", wanted, newest_first),
+            page_of(first, after, last, before),
+            lambda window: _page(info, wanted, newest_first, window),
+        )
+
+
+def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
+    """Settle the order; raises BadInput for arguments that do not go together."""
+    if len(wanted) > 1:
+        raise BadInput(f"Give one of {' and '.join(wanted)}.")
+    if order is not None and wanted and "genre" not in wanted:
+        raise BadInput("This list has an order of its own.", ("order",))
+    return order is not AudioOrder.OLDEST_FIRST
+
+
+async def _page(
+    info: Info, wanted: dict[str, str], newest_first: bool, window: Window
+) -> Slice[records.Audio]:
+    lists = info.context.view.audio.lists
+    match tuple(wanted.items()):
+        case (("artist", name),):
+            links = lists.get_audio_id_by_user_id_by_artist(name, window)
+        case (("album", name),):
+            links = lists.get_audio_id_by_user_id_by_album(name, window)
+        case (("bucket", name),):
+            links = lists.get_audio_id_by_user_id_by_s3bucket_name(name, window)
+        case (("genre", name),):
+            links = lists.by_genre(name, window, newest_first=newest_first)
+        case _:
+            return await audio.newest(info.context, window, newest_first=newest_first)
+    return await audio.tracks_in(info.context, links)

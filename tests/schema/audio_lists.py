@@ -1,0 +1,135 @@
+"""Every list of audio: field, path to it, its own arguments, what tells its nodes, and all of them.
+
+The library is that of the caller who asks in the tests of all lists.
+"""
+
+from typing import Any, TypeAlias
+
+from datastore.audio.names import album_place, artist_place, object_hash
+from datastore.audio.objects import owned_prefix
+from datastore.audio.records import Tags
+from datastore.store import Store
+from schema.nodes import GlobalId
+from tests.asking import ROOT
+from tests.audio.world import draft
+from tests.schema.audio_world import album, shelve
+
+Row: TypeAlias = tuple[str, tuple[str, ...], str, str, list[Any]]
+
+ROLE = "arn:aws:iam::123456789012:role/reader"
+TITLES = ["t0", "t1", "t2", "x"]
+
+
+def by_hash(*names: str) -> list[str]:
+    return sorted(names, key=lambda name: object_hash(f"{owned_prefix('root')}{name}.mp3"))
+
+
+ALL = [{"title": "x"}, *({"title": f"t{n}"} for n in by_hash("0", "1", "2"))]
+THE_BAND = GlobalId("Artist", artist_place("The Band")).text()
+BIG_PINK = GlobalId(
+    "Album", album_place(Tags(title="t", artists=("The Band",), album="Big Pink"))
+).text()
+LINKED = "audio { title }"
+LIBRARY = "audioLibrary"
+ARTISTS = ["a0", "a1", "a2", "The Band", "Zed"]
+NAMED = {"titles": [{"title": title} for title in TITLES[:3]]}
+AUDIO_LISTS: dict[str, Row] = {
+    "audio": ("Query.audios", ("audios",), "", "title", TITLES[::-1]),
+    "audio, oldest first": (
+        "Query.audios",
+        ("audios",),
+        "order: OLDEST_FIRST",
+        "title",
+        TITLES,
+    ),
+    "audio of an artist": (
+        "Query.audios",
+        ("audios",),
+        'artist: "the band"',
+        "title",
+        TITLES[:3],
+    ),
+    "audio of an album": ("Query.audios", ("audios",), 'album: "BIG PINK"', "title", TITLES[:3]),
+    "audio of a bucket": ("Query.audios", ("audios",), 'bucket: "mine"', "title", ["x"]),
+    "audio of a genre": ("Query.audios", ("audios",), 'genre: "rock"', "title", ["t2", "t1", "t0"]),
+    "audio of a genre, oldest first": (
+        "Query.audios",
+        ("audios",),
+        'genre: "rock", order: OLDEST_FIRST',
+        "title",
+        TITLES[:3],
+    ),
+    "artists": ("Query.artists", ("artists",), "", "name", ARTISTS),
+    "artists by prefix": ("Query.artists", ("artists",), 'prefix: "A"', "name", ARTISTS[:3]),
+    "albums": ("Query.albums", ("albums",), "", "name", ["[Unknown Album]", "Big Pink"]),
+    "genres": ("Query.genres", ("genres",), "", "name", ["Jazz", "Rock"]),
+    "storages": ("Query.storages", ("storages",), "", "name", ["s1", "s0"]),
+    "an artist's audio": (
+        "Artist.audios",
+        (f'node(id: "{THE_BAND}")', "...on Artist", "audios"),
+        "",
+        "title",
+        TITLES[:3],
+    ),
+    "an album's audio": (
+        "Album.audios",
+        (f'node(id: "{BIG_PINK}")', "...on Album", "audios"),
+        "",
+        "title",
+        TITLES[:3],
+    ),
+    "use case 2": (
+        "AudioLibrary.getAudioIdByUserId",
+        (LIBRARY, "getAudioIdByUserId"),
+        "",
+        LINKED,
+        ALL,
+    ),
+    "use case 3": (
+        "AudioLibrary.getAudioIdByUserIdByArtist",
+        (LIBRARY, "getAudioIdByUserIdByArtist"),
+        'artist: "The Band"',
+        LINKED,
+        NAMED["titles"],
+    ),
+    "use case 4": (
+        "AudioLibrary.getAudioIdByUserIdByAlbum",
+        (LIBRARY, "getAudioIdByUserIdByAlbum"),
+        'album: "Big Pink"',
+        LINKED,
+        NAMED["titles"],
+    ),
+    "use case 5": (
+        "AudioLibrary.getAudioIdByUserIdByS3bucketName",
+        (LIBRARY, "getAudioIdByUserIdByS3bucketName"),
+        's3BucketName: "mine"',
+        LINKED,
+        [{"title": "x"}],
+    ),
+    "use case 6": (
+        "AudioLibrary.getArtistsByUserId",
+        (LIBRARY, "getArtistsByUserId"),
+        "",
+        "name",
+        ARTISTS,
+    ),
+    "use case 7": (
+        "AudioLibrary.getAlbumByUserId",
+        (LIBRARY, "getAlbumByUserId"),
+        "",
+        "name",
+        ["[Unknown Album]", "Big Pink"],
+    ),
+}
+
+
+async def audio_catalogue(store: Store) -> None:
+    """What the lists hold."""
+    other = draft(
+        "x.mp3", "x", "Zed", user="root", bucket="mine", connection_id="c", genres=("Jazz",)
+    )
+    await shelve(store, *album(3))
+    await shelve(store, other)
+    connections = store.seen_by(ROOT).audio.connections
+    for n in range(2):
+        await connections.add_role(f"s{n}", "my-music", "us-east-1", ROLE)
