@@ -147,7 +147,7 @@ EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
 EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
-EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{at.13}:{id}")
+EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
 
 LIBRARY = row("U:{user}", "U")
 AUDIO = row("U:{user}", "AU:{audio}")
@@ -165,6 +165,15 @@ RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
+
+PLAYLIST = row("PL:{playlist}", "PL")
+PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
+PLAYLIST_ENTRY = row("PL:{playlist}", "PLI:{rank}:{entry}", "AU:{audio}")
+
+ANNOTATION = row("U:{user}", "AN:{kind}:{id}")
+FAVOURITE = row("U:{user}", "FV:{kind}:{at}:{id}")
+PLAY = row("U:{user}", "HI:{at}:{audio}")
+PLAY_QUEUE = row("U:{user}", "PQ")
 
 ROWS = (
     PIPELINE.latest,
@@ -203,4 +212,11 @@ ROWS = (
     RUN_EVENT,
     RUN_LISTED,
     STAGED,
+    PLAYLIST,
+    PLAYLIST_MEMBER,
+    PLAYLIST_ENTRY,
+    ANNOTATION,
+    FAVOURITE,
+    PLAY,
+    PLAY_QUEUE,
 )

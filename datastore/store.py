@@ -25,6 +25,7 @@ from datastore.job_runs import JobRuns
 from datastore.jobs import JobKind, Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from datastore.leases import Lease
+from datastore.listening.listening import Listening
 from datastore.manifest.folders import Folders
 from datastore.manifest.importing import Importing
 from datastore.manifest.lists import RunLists
@@ -36,6 +37,8 @@ from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.paths import ROOT
+from datastore.playlists.deleting import Deleting as PlaylistDeleting
+from datastore.playlists.playlists import Playlists
 from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from datastore.repository import Repository
 from datastore.resources.attachments import sweep_staged
@@ -70,6 +73,8 @@ class View:
     run_lists: RunLists
     recovery: Recovery
     importing: Importing
+    playlists: Playlists
+    listening: Listening
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -118,6 +123,8 @@ class Store:
             evaluations=Evaluations(scope, self.tables),
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
+            playlists=Playlists.of(scope),
+            listening=Listening.of(scope),
             executions=Executions.of(scope, self.rules, self.files, self.execution_ready),
             manifests=Manifests(scope),
             runs=runs,
@@ -190,8 +197,9 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobRuns(self._nobody(), worker, more).run()
 
-    def _deleting(self) -> list[Deleting[Any]]:
-        return [Deleting(kind, self._nobody()) for kind in KINDS]
+    def _deleting(self) -> list[Deleting[Any] | PlaylistDeleting]:
+        nobody = self._nobody()
+        return [*(Deleting(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
 
     def _sweeping(self) -> Sweeping:
         return Sweeping(self._nobody(), self.rules, self.files)

@@ -16,6 +16,7 @@ from datastore.repository import Repository
 from datastore.slices import Slice, Window
 from datastore.store import View
 from resolvers.audio_loaders import AudioLoaders
+from resolvers.listener_loaders import ListenerLoaders
 from resolvers.loading import loader
 
 R = TypeVar("R", bound=Resource)
@@ -54,6 +55,7 @@ class Loaders:
     manifests: "DataLoader[ManifestName, Manifest]"
     desks: Mapping[str, Desk[Any]]
     audio: AudioLoaders
+    listener: ListenerLoaders
 
     @classmethod
     def over(cls, view: View) -> "Loaders":
@@ -64,6 +66,7 @@ class Loaders:
             manifests=loader("manifests", view.watch, view.manifests.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
             audio=AudioLoaders.over(view),
+            listener=ListenerLoaders.over(view),
         )
 
 

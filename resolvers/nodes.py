@@ -1,7 +1,7 @@
 """Objects of any type by their global ids, batched by the loaders of their types."""
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from datastore.audio.records import Album, Artist, Audio, Connection
@@ -10,15 +10,27 @@ from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from datastore.paths import parse_group_path
+from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
+from resolvers.loaders import Loaders
 
-Record: TypeAlias = Resource | Group | Job | Audio | Artist | Album | Connection | Run | Manifest
+Record: TypeAlias = (
+    Resource | Group | Job | Audio | Artist | Album | Connection | Playlist | Run | Manifest
+)
 Named: TypeAlias = tuple[str, str]
 
-AUDIO_TYPES = {"Audio": "tracks", "Artist": "artists", "Album": "albums", "Storage": "storages"}
-"""The loaders of nodes of a library, by the names of their types."""
+
+BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
+    "Job": lambda loaders, key: loaders.jobs.load(key),
+    "Audio": lambda loaders, key: loaders.audio.tracks.load(key),
+    "Artist": lambda loaders, key: loaders.audio.artists.load(key),
+    "Album": lambda loaders, key: loaders.audio.albums.load(key),
+    "Storage": lambda loaders, key: loaders.audio.storages.load(key),
+    "Playlist": lambda loaders, key: loaders.listener.playlists.load(key),
+}
+"""The types whose objects are read by one key, by their loaders."""
 
 
 async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:
@@ -37,11 +49,8 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
         return await context.loaders.groups.load(path) if path == key else None
-    if type == "Job":
-        return await context.loaders.jobs.load(key)
-    if type in AUDIO_TYPES:
-        found_audio: Record = await getattr(context.loaders.audio, AUDIO_TYPES[type]).load(key)
-        return found_audio
+    if type in BY_ID:
+        return await BY_ID[type](context.loaders, key)
     if type == "Run":
         name = RunName.read(key)
         return None if name is None else await context.loaders.runs.load(name)

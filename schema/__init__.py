@@ -19,8 +19,12 @@ from schema.evaluation import EvaluationQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
+from schema.listening_mutations import ListeningMutation
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from schema.playlist_files import PlaylistFileMutation
+from schema.playlist_mutations import PlaylistMutation
+from schema.playlists import Playlist, PlaylistQuery
 from schema.run_mutations import RunMutation
 from schema.runs import Manifest, Run, RunQuery
 from schema.scalars import SCALARS
@@ -39,6 +43,7 @@ class Query(
     PipelineQuery,
     CalculationQuery,
     AudioQuery,
+    PlaylistQuery,
     StorageQuery,
     RunQuery,
     ReferenceDatasetQuery,
@@ -53,6 +58,9 @@ class Mutation(
     PipelineMutation,
     CalculationMutation,
     ReferenceDatasetMutation,
+    PlaylistMutation,
+    PlaylistFileMutation,
+    ListeningMutation,
     ApiKeyMutation,
     AudioMutation,
     StorageMutation,
@@ -80,6 +88,7 @@ schema = strawberry.Schema(
         Manifest,
         ReferenceDataset,
         ReferenceDatasetVersion,
+        Playlist,
     ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,

@@ -9,6 +9,7 @@ from datastore import files
 from datastore.audio import records
 from datastore.clock import canonical
 from resolvers import audio
+from schema.annotated import Listened
 from schema.common import After, Before, First, Info, Last
 from schema.connections import Connection, connect, page_of
 from schema.nodes import GlobalId, Node
@@ -39,7 +40,7 @@ def or_null(name: str, description: str) -> Any:
 
 
 @strawberry.type(description="An audio file of the caller's library.")
-class Audio(Node):
+class Audio(Node, Listened):
     title: str = strawberry.field(description="The title, or the name of the file.")
     album_artist: str | None = strawberry.field(
         description="Whom the album is by, if the tag says so."

@@ -1,6 +1,7 @@
 """Relay connections over slices: full pages both ways, with sealed cursors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -8,6 +9,7 @@ from typing import Generic, TypeVar, cast
 
 import strawberry
 
+from datastore.errors import BadInput
 from datastore.slices import Slice, Window
 from schema.common import After, Before, First, Info, Last, given
 from schema.cursors import PageArguments, page_arguments
@@ -68,8 +70,7 @@ async def connect(
 
     `scope` holds all that decides what the list holds besides the caller, who is added here.
     """
-    cursors = info.context.cursors
-    bound = sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
+    cursors, bound = info.context.cursors, _bound(info, scope)
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
     found = await read(Window(size=page.size, after=after, backward=page.backward))
     if len(found.entries) > _SHORT:
@@ -81,6 +82,19 @@ async def connect(
         nodes=[node for _, node in found.entries],
         page_info=_page_info(page, found, edges, seal),
     )
+
+
+def positions(info: Info, scope: tuple[object, ...], cursors: Sequence[str]) -> tuple[str, ...]:
+    """Where the cursors of a list lie; those of other lists lie nowhere."""
+    bound, found = _bound(info, scope), []
+    for cursor in cursors:
+        with suppress(BadInput):
+            found.append(info.context.cursors.open(bound, cursor))
+    return tuple(found)
+
+
+def _bound(info: Info, scope: tuple[object, ...]) -> str:
+    return sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
 
 
 def _page_info(

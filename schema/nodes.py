@@ -13,12 +13,13 @@ from datastore.errors import NotFound
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, Run
+from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
 
 MAX_LENGTH = 1536
 
 NodeRecord: TypeAlias = (
-    Resource | Group | Job | Audio | Artist | Album | Connection | Run | Manifest
+    Resource | Group | Job | Audio | Artist | Album | Connection | Playlist | Run | Manifest
 )
 
 _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
@@ -35,6 +36,7 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
         kind.version_record: (kind.version_title, lambda one: f"{one.id}:{one.version}")
         for kind in KINDS
     },
+    Playlist: ("Playlist", lambda playlist: playlist.id),
 }
 """The type of a node and the key of one among its like, by the type of its record."""
 

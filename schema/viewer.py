@@ -9,6 +9,7 @@ from datastore.paths import GroupPath
 from resolvers.nodes import Record, by_ids
 from schema.api_keys import ApiKeyViewer
 from schema.common import GroupRole, Info
+from schema.listening import ListeningViewer
 from schema.nodes import Node, parsed
 from schema.prices import costs
 
@@ -16,7 +17,7 @@ MAX_NODES = 100
 
 
 @strawberry.type(description="The caller.")
-class Viewer(ApiKeyViewer):
+class Viewer(ApiKeyViewer, ListeningViewer):
     user_id: str = strawberry.field(description="The id by which other things name the user.")
     default_group: GroupPath | None = strawberry.field(
         description="Stands in wherever a group is left out."

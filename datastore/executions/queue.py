@@ -21,7 +21,7 @@ async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIter
     Within one, the longest due come first.
     """
     row = EXECUTION_DUE
-    last = None if until is None else row.sk.prefix({"at": until + 1})
+    last = None if until is None else row.sk.prefix({"due": until + 1})
     for shard in sample(range(SHARDS), SHARDS):
         query = Query(
             partition=row.pk.fill({"stage": stage, "shard": shard}),

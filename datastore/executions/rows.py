@@ -49,7 +49,7 @@ def due_item(execution: Execution) -> Item:
         stage=stage_of(execution),
         # An id ends in random digits.
         shard=int(execution.id[-4:], 16) % SHARDS,
-        at=execution.due,
+        due=execution.due,
         id=execution.id,
     )
 

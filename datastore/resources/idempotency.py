@@ -1,4 +1,4 @@
-"""A create that is sent twice happens once: the receipt of the first is found by the second."""
+"""A call that is sent twice happens once: the receipt of the first is found by the second."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ import msgspec
 from datastore.commit import Write
 from datastore.errors import FieldProblem, Invalid
 from datastore.layout import IDEMPOTENCY
-from datastore.paths import GroupPath
 from datastore.resources.scope import Scope
 from datastore.table import TTL, AnyOf, Compare, Item, Missing, Put
 from datastore.text import text_problem
@@ -30,11 +29,11 @@ class Replayed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What one create would make, and from which input."""
+    """What one call would make, and from which input; `place` is where: a group, or a thing."""
 
     kind: str
     id: str
-    group: GroupPath
+    place: str
     content: Mapping[str, Any]
 
     def write(self, scope: Scope, key: str) -> Write:
@@ -51,7 +50,7 @@ class Receipt:
 
     def _digest(self) -> str:
         """Equal for equal inputs, whatever the order of their fields."""
-        text = msgspec.json.encode([self.kind, self.group, self.content], order="sorted")
+        text = msgspec.json.encode([self.kind, self.place, self.content], order="sorted")
         return sha256(text).hexdigest()
 
     def _refused(self, standing: Item | None) -> Exception:

@@ -16,7 +16,7 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:", "U:", "R:", "RL:", "RM:")
+OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:")
 """Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
 
 Libraries of audio and runs are recounted apart.

@@ -18,12 +18,16 @@ from datastore.layout import (
     CONNECTION,
     EXECUTION_DUE,
     EXECUTION_EVENT,
+    FAVOURITE,
     GENRE,
     GRANT,
     GROUP,
     IMPORT_FAILURE,
     OWNED,
     PIPELINE,
+    PLAY,
+    PLAYLIST_ENTRY,
+    PLAYLIST_MEMBER,
     ROWS,
     RUN_EVENT,
     RUN_LISTED,
@@ -52,7 +56,8 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("version", "seq", "added"), NUMBERS),
     "depth": NUMBERS,
     **dict.fromkeys(("pipeline", "digest", "stage"), TEXTS),
-    **dict.fromkeys(("seq", "shard", "at"), NUMBERS),
+    **dict.fromkeys(("seq", "shard", "due"), NUMBERS),
+    **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
@@ -75,6 +80,10 @@ QUERIED = {
     EXECUTION_DUE: "PED:",
     RUN_EVENT: "RH:",
     RUN_LISTED: "RL:",
+    PLAYLIST_MEMBER: "PL:",
+    PLAYLIST_ENTRY: "PLI:",
+    FAVOURITE: "FV:{kind}:",
+    PLAY: "HI:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 

@@ -10,6 +10,7 @@ from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
     ALBUM,
+    ANNOTATION,
     API_KEY,
     ARTIST,
     AUDIO,
@@ -25,6 +26,7 @@ from datastore.layout import (
     EXECUTION_EVENT,
     EXECUTION_PLAN,
     EXECUTION_RESULT,
+    FAVOURITE,
     GENRE,
     GRANT,
     GROUP,
@@ -36,6 +38,11 @@ from datastore.layout import (
     NAME,
     OWNED,
     PIPELINE,
+    PLAY,
+    PLAY_QUEUE,
+    PLAYLIST,
+    PLAYLIST_ENTRY,
+    PLAYLIST_MEMBER,
     REFERENCE_DATASET,
     RUN,
     RUN_EVENT,
@@ -116,7 +123,7 @@ OWN = {"user": "ann", "audio": ID}
         (EXECUTION_RESULT, {"id": ID, "digest": "d"}, f"P:{ID}", "PER:d", None),
         (
             EXECUTION_DUE,
-            {"stage": "ready", "shard": 7, "at": 1660175720322, "id": ID},
+            {"stage": "ready", "shard": 7, "due": 1660175720322, "id": ID},
             "PED:ready:07",
             f"PED:1660175720322:{ID}",
             None,
@@ -143,6 +150,31 @@ OWN = {"user": "ann", "audio": ID}
         (CALCULATION.version, {"id": ID, "version": 2}, f"C:{ID}", "CV:0000000002", None),
         (REFERENCE_DATASET.latest, {"id": ID}, f"D:{ID}", "D", "D"),
         (REFERENCE_DATASET.version, {"id": ID, "version": 2}, f"D:{ID}", "DV:0000000002", None),
+        (PLAYLIST, {"playlist": ID}, f"PL:{ID}", "PL", None),
+        (PLAYLIST_MEMBER, {"user": "ann:1", "playlist": ID}, "U:ann%3A1", f"PL:{ID}", f"PL:{ID}"),
+        (
+            PLAYLIST_ENTRY,
+            {"playlist": ID, "rank": "ZabB", "entry": "e", "audio": "a"},
+            f"PL:{ID}",
+            "PLI:ZabB:e",
+            "AU:a",
+        ),
+        (ANNOTATION, {"user": "ann", "kind": "AU", "id": ID}, "U:ann", f"AN:AU:{ID}", None),
+        (
+            FAVOURITE,
+            {"user": "ann", "kind": "AU", "at": "2022-08-10T23:55:20.322Z", "id": ID},
+            "U:ann",
+            f"FV:AU:2022-08-10T23%3A55%3A20.322Z:{ID}",
+            None,
+        ),
+        (
+            PLAY,
+            {"user": "ann", "at": "2022-08-10T23:55:20.322Z", "audio": ID},
+            "U:ann",
+            f"HI:2022-08-10T23%3A55%3A20.322Z:{ID}",
+            None,
+        ),
+        (PLAY_QUEUE, {"user": "ann"}, "U:ann", "PQ", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(

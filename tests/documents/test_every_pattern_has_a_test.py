@@ -16,6 +16,7 @@ from tests.documents import (
     test_executions,
     test_manifest,
     test_pipelines,
+    test_playlists,
     test_resource_management,
 )
 
@@ -28,6 +29,7 @@ MODULES = {
     "Events of groups and grants": test_events,
     "Executions": test_executions,
     "Runs": test_manifest,
+    "Playlists": test_playlists,
 }
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
@@ -50,6 +52,14 @@ Retrieve calculation by name
 
 UNSAID = {"a", "an", "the", "s", "new", "of", "access", "management"}
 UNSAID |= {"calculation", "calculations", "resource", "resources"}
+
+DOCUMENTS = {
+    "pipelines document",
+    "calculations document",
+    "audio document",
+    "manifest document",
+    "data model",
+}
 
 
 class Pattern(NamedTuple):
@@ -103,12 +113,7 @@ def test_each_pattern_of_the_calculations_document_has_a_row(pattern: str) -> No
 @pytest.mark.parametrize("row", [row for heading in MODULES for row in rows(heading)])
 def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) -> None:
     assert row.how
-    assert row.document in (
-        "pipelines document",
-        "calculations document",
-        "manifest document",
-        "data model",
-    )
+    assert row.document in DOCUMENTS
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:

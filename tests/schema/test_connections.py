@@ -12,6 +12,13 @@ from schema import schema
 from schema.documents import core_schema
 from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller
 from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
+from tests.schema.playlist_world import (
+    ADD_ENTRIES,
+    CREATE_PLAYLIST,
+    FIXED,
+    counting,
+    global_id,
+)
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -20,6 +27,10 @@ CREATE_API_KEY = (
 )
 DISCOVER = "mutation($input: DiscoverRunInput!) { discoverRun(input: $input) { __typename } }"
 CLAIM = "mutation($input: ClaimRunInput!) { claimRun(input: $input) { __typename } }"
+SET_FAVOURITE = (
+    "mutation($input: SetFavouriteInput!) { setFavourite(input: $input) { __typename } }"
+)
+RECORD_PLAY = "mutation($input: RecordPlayInput!) { recordPlay(input: $input) { __typename } }"
 INFO = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "material=metal/steel"
 
@@ -45,6 +56,7 @@ class Listing(NamedTuple):
         return f"query({VARIABLES}) {{ {text} }}"
 
 
+LIST, SONG = global_id("Playlist", FIXED.format(10)), global_id("Audio", FIXED.format(0))
 MIXED = 'tags: {all: [{key: "material", value: "metal"}], none: [{key: "x", value: "y"}]}'
 ANY = 'tags: {any: [{key: "material", value: "wood"}, {key: "material", value: "metal/copper"}]}'
 SNOW = 'group: "/usa", manifest: "SNOWPLOW"'
@@ -169,6 +181,25 @@ LISTS = {
     "history": Listing(
         "Run.history", (f'run({SNOW}, runId: "r1")', "history"), "", "action", ["CLAIM", "DISCOVER"]
     ),
+    "playlists": Listing("Query.playlists", ("playlists",), "", "name", ["l2", "l1", "l0"]),
+    "playlists, oldest first": Listing(
+        "Query.playlists", ("playlists",), "order: OLDEST_FIRST", "name", ["l0", "l1", "l2"]
+    ),
+    "entries": Listing(
+        "Playlist.entries", (f'playlist(id: "{LIST}")', "entries"), "", "title", ["t0", "t1", "t0"]
+    ),
+    "playlists of a track": Listing(
+        "Audio.playlists", (f'audio(id: "{SONG}")', "playlists"), "", "name", ["l0", "l2"]
+    ),
+    "favourite audio": Listing(
+        "Viewer.favouriteAudio", ("viewer", "favouriteAudio"), "", "title", ["t0", "t1"]
+    ),
+    "favourite playlists": Listing(
+        "Viewer.favouritePlaylists", ("viewer", "favouritePlaylists"), "", "name", ["l2", "l0"]
+    ),
+    "plays": Listing(
+        "Viewer.plays", ("viewer", "plays"), "", "listenedMs", [100_002, 100_001, 100_000]
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
     **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
@@ -199,7 +230,23 @@ async def catalogue(ask: Ask) -> None:
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
-    await audio_catalogue(ask.store)
+    await audio_catalogue(counting(ask.store, 0))
+    await listen(ask)
+
+
+async def listen(ask: Ask) -> None:
+    """Playlists l0 to l2; l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
+    b, a = SONG, global_id("Audio", FIXED.format(1))
+    numbered = Ask(counting(ask.store, 10))
+    mixes = [(await numbered.input(CREATE_PLAYLIST, name=f"l{n}"))["playlist"]["id"] for n in "012"]
+    assert mixes[0] == LIST
+    for id, audio in ((mixes[0], [b, a, b]), (mixes[2], [a, b])):
+        await ask.input(ADD_ENTRIES, id=id, audioIds=audio)
+    for id in (mixes[0], a, b, mixes[2]):
+        await ask.input(SET_FAVOURITE, id=id, favourite=True)
+    for n in range(3):
+        started = f"2022-08-10T23:0{n}:00Z"
+        await ask.input(RECORD_PLAY, id=a, startedAt=started, listenedMs=100_000 + n)
 
 
 async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) -> Answer:

@@ -10,7 +10,12 @@ from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
 from datastore.audio import records as audio
+from datastore.listening import records as listening
 from datastore.manifest import records as runs
+from datastore.playlists import records as playlists
+from datastore.playlists.formats import document
+from datastore.playlists.formats.files import PlaylistFile
+from datastore.playlists.importing import Unmatched
 from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
@@ -18,8 +23,9 @@ from schema.documents import core_schema
 RECORDS: dict[str, type] = {
     "Album": audio.Album,
     "ApiKey": records.ApiKey,
-    "Artist": audio.Artist,
     "Audio": audio.Audio,
+    "FileTrack": document.Track,
+    "Artist": audio.Artist,
     "AudioLink": audio.AudioLink,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
@@ -35,6 +41,11 @@ RECORDS: dict[str, type] = {
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
     "PipelineVersion": records.PipelineVersion,
+    "Play": listening.Play,
+    "PlayQueue": listening.PlayQueue,
+    "Playlist": playlists.Playlist,
+    "PlaylistEntry": playlists.Entry,
+    "PlaylistFile": PlaylistFile,
     "Storage": audio.Connection,
     "Run": runs.Run,
     "RunCount": runs.RunCount,
@@ -46,6 +57,7 @@ RECORDS: dict[str, type] = {
     "TagValue": records.TagValue,
     "Transform": records.Transform,
     "Transformer": records.Transformer,
+    "UnmatchedTrack": Unmatched,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {
@@ -139,6 +151,7 @@ def test_the_enums_are_those_of_the_records() -> None:
         "ValueType": records.ValueType,
         "JobKind": jobs.JobKind,
         "JobState": jobs.JobState,
+        "PlaylistFormat": document.PlaylistFormat,
         "RunState": runs.RunState,
         "RunStage": runs.Stage,
         "RunAction": runs.Action,

@@ -18,6 +18,7 @@ from schema.nodes import GlobalId
 from tests.asking import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
 from tests.datastore.recount import contents
 from tests.schema.audio_cases import NOTHING, WITHOUT_NAMES, asked
+from tests.schema.listener_cases import LISTENERS_FIELDS
 
 OUTSIDERS = {
     "admin of another tree": as_caller("eve", "/eu=admin"),
@@ -302,7 +303,8 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 def test_every_field_of_the_schema_has_a_case() -> None:
     resources = {worded(field, noun) for field in cases(NOWHERE) for noun in KINDS}
-    assert resources | asked(NOTHING).keys() | WITHOUT_NAMES == {*FIELDS}
+    audio = asked(NOTHING).keys() | WITHOUT_NAMES
+    assert resources | audio | LISTENERS_FIELDS == {*FIELDS}
 
 
 @pytest.mark.parametrize("noun", KINDS)

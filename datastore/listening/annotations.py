@@ -1,0 +1,102 @@
+"""Ratings and places in tracks, and the reading of all that is kept about things."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from datastore.audio.reading import Reading as AudioReading
+from datastore.audio.records import Audio
+from datastore.clock import is_id
+from datastore.errors import FieldProblem, Invalid
+from datastore.items import load
+from datastore.layout import ANNOTATION
+from datastore.listening.records import Annotation, Kind
+from datastore.playlists.reading import Reading as PlaylistReading
+from datastore.playlists.records import Playlist
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.table import ConditionFailed, Exists, Key, Update, Value
+
+Thing: TypeAlias = tuple[Kind, str]
+Kept: TypeAlias = tuple[Audio | Playlist, Annotation]
+"""A thing and what is kept about it."""
+
+MAX_RATING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What the caller keeps about tracks and playlists of theirs."""
+
+    scope: Scope
+
+    async def many(self, things: Sequence[Thing], *, consistent: bool = False) -> list[Annotation]:
+        """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
+
+        Whether a thing is there is not asked.
+        """
+        keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
+        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        items = [rows.get(keys[thing], {}) if thing in keys else {} for thing in things]
+        return [
+            load(Annotation, item, kind=kind, id=id)
+            for (kind, id), item in zip(things, items, strict=True)
+        ]
+
+    async def one(self, thing: Thing) -> Annotation:
+        """Get what is kept about a thing, as it is now."""
+        (found,) = await self.many([thing], consistent=True)
+        return found
+
+    async def rate(self, thing: Thing, rating: int | None) -> Kept:
+        """Rate a thing with 1 to 5, or no longer; raises NotFound where it is not the caller's."""
+        if rating is not None and not 1 <= rating <= MAX_RATING:
+            raise Invalid([FieldProblem(["rating"], f"must be 1 to {MAX_RATING}")])
+        rated = await self.require(thing)
+        await self.keep(thing, {"rating": rating})
+        return rated, await self.one(thing)
+
+    async def go_on_at(self, audio_id: str, position_ms: int | None) -> Kept:
+        """Note the place in a track where to go on, or that there is none."""
+        thing = (Kind.AUDIO, audio_id)
+        track = await self.track(audio_id)
+        if position_ms is not None and not 0 <= position_ms <= track.duration_ms:
+            words = f"must be 0 to the length of the track, {track.duration_ms}"
+            raise Invalid([FieldProblem(["positionMs"], words)])
+        at = None if position_ms is None else self.scope.clock.timestamp()
+        await self.keep(thing, {"positionMs": position_ms, "positionAt": at})
+        return track, await self.one(thing)
+
+    async def keep(self, thing: Thing, facts: dict[str, Value]) -> None:
+        """Keep facts about a thing; those that are None are kept no longer."""
+        setting = {name: value for name, value in facts.items() if value is not None}
+        if setting:
+            update = Update(key=self.key(thing), set=setting, remove=_gone(facts))
+            await self.scope.table.transact([update])
+            return
+        # Where nothing is kept there is no row to take anything from.
+        with suppress(ConditionFailed):
+            forget = Update(key=self.key(thing), remove=_gone(facts), condition=Exists())
+            await self.scope.table.transact([forget])
+
+    async def require(self, thing: Thing) -> Audio | Playlist:
+        """The thing itself; raises NotFound where it is none of the caller's."""
+        kind, id = thing
+        match kind:
+            case Kind.AUDIO:
+                return await self.track(id)
+            case Kind.PLAYLIST:
+                return await PlaylistReading(self.scope).one(id, consistent=True)
+
+    async def track(self, id: str) -> Audio:
+        """A track of the caller's; raises NotFound."""
+        return await AudioReading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+
+    def key(self, thing: Thing) -> Key:
+        kind, id = thing
+        return ANNOTATION.key(user=self.scope.caller.user_id, kind=kind, id=id)
+
+
+def _gone(facts: dict[str, Value]) -> tuple[str, ...]:
+    return tuple(name for name, value in facts.items() if value is None)

@@ -1,0 +1,79 @@
+"""Favourites: a date on what is kept about a thing, and a row by which they are listed by date."""
+
+from dataclasses import dataclass
+
+from datastore.commit import Write, commit
+from datastore.keys import unescape
+from datastore.layout import FAVOURITE
+from datastore.listening.annotations import Annotations, Kept, Thing
+from datastore.listening.pages import latest_first
+from datastore.listening.records import Annotation, Favourite, Kind
+from datastore.playlists.header import until_settled
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window
+from datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
+
+FAVOURITE_AT = "favouriteAt"
+
+
+@dataclass(frozen=True, slots=True)
+class Favourites:
+    """The favourites among what is the caller's."""
+
+    scope: Scope
+
+    async def mark(self, thing: Thing) -> Kept:
+        """Make a thing a favourite from now on; one that is stays so since then."""
+        annotations = Annotations(self.scope)
+        marked = await annotations.require(thing)
+
+        async def attempt() -> Annotation:
+            current = await annotations.one(thing)
+            if current.favourite_at is not None:
+                return current
+            at = self.scope.clock.timestamp()
+            noted = Update(
+                key=annotations.key(thing), set={FAVOURITE_AT: at}, condition=Missing(FAVOURITE_AT)
+            )
+            await commit(self.scope.table, [Write(noted), Write(Put(self._item(thing, at)))])
+            return await annotations.one(thing)
+
+        return marked, await until_settled(attempt)
+
+    async def unmark(self, thing: Thing) -> Kept:
+        """Make a thing no favourite any more."""
+        annotations = Annotations(self.scope)
+        unmarked = await annotations.require(thing)
+
+        async def attempt() -> Annotation:
+            current = await annotations.one(thing)
+            if current.favourite_at is None:
+                return current
+            forgotten = Update(
+                key=annotations.key(thing),
+                remove=(FAVOURITE_AT,),
+                condition=Compare(FAVOURITE_AT, "=", current.favourite_at),
+            )
+            key = self._key(thing, current.favourite_at)
+            await commit(self.scope.table, [Write(forgotten), Write(Delete(key))])
+            return await annotations.one(thing)
+
+        return unmarked, await until_settled(attempt)
+
+    async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
+        """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""
+        prefix = FAVOURITE.sk.prefix({"kind": kind})
+        found = await latest_first(self.scope, prefix, window)
+        return found.map([_favourite(item) for _, item in found.entries])
+
+    def _key(self, thing: Thing, at: str) -> Key:
+        kind, id = thing
+        return FAVOURITE.key(user=self.scope.caller.user_id, kind=kind, at=at, id=id)
+
+    def _item(self, thing: Thing, at: str) -> Item:
+        return {**self._key(thing, at)._asdict()}
+
+
+def _favourite(item: Item) -> Favourite:
+    found = FAVOURITE.sk.read(str(item["sk"]))
+    return Favourite(kind=Kind(found["kind"]), id=found["id"], at=unescape(found["at"]))

@@ -1,0 +1,86 @@
+"""Plays: what was listened to, counted once however often and by whom it is told."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from datastore.audio.records import Audio
+from datastore.clock import canonical
+from datastore.commit import Write, commit
+from datastore.errors import FieldProblem, Invalid
+from datastore.items import load
+from datastore.keys import unescape
+from datastore.layout import PLAY
+from datastore.listening.annotations import Annotations
+from datastore.listening.pages import latest_first
+from datastore.listening.records import Annotation, Kind, Play
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window
+from datastore.table import AnyOf, Compare, Item, Missing, Put, Update
+
+LONG_ENOUGH_MS = 240_000
+"""A track that was played so long counts as played, however long it is itself."""
+
+AHEAD = timedelta(minutes=1)
+"""How far the clock of a client may be ahead."""
+
+LAST = "lastPlayedAt"
+
+
+class _Counted(Exception):
+    """The play was told before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plays:
+    """What the caller listened to."""
+
+    scope: Scope
+
+    async def record(self, play: Play) -> tuple[Audio, Annotation, bool]:
+        """Count a play once for its track and time; the track, what is kept of it, if it counts.
+
+        It counts from half of the track's length or four minutes on; what is shorter leaves no
+        trace. Streaming alone never counts.
+        """
+        annotations = Annotations(self.scope)
+        self._check(play)
+        track = await annotations.track(play.audio_id)
+        counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
+        if counts:
+            with suppress(_Counted):
+                await commit(self.scope.table, self._writes(play))
+        return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
+
+    async def page(self, window: Window) -> Slice[Play]:
+        """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
+        found = await latest_first(self.scope, PLAY.sk.prefix({}), window)
+        return found.map([_play(item) for _, item in found.entries])
+
+    def _writes(self, play: Play) -> list[Write]:
+        user = self.scope.caller.user_id
+        item = PLAY.item(user=user, at=play.started_at, audio=play.audio_id)
+        key = Annotations(self.scope).key((Kind.AUDIO, play.audio_id))
+        earlier = Write(Update(key=key, add={"playCount": 1}))
+        latest = Update(
+            key=key,
+            set={LAST: play.started_at},
+            add={"playCount": 1},
+            condition=AnyOf((Missing(LAST), Compare(LAST, "<", play.started_at))),
+        )
+        told = Put({**item, "listenedMs": play.listened_ms}, Missing())
+        return [Write(told, lambda _: _Counted()), Write(latest, lambda _: earlier)]
+
+    def _check(self, play: Play) -> None:
+        problems = []
+        if play.started_at > canonical(self.scope.clock.now() + AHEAD):
+            problems.append(FieldProblem(["startedAt"], "must not be in the future"))
+        if play.listened_ms < 0:
+            problems.append(FieldProblem(["listenedMs"], "must not be negative"))
+        if problems:
+            raise Invalid(problems)
+
+
+def _play(item: Item) -> Play:
+    found = PLAY.sk.read(str(item["sk"]))
+    return load(Play, item, audioId=found["audio"], startedAt=unescape(found["at"]))

@@ -1,0 +1,54 @@
+"""A playlist as the document that its files are written from."""
+
+from dataclasses import dataclass
+
+from datastore.audio.reading import Reading as AudioReading
+from datastore.audio.records import Audio
+from datastore.errors import NotFound
+from datastore.playlists.adding import credited
+from datastore.playlists.formats.document import Document, Track
+from datastore.playlists.order import Order
+from datastore.playlists.records import Entry, Playlist
+from datastore.resources.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Exporting:
+    """The caller's playlists on their way out."""
+
+    scope: Scope
+
+    async def document(self, playlist: Playlist) -> Document:
+        """Every entry, in order, as its track is now; as it was, where the track is gone."""
+        entries = await Order(self.scope, playlist).entries()
+        ids = [entry.audio_id or "" for entry in entries]
+        found = await AudioReading(self.scope).many(ids)
+        pairs = zip(entries, found, strict=True)
+        return Document(
+            title=playlist.name, tracks=tuple(_track(entry, audio) for entry, audio in pairs)
+        )
+
+
+def _track(entry: Entry, audio: Audio | NotFound) -> Track:
+    if isinstance(audio, NotFound):
+        return Track(
+            id=entry.audio_id,
+            location=entry.location,
+            title=entry.title,
+            creator=entry.artist,
+            album=entry.album,
+            duration_ms=entry.duration_ms,
+        )
+    return Track(
+        id=audio.id,
+        location=_place(audio),
+        title=audio.title,
+        creator=credited(audio),
+        album=audio.album,
+        duration_ms=audio.duration_ms,
+    )
+
+
+def _place(audio: Audio) -> str:
+    """The path in the user's own bucket; of an upload the name, as its key says no more."""
+    return audio.file_name if audio.connection_id is None else audio.object_key

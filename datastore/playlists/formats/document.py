@@ -1,0 +1,114 @@
+"""What a playlist file says, whatever its format, and what every reader and writer keeps to."""
+
+import re
+from enum import StrEnum
+from typing import Final, TypeAlias
+from urllib.parse import quote, unquote
+
+from datastore.records import Struct
+
+MAX_BYTES: Final = 8_000_000
+MAX_TRACKS: Final = 10_000
+MAX_TEXT: Final = 1_024
+MAX_LOCATION: Final = 4_096
+MAX_DURATION_MS: Final = 10**10
+AUDIO: Final = "audio:"
+"""The scheme of the URIs that name a track of the library by its id."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*", re.ASCII)
+_PATH_SAFE: Final = "/!$&'()*+,;=@"
+
+
+class PlaylistFormat(StrEnum):
+    """A format of playlist files."""
+
+    M3U8 = "m3u8"
+    XSPF = "xspf"
+    JSPF = "jspf"
+
+
+class Track(Struct, frozen=True, kw_only=True):
+    """What a file says of one track; absent is None.
+
+    `id` names a track of the library. `location` is a path or a URL, `duration_ms` is in
+    milliseconds.
+    """
+
+    id: str | None = None
+    location: str | None = None
+    title: str | None = None
+    creator: str | None = None
+    album: str | None = None
+    duration_ms: int | None = None
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A playlist as its file has it: a title of one line, and tracks in order."""
+
+    title: str | None = None
+    tracks: tuple[Track, ...] = ()
+
+
+Said: TypeAlias = "dict[str, str | int | None]"
+"""What a file says of one track, by the names of Track's fields."""
+
+
+class Unreadable(Exception):
+    """The text is no playlist of the format, or holds more than one may; line and column from 1."""
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+class TooManyTracks(Exception):
+    """The file holds more tracks than a playlist may."""
+
+
+def place(location: str) -> Said:
+    """What a location says: `audio:<id>` names a track of the library, and is no place."""
+    if location.startswith(AUDIO):
+        return {"id": location.removeprefix(AUDIO)}
+    return {"location": location}
+
+
+def track(said: Said, line: int | None = None) -> Track:
+    """The track a file speaks of; raises Unreadable where something is too long."""
+    said = {name: value for name, value in said.items() if value not in (None, "")}
+    for name, value in said.items():
+        _check(name, value, line)
+    return Track(**said)  # type: ignore[arg-type]  # checked just above
+
+
+def add(tracks: list[Track], one: Track) -> None:
+    """Put a track behind the others; raises TooManyTracks instead of holding more than may be."""
+    if len(tracks) >= MAX_TRACKS:
+        raise TooManyTracks
+    tracks.append(one)
+
+
+def uri(location: str) -> str:
+    """The location as a URI: what is a URL stays, a path is percent-encoded."""
+    return location if _URL.fullmatch(location) else quote(location, safe=_PATH_SAFE)
+
+
+def location(uri: str) -> str:
+    """The location that `uri` was given; a URL, or what does not decode, as it stands."""
+    if _URL.fullmatch(uri):
+        return uri
+    try:
+        return unquote(uri, errors="strict")
+    except UnicodeDecodeError:
+        return uri
+
+
+def _check(name: str, value: str | int | None, line: int | None) -> None:
+    if name == "duration_ms":
+        if not isinstance(value, int) or not 0 <= value <= MAX_DURATION_MS:
+            raise Unreadable(f"A duration is 0 to {MAX_DURATION_MS} ms.", line)
+        return
+    maximum = MAX_LOCATION if name == "location" else MAX_TEXT
+    if not isinstance(value, str) or len(value) > maximum:
+        raise Unreadable(f"The {name} is longer than {maximum} characters.", line)

@@ -1,0 +1,85 @@
+"""Playlist files of every format: read into a document, and written from one."""
+
+import re
+from typing import Final, NamedTuple
+
+from datastore.errors import FieldProblem, Invalid, LimitExceeded
+from datastore.playlists.formats import jspf, m3u, xspf
+from datastore.playlists.formats.document import (
+    MAX_BYTES,
+    MAX_TRACKS,
+    Document,
+    PlaylistFormat,
+    TooManyTracks,
+    Unreadable,
+)
+
+MAX_NAME: Final = 100
+MEDIA_TYPES: Final = {
+    PlaylistFormat.M3U8: "application/vnd.apple.mpegurl",
+    PlaylistFormat.XSPF: "application/xspf+xml",
+    PlaylistFormat.JSPF: "application/jspf+json",
+}
+
+_UNNAMEABLE = re.compile(r'[\x00-\x1f\x7f-\x9f"*/:<>?\\|]')
+
+
+class PlaylistFile(NamedTuple):
+    """A playlist as a file that a browser may save."""
+
+    text: str
+    media_type: str
+    file_name: str
+
+
+def file_of(format: PlaylistFormat, document: Document) -> PlaylistFile:
+    """The file of a document, named after its title."""
+    name = _UNNAMEABLE.sub("_", document.title or "playlist").strip(" .")[:MAX_NAME]
+    return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
+
+
+def read(format: PlaylistFormat, data: str | bytes) -> Document:
+    """The playlist in the text or the bytes of a file.
+
+    Raises Invalid with the place, about the field `text` or `file`, and LimitExceeded.
+    """
+    field = "text" if isinstance(data, str) else "file"
+    if len(data) > MAX_BYTES:
+        raise LimitExceeded("bytes of a playlist file", MAX_BYTES, len(data), (field,))
+    try:
+        return _read(format, data)
+    except UnicodeEncodeError:
+        raise Invalid([FieldProblem([field], "holds half of a character")]) from None
+    except Unreadable as error:
+        problem = FieldProblem([field], error.message, None, error.line, error.column)
+        raise Invalid([problem]) from None
+    except TooManyTracks:
+        limit = "entries of a playlist"
+        raise LimitExceeded(limit, MAX_TRACKS, MAX_TRACKS + 1, (field,)) from None
+
+
+def write(format: PlaylistFormat, document: Document) -> str:
+    """The text of a file that is read again as this very document."""
+    match format:
+        case PlaylistFormat.M3U8:
+            return m3u.write(document)
+        case PlaylistFormat.XSPF:
+            return xspf.write(document)
+        case PlaylistFormat.JSPF:
+            return jspf.write(document)
+
+
+def _read(format: PlaylistFormat, data: str | bytes) -> Document:
+    match format:
+        case PlaylistFormat.M3U8:
+            return m3u.read(_whole(data) if isinstance(data, str) else m3u.decoded(data))
+        case PlaylistFormat.XSPF:
+            return xspf.read(data)
+        case PlaylistFormat.JSPF:
+            return jspf.read(data)
+
+
+def _whole(text: str) -> str:
+    """The text as it is; raises UnicodeEncodeError where it holds half of a character."""
+    text.encode()
+    return text

@@ -1,0 +1,132 @@
+"""M3U8: lines of locations, and comments that say what is there.
+
+Written are `#EXTM3U`, `#PLAYLIST:`, and for each track `#EXTINF:`, `#EXTART:`, `#EXTALB:` and our
+own `#PENSTOCK:`. Read are the same; all other comments are none of ours.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from datastore.playlists.formats import own
+from datastore.playlists.formats.document import (
+    AUDIO,
+    MAX_DURATION_MS,
+    Document,
+    Track,
+    add,
+    place,
+    track,
+)
+
+_END = re.compile(r"\r\n|\n|\r")
+_EXTINF = re.compile(
+    r'[ \t]*(-?\d{1,12}(?:\.\d{1,9})?)((?:[^",]|"[^"]*")*),(.*)', re.ASCII | re.DOTALL
+)
+_HEAD: Final = "#EXTM3U"
+_TITLE: Final = "#PLAYLIST:"
+_INFO: Final = "#EXTINF:"
+_ARTIST: Final = "#EXTART:"
+_ALBUM: Final = "#EXTALB:"
+_OWN: Final = "#PENSTOCK:"
+_BETWEEN: Final = " - "
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file: UTF-8 or what its byte order mark says, else Latin-1."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def read(text: str) -> Document:
+    """The playlist in a text of any line ends; raises Unreadable and TooManyTracks."""
+    title: str | None = None
+    tracks: list[Track] = []
+    said: dict[str, str] = {}
+    lines = _END.split(text.removeprefix("\ufeff"))
+    for number, line in enumerate((line.strip(" \t") for line in lines), 1):
+        if not line.startswith("#"):
+            if line:
+                add(tracks, _track(said, line, number))
+                said = {}
+        elif line.startswith(_TITLE):
+            title = line.removeprefix(_TITLE).strip() or title
+        else:
+            _note(line, said)
+    return Document(title=title, tracks=tuple(tracks))
+
+
+def write(document: Document) -> str:
+    """The text of a file, in UTF-8 lines that end in a line feed."""
+    lines = [_HEAD]
+    if document.title is not None:
+        lines.append(f"{_TITLE}{_one_line(document.title)}")
+    for each in document.tracks:
+        lines += _lines(each)
+    return "\n".join([*lines, ""])
+
+
+def _note(line: str, said: dict[str, str]) -> None:
+    for name in (_INFO, _ARTIST, _ALBUM, _OWN):
+        if line.startswith(name):
+            said[name] = line.removeprefix(name).strip(" \t")
+
+
+def _track(noted: dict[str, str], location: str, line: int) -> Track:
+    said = place(location) | {"album": noted.get(_ALBUM)}
+    seconds, text = _info(noted.get(_INFO, ""))
+    artist = noted.get(_ARTIST)
+    if artist is None and _BETWEEN in text:
+        said["creator"], _, said["title"] = text.partition(_BETWEEN)
+    else:
+        said["creator"] = artist
+        said["title"] = text.removeprefix(f"{artist}{_BETWEEN}")
+    milliseconds = round(float(seconds) * 1000)
+    if 0 < milliseconds <= MAX_DURATION_MS:
+        said["duration_ms"] = milliseconds
+    if _OWN in noted:
+        said |= own.said(own.parsed(noted[_OWN], line), line)
+    return track(said, line)
+
+
+def _info(text: str) -> tuple[str, str]:
+    """The seconds and the text behind the comma; attributes between them are none of ours."""
+    found = _EXTINF.fullmatch(text)
+    return (found[1], found[3].strip(" \t")) if found else ("0", "")
+
+
+def _lines(track: Track) -> Iterator[str]:
+    plain = list(_plain_lines(track))
+    missing = own.extension(track, read("\n".join([_HEAD, *plain])).tracks[0])
+    if missing:
+        plain.insert(-1, f"{_OWN}{own.written(missing)}")
+    yield from plain
+
+
+def _plain_lines(track: Track) -> Iterator[str]:
+    if (track.title, track.creator, track.duration_ms) != (None, None, None):
+        seconds = f"{(track.duration_ms or -1000) / 1000:.3f}".removesuffix(".000")
+        text = _BETWEEN.join(filter(None, (track.creator, track.title)))
+        yield f"{_INFO}{seconds},{_one_line(text)}"
+    if track.creator is not None:
+        yield f"{_ARTIST}{_one_line(track.creator)}"
+    if track.album is not None:
+        yield f"{_ALBUM}{_one_line(track.album)}"
+    yield _place(track)
+
+
+def _place(track: Track) -> str:
+    """The one line that is no comment and not empty."""
+    location = _one_line(track.location or "").strip(" \t")
+    if not location:
+        return f"{AUDIO}{_one_line(track.id or '')}"
+    return f"./{location}" if location.startswith("#") else location
+
+
+def _one_line(text: str) -> str:
+    return _END.sub(" ", text)

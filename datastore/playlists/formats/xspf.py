@@ -1,0 +1,197 @@
+"""XSPF: playlists in XML, read with every document type declaration refused.
+
+Without one there are no entities but the five of XML itself, so nothing expands and nothing is
+fetched. Elements that we do not know, and whatever lies in them, are left aside.
+"""
+
+import re
+from typing import Final
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from msgspec.structs import asdict, replace
+
+from datastore.playlists.formats import own
+from datastore.playlists.formats.document import (
+    AUDIO,
+    MAX_LOCATION,
+    Document,
+    Said,
+    Track,
+    Unreadable,
+    add,
+    location,
+    place,
+    track,
+    uri,
+)
+
+NAMESPACE: Final = "http://xspf.org/ns/0/"
+MAX_DEPTH: Final = 32
+
+_TRACK: Final = ("playlist", "trackList", "track")
+_TITLE: Final = ("playlist", "title")
+_TEXTS: Final = ("title", "creator", "album", "location", "identifier", "duration", "extension")
+_ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_WHOLE = re.compile(r"\d{1,12}", re.ASCII)
+
+
+def read(data: str | bytes) -> Document:
+    """The playlist in a text, or in bytes of the encoding they declare.
+
+    Raises Unreadable and TooManyTracks.
+    """
+    if isinstance(data, str):
+        return _Reader("utf-8").read(data.encode())
+    return _Reader(None).read(data)
+
+
+def write(document: Document) -> str:
+    """The text of a file, which declares UTF-8."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<playlist version="1" xmlns="{NAMESPACE}">',
+    ]
+    if document.title is not None:
+        lines.append(f"  <title>{_escaped(document.title)}</title>")
+    lines.append("  <trackList>")
+    for each in document.tracks:
+        lines += ["    <track>", *_elements(each), "    </track>"]
+    return "\n".join([*lines, "  </trackList>", "</playlist>", ""])
+
+
+class _Reader:
+    """Takes in the elements of one file; `path` holds the names of those that are open."""
+
+    def __init__(self, encoding: str | None) -> None:
+        self._parser = expat.ParserCreate(encoding, " ")
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._path: list[str] = []
+        self._parts: list[str] | None = None
+        self._size = 0
+        self._is_own = False
+        self._said: dict[str, str] = {}
+        self._line = 1
+        self._title: str | None = None
+        self._tracks: list[Track] = []
+
+    def read(self, data: bytes) -> Document:
+        try:
+            self._parser.Parse(data, True)
+        except expat.ExpatError as error:
+            message = f"This is no XML: {expat.ErrorString(error.code)}."
+            raise Unreadable(message, error.lineno, error.offset + 1) from None
+        except (LookupError, ValueError):
+            raise Unreadable("The encoding that the file declares is not known.") from None
+        return Document(title=self._title, tracks=tuple(self._tracks))
+
+    def _refuse(self, *_declaration: object) -> None:
+        message = "A document type declaration is refused."
+        raise Unreadable(message, self._parser.CurrentLineNumber)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        namespace, _, name = tag.rpartition(" ")
+        self._path.append(name if namespace in ("", NAMESPACE) else "")
+        if len(self._path) > MAX_DEPTH:
+            message = f"Elements are nested more than {MAX_DEPTH} levels deep."
+            raise Unreadable(message, self._parser.CurrentLineNumber)
+        if self._path[0] != "playlist":
+            raise Unreadable("The outermost element is no playlist of XSPF.", 1)
+        if tuple(self._path) == _TRACK:
+            self._said, self._line = {}, self._parser.CurrentLineNumber
+        self._is_own = attributes.get("application") == own.APPLICATION
+        self._parts, self._size = ([], 0) if self._is_wanted() else (None, 0)
+
+    def _is_wanted(self) -> bool:
+        path = tuple(self._path)
+        if path == _TITLE:
+            return True
+        inside = len(path) == 4 and path[:3] == _TRACK and path[3] in _TEXTS
+        return inside and (path[3] != "extension" or self._is_own)
+
+    def _text(self, text: str) -> None:
+        if self._parts is None:
+            return
+        self._size += len(text)
+        # The longest may be an extension, in which every character takes up to twelve.
+        if self._size > 12 * 2 * MAX_LOCATION:
+            raise Unreadable("A text is too long.", self._parser.CurrentLineNumber)
+        self._parts.append(text)
+
+    def _end(self, _tag: str) -> None:
+        path = tuple(self._path)
+        if self._parts is not None:
+            self._take(path, "".join(self._parts).strip())
+            self._parts = None
+        elif path == _TRACK:
+            add(self._tracks, _track(self._said, self._line))
+        self._path.pop()
+
+    def _take(self, path: tuple[str, ...], text: str) -> None:
+        if path == _TITLE:
+            self._title = " ".join(text.split()) or None
+        elif path[3] == "identifier":
+            if text.startswith(AUDIO):
+                self._said.setdefault("id", text.removeprefix(AUDIO))
+        else:
+            # Of several locations the first is the one to prefer.
+            self._said.setdefault(path[3], text)
+
+
+def _track(found: dict[str, str], line: int) -> Track:
+    said: Said = {name: found.get(name) for name in ("title", "creator", "album")}
+    said |= place(location(found.get("location", "")))
+    if "id" in found:
+        said["id"] = found["id"]
+    if _WHOLE.fullmatch(found.get("duration", "")):
+        said["duration_ms"] = int(found["duration"])
+    if "extension" in found:
+        said |= own.said(own.parsed(found["extension"], line), line)
+    return track(said, line)
+
+
+def _elements(track: Track) -> list[str]:
+    lines = []
+    if track.location is not None:
+        lines.append(_element("location", uri(track.location)))
+    if track.id is not None:
+        lines.append(_element("identifier", f"{AUDIO}{track.id}"))
+    texts = (("title", track.title), ("creator", track.creator), ("album", track.album))
+    lines += [_element(name, text) for name, text in texts if text is not None]
+    if track.duration_ms is not None:
+        lines.append(_element("duration", f"{track.duration_ms}"))
+    if missing := own.extension(track, _plain(track)):
+        text = escape(own.written(missing))
+        lines.append(f'      <extension application="{own.APPLICATION}">{text}</extension>')
+    return lines
+
+
+def _plain(one: Track) -> Track:
+    """What a reader of the plain elements gets."""
+    said = asdict(one)
+    for name in ("title", "creator", "album"):
+        if (text := said[name]) is not None:
+            said[name] = _clean(text).strip()
+    if one.location is not None:
+        said["location"] = None
+        said |= place(location(uri(one.location)))
+    if one.id is not None:
+        said["id"] = _clean(one.id).strip()
+    return replace(track(said), duration_ms=one.duration_ms)
+
+
+def _element(name: str, text: str) -> str:
+    return f"      <{name}>{_escaped(text)}</{name}>"
+
+
+def _escaped(text: str) -> str:
+    return escape(_clean(text))
+
+
+def _clean(text: str) -> str:
+    """The text without what XML cannot hold, in one line."""
+    return _ILLEGAL.sub(" ", text)

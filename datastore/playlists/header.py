@@ -1,0 +1,98 @@
+"""The header of a playlist, which every change counts on, and how changes meet."""
+
+from asyncio import sleep
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import uniform
+from typing import TypeVar
+
+import msgspec
+
+from datastore.commit import Moved, Write
+from datastore.errors import LimitExceeded, Unavailable, VersionConflict
+from datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
+from datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
+from datastore.table import AllOf, Compare, Condition, Exists, Item, Missing, Update, Value
+
+T = TypeVar("T")
+
+ATTEMPTS = 30
+PAUSE = 0.005
+ALIVE = (Exists(), Missing("deletedAt"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one write makes of a playlist: so many entries more, so much longer, another name."""
+
+    at: str
+    entries: int = 0
+    duration_ms: int = 0
+    name: str | None = None
+
+    def made(self, playlist: Playlist) -> Playlist:
+        """The playlist as the change of this very version leaves it."""
+        return msgspec.structs.replace(
+            playlist,
+            name=playlist.name if self.name is None else self.name,
+            version=playlist.version + 1,
+            entry_count=playlist.entry_count + self.entries,
+            duration_ms=playlist.duration_ms + self.duration_ms,
+            updated_at=self.at,
+        )
+
+    def write(self, playlist: Playlist, expected: int | None) -> Write:
+        """Count the change on the header, whatever others changed since the playlist was read.
+
+        Only where the caller expects a version, nobody may have; and where entries were ranked
+        anew it is Moved, as a rank may by now lie on the wrong side of another.
+        """
+        conditions: list[Condition] = [*ALIVE, Compare("ranked", "=", playlist.ranked)]
+        if expected is not None:
+            conditions.append(Compare("version", "=", expected))
+        if self.entries > 0:
+            conditions.append(Compare("entryCount", "<=", MAX_ENTRIES - self.entries))
+        setting: dict[str, Value] = {"updatedAt": self.at}
+        if self.name is not None:
+            setting["name"] = self.name
+        update = Update(
+            key=header_key(playlist.id),
+            set=setting,
+            add={"version": 1, "entryCount": self.entries, "durationMs": self.duration_ms},
+            condition=AllOf(tuple(conditions)),
+        )
+        return Write(update, lambda standing: self._refused(standing, expected))
+
+    def _refused(self, standing: Item | None, expected: int | None) -> Exception:
+        if standing is None or is_gone(standing):
+            return no_playlist()
+        if expected not in (None, version := count_of(standing, "version")):
+            return VersionConflict(version)
+        count = count_of(standing, "entryCount") + self.entries
+        if self.entries > 0 and count > MAX_ENTRIES:
+            return LimitExceeded(ENTRIES_LIMIT, MAX_ENTRIES, count)
+        return Moved()
+
+
+def ranked_anew(playlist: Playlist, ranked: int) -> Write:
+    """Count on the header that entries were ranked anew; only if nobody wrote since it was read."""
+    unchanged = (Compare("version", "=", playlist.version), Compare("ranked", "=", ranked))
+    condition = AllOf((*ALIVE, *unchanged))
+    return Write(Update(key=header_key(playlist.id), add={"ranked": 1}, condition=condition))
+
+
+def require_version(playlist: Playlist, expected: int | None) -> None:
+    """Raise VersionConflict where the caller expects another version."""
+    if expected not in (None, playlist.version):
+        raise VersionConflict(playlist.version)
+
+
+async def until_settled(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Read, decide and write, until nobody else wrote in between what was decided on."""
+    for n in range(ATTEMPTS):
+        await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        try:
+            return await attempt()
+        except Moved:
+            continue
+    raise Unavailable("The playlist is being written by many at once.")

@@ -1,0 +1,125 @@
+"""Where entries lie in the order of a playlist: found by key, or by one reading of the whole."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from datastore.commit import Moved, Write, commit, done
+from datastore.errors import NotFound
+from datastore.layout import PLAYLIST_ENTRY
+from datastore.playlists import ranks
+from datastore.playlists.header import ranked_anew
+from datastore.playlists.reading import Reading
+from datastore.playlists.records import MAX_MOVED, Entry, Playlist
+from datastore.playlists.rows import PREFIX, entry_item, entry_of, key_at, key_of_entry
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.table import Delete, Exists, Key, Missing, Put, Query, Range
+
+
+class Gap(NamedTuple):
+    """A place between two entries, by their ranks; None is an end of the list.
+
+    `passed` are the entries in it that are not to count, in order, by their ids.
+    """
+
+    low: str | None
+    high: str | None
+    passed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of one playlist; `playlist` is its header as it was read before."""
+
+    scope: Scope
+    playlist: Playlist
+
+    async def entries(self) -> list[Entry]:
+        """Every entry, in order, read consistently."""
+        found: list[Entry] = []
+        after: Key | None = None
+        while True:
+            page = await self.scope.table.query(self._query(after))
+            found += map(entry_of, page.items)
+            if (after := page.last) is None:
+                return found
+
+    async def find(
+        self, ids: Collection[str], hints: Iterable[str] = (), field: str = "entryIds"
+    ) -> dict[str, Entry]:
+        """The entries of these ids, by id; raises NotFound where there is not every one.
+
+        A hint is a position where one of them was; with a good one for each, no more is read.
+        """
+        keys = [key_at(self.playlist.id, hint) for hint in hints]
+        rows = await read_rows(self.scope.table, keys, consistent=True)
+        found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in ids}
+        if len(found) < len(set(ids)):
+            found = {entry.id: entry for entry in await self.entries() if entry.id in ids}
+        if len(found) < len(set(ids)):
+            await self._require_unchanged()
+            raise NotFound("There is no entry with this id in the playlist.", (field,))
+        return found
+
+    async def end(self) -> Gap:
+        """The place behind the last entry."""
+        page = await self.scope.table.query(self._query(None, 1, descending=True))
+        return Gap(entry_of(page.items[0]).rank if page.items else None, None)
+
+    async def behind(self, entry: Entry | None, passing: Collection[str] = ()) -> Gap:
+        """The place behind an entry, or before all; the entries of `passing` are not to count."""
+        after = None if entry is None else key_of_entry(entry)
+        page = await self.scope.table.query(self._query(after, len(passing) + 1))
+        low = None if entry is None else entry.rank
+        passed: list[str] = []
+        for each in map(entry_of, page.items):
+            if each.id not in passing:
+                return Gap(low, each.rank, tuple(passed))
+            passed.append(each.id)
+        return Gap(low, None, tuple(passed))
+
+    async def make_room(self, behind: str | None, count: int) -> None:
+        """Rank anew what lies around the place behind an entry, or before all, for so many more.
+
+        In transactions of their own, each of which leaves the order as it is. Raises Moved where
+        somebody else writes the playlist meanwhile.
+        """
+        entries = await self.entries()
+        at = next((n for n, entry in enumerate(entries, 1) if entry.id == behind), 0)
+        texts = [entry.rank for entry in entries]
+        changes = ranks.spread(texts, ranks.crowd(texts, at, count))
+        for part, start in enumerate(range(0, len(changes), MAX_MOVED)):
+            writes = [ranked_anew(self.playlist, self.playlist.ranked + part)]
+            for n, rank in changes[start : start + MAX_MOVED]:
+                writes += moves(entries[n], rank)
+            await commit(self.scope.table, writes)
+
+    def _query(
+        self, after: Key | None, limit: int | None = None, *, descending: bool = False
+    ) -> Query:
+        return Query(
+            partition=PLAYLIST_ENTRY.pk.fill({"playlist": self.playlist.id}),
+            range=Range(PREFIX),
+            after=after,
+            limit=limit,
+            descending=descending,
+            consistent=True,
+        )
+
+    async def _require_unchanged(self) -> None:
+        """Raise Moved if anybody wrote meanwhile: an entry on the move may be seen nowhere."""
+        now = await Reading(self.scope).one(self.playlist.id, consistent=True)
+        if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
+            raise Moved
+
+
+def moves(entry: Entry, rank: str) -> list[Write]:
+    """Take an entry from where it was read and put it at another rank."""
+    moved = msgspec.structs.replace(entry, rank=rank)
+    return [
+        Write(Delete(key_of_entry(entry), Exists())),
+        Write(Put(entry_item(moved), Missing()), done),
+    ]

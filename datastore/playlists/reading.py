@@ -1,0 +1,165 @@
+"""Reading the caller's playlists and their entries; what is another's is as if it were not."""
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from datastore.audio.records import Audio
+from datastore.clock import is_id
+from datastore.errors import FieldProblem, Invalid, NotFound
+from datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
+from datastore.playlists.records import Entry, Playlist
+from datastore.playlists.rows import (
+    PREFIX,
+    entry_of,
+    header_key,
+    is_gone,
+    key_at,
+    member_key,
+    member_of,
+    no_playlist,
+    playlist_of,
+)
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Query, Range
+
+BEYOND = "~"
+"""Sorts behind every character of an id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The reads of the caller's playlists."""
+
+    scope: Scope
+
+    async def many(
+        self, ids: Sequence[str], *, consistent: bool = False
+    ) -> list[Playlist | NotFound]:
+        """Get playlists: `pk = PL:<id>, sk = PL` and the caller's `U:<user>, PL:<id>`, batched.
+
+        One answer for each id, aligned. Without the row in the caller's own partition there is no
+        playlist, whoever else has one of this id.
+        """
+        known = [id for id in ids if is_id(id)]
+        members = {id: member_key(self._user, id) for id in known}
+        keys = [*map(header_key, known), *members.values()]
+        rows = await read_rows(self.scope.table, keys, consistent=consistent)
+        found: list[Playlist | NotFound] = []
+        for id in ids:
+            header = rows.get(header_key(id)) if members.get(id) in rows else None
+            gone = header is None or is_gone(header)
+            found.append(no_playlist() if header is None or gone else playlist_of(header))
+        return found
+
+    async def one(self, id: str, *, consistent: bool = False) -> Playlist:
+        """Get a playlist; raises NotFound."""
+        (playlist,) = await self.many([id], consistent=consistent)
+        if isinstance(playlist, NotFound):
+            raise playlist
+        return playlist
+
+    async def replayed(self, id: str) -> Playlist:
+        """What an earlier call with the same idempotency key made; raises Invalid if it is gone."""
+        try:
+            return await self.one(id, consistent=True)
+        except NotFound:
+            problem = FieldProblem(["idempotencyKey"], "made a playlist that is gone")
+            raise Invalid([problem]) from None
+
+    async def get_playlist_ids_by_user_id(
+        self, window: Window, *, newest_first: bool = True
+    ) -> Slice[str]:
+        """getPlaylistIdsByUserId: `Query(Owner = :{UserId} and DataType = 'PlayListName')`.
+
+        One page of `pk = U:<user>`, `sk` begins with `PL:`, by the time of creation.
+        """
+        query = Query(
+            partition=PLAYLIST_MEMBER.pk.fill({"user": self._user}),
+            range=Range(PLAYLIST_MEMBER.sk.prefix({})),
+            after=None if window.after is None else member_key(self._user, window.after),
+            descending=newest_first is not window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        ids = [member_of(item) for item in page.items]
+        return sliced(ids, window, str, more=page.last is not None)
+
+    async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
+        """List playlists: one page of their ids, then one BatchGet of what they are."""
+        page = await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
+        ids = [id for id, _ in page.entries]
+        return _shown(page, dict(zip(ids, await self.many(ids), strict=True)))
+
+    async def entries(self, playlist: Playlist, window: Window) -> Slice[Entry]:
+        """List entries in order: `pk = PL:<id>`, `sk` begins with `PLI:`.
+
+        Positions are ranks with ids. What moves while the list is walked is met where it is then.
+        """
+        query = Query(
+            partition=PLAYLIST_ENTRY.pk.fill({"playlist": playlist.id}),
+            range=Range(PREFIX),
+            after=None if window.after is None else key_at(playlist.id, window.after),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [entry_of(item) for item in page.items]
+        return sliced(found, window, lambda entry: entry.position, more=page.last is not None)
+
+    async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
+        """List entries of many playlists side by side, aligned."""
+        return await gather(*(self.entries(playlist, window) for playlist, window in wanted))
+
+    async def holding(self, wanted: Sequence[tuple[Audio, Window]]) -> list[Slice[Playlist]]:
+        """List playlists that hold a track: `siKey1 = AU:<audio>`, `pk` begins with `PL:`.
+
+        Each once, however often it holds the track, oldest first. Of many tracks side by side, then
+        one BatchGet of what the playlists are; aligned.
+        """
+        pages = await gather(*(self._holding(audio, window) for audio, window in wanted))
+        ids = [id for page in pages for id, _ in page.entries]
+        found = dict(zip(ids, await self.many(ids), strict=True))
+        return [_shown(page, found) for page in pages]
+
+    async def _holding(self, audio: Audio, window: Window) -> Slice[str]:
+        found: list[str] = []
+        after, more = window.after, True
+        while more and len(found) <= window.size:
+            query = Query(
+                partition=PLAYLIST_ENTRY.index_of(audio=audio.id),
+                index=True,
+                range=_behind(after, backward=window.backward),
+                descending=window.backward,
+                limit=window.size + 1,
+            )
+            page = await self.scope.table.query(query)
+            ids = [PLAYLIST.pk.read(str(item["pk"]))["playlist"] for item in page.items]
+            found += dict.fromkeys(ids)
+            more = page.last is not None
+            after = found[-1] if found else after
+        return sliced(found, window, str, more=more)
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+def _shown(page: Slice[str], found: Mapping[str, Playlist | NotFound]) -> Slice[Playlist]:
+    """The playlists of a page; what the list still holds and is gone by now is left out."""
+    pairs = ((id, found[id]) for id, _ in page.entries)
+    entries = tuple((id, each) for id, each in pairs if isinstance(each, Playlist))
+    return Slice(entries, page.more, page.reached)
+
+
+def _behind(id: str | None, *, backward: bool) -> Range:
+    """The index entries of playlists behind one, all of whose own would else be walked through."""
+    prefix = PLAYLIST.pk.prefix({})
+    if id is None:
+        return Range(prefix)
+    text = header_key(id).pk
+    if backward:
+        return Range(prefix, high=text[:-1] + chr(ord(text[-1]) - 1) + BEYOND)
+    return Range(prefix, low=text + BEYOND)

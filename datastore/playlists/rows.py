@@ -1,0 +1,97 @@
+"""Playlists and entries as rows and back."""
+
+from typing import cast
+
+import msgspec
+
+from datastore.errors import NotFound
+from datastore.items import load
+from datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
+from datastore.playlists.records import Entry, Playlist
+from datastore.resources.scope import absent
+from datastore.table import INDEX_HASH, Item, Key
+
+KIND = "PL"
+PREFIX = PLAYLIST_ENTRY.sk.prefix({})
+
+
+def header_key(id: str) -> Key:
+    return PLAYLIST.key(playlist=id)
+
+
+def member_key(user: str, id: str) -> Key:
+    return PLAYLIST_MEMBER.key(user=user, playlist=id)
+
+
+def buried_in() -> str:
+    """The index partition of playlists that are being deleted, or are not whole yet."""
+    return TOMBSTONE.fill({"kind": KIND})
+
+
+def header_item(playlist: Playlist) -> Item:
+    attributes = msgspec.to_builtins(playlist)
+    del attributes["id"]
+    return {**PLAYLIST.item(playlist=playlist.id), **attributes}
+
+
+def member_item(playlist: Playlist) -> Item:
+    """The row that lists a playlist for its owner, who alone is a member."""
+    item = PLAYLIST_MEMBER.item(user=playlist.owner, playlist=playlist.id)
+    return {**item, "name": playlist.name, "role": "owner", "createdAt": playlist.created_at}
+
+
+def playlist_of(item: Item) -> Playlist:
+    return load(Playlist, item, id=PLAYLIST.pk.read(str(item["pk"]))["playlist"])
+
+
+def member_of(item: Item) -> str:
+    """The id of the playlist that a row lists for a user."""
+    return PLAYLIST_MEMBER.sk.read(str(item["sk"]))["playlist"]
+
+
+def entry_key(playlist_id: str, rank: str, id: str) -> Key:
+    return PLAYLIST_ENTRY.key(playlist=playlist_id, rank=rank, entry=id)
+
+
+def key_of_entry(entry: Entry) -> Key:
+    return entry_key(entry.playlist_id, entry.rank, entry.id)
+
+
+def entry_item(entry: Entry) -> Item:
+    """The row of an entry, which its track finds; one without a track is found by none."""
+    attributes = msgspec.to_builtins(entry)
+    for name in ("id", "playlistId", "rank"):
+        del attributes[name]
+    key: Item = {**key_of_entry(entry)._asdict()}
+    if entry.audio_id is not None:
+        key[INDEX_HASH] = PLAYLIST_ENTRY.index_of(audio=entry.audio_id)
+    return {**key, **attributes}
+
+
+def entry_of(item: Item) -> Entry:
+    place = PLAYLIST_ENTRY.sk.read(str(item["sk"]))
+    playlist = PLAYLIST_ENTRY.pk.read(str(item["pk"]))["playlist"]
+    return load(Entry, item, playlistId=playlist, id=place["entry"], rank=place["rank"])
+
+
+def position_of(key: Key) -> str:
+    """The position in the key of an entry, as `Entry.position` has it."""
+    return key.sk.removeprefix(PREFIX)
+
+
+def key_at(playlist_id: str, position: str) -> Key:
+    """The key of an entry at a position."""
+    return Key(PLAYLIST_ENTRY.pk.fill({"playlist": playlist_id}), f"{PREFIX}{position}")
+
+
+def no_playlist() -> NotFound:
+    return absent("playlist")
+
+
+def is_gone(item: Item | None) -> bool:
+    """Whether a header is none, or that of a playlist being deleted or not whole yet."""
+    return item is None or "deletedAt" in item
+
+
+def count_of(item: Item, name: str) -> int:
+    return cast("int", item[name])

@@ -1,0 +1,91 @@
+"""What each field and mutation of favourites, ratings, plays, places and queues does."""
+
+from asyncio import gather
+from collections.abc import Sequence
+
+from datastore.audio.records import Audio
+from datastore.errors import NotFound
+from datastore.listening.annotations import Kept, Thing
+from datastore.listening.records import Annotation, Kind, Play, PlayQueue
+from datastore.playlists.records import Playlist
+from datastore.slices import Slice, Window
+from resolvers.context import Context
+
+
+async def annotation(context: Context, thing: Thing) -> Annotation:
+    return await context.loaders.listener.annotations.load(thing)
+
+
+async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
+    """A page of favourites; those that were deleted are left out."""
+    page = await context.view.listening.favourites.page(Kind.AUDIO, window)
+    found = await audio_by_ids(context, [each.id for _, each in page.entries])
+    pairs = zip(page.entries, found, strict=True)
+    entries = tuple((at, audio) for (at, _), audio in pairs if audio is not None)
+    return Slice(entries, page.more, page.reached)
+
+
+async def favourite_playlists(context: Context, window: Window) -> Slice[Playlist]:
+    """A page of favourites; those that were deleted are left out."""
+    page = await context.view.listening.favourites.page(Kind.PLAYLIST, window)
+    ids = [each.id for _, each in page.entries]
+    found = await context.view.playlists.reading.many(ids)
+    pairs = zip(page.entries, found, strict=True)
+    entries = tuple((at, each) for (at, _), each in pairs if isinstance(each, Playlist))
+    return Slice(entries, page.more, page.reached)
+
+
+async def plays(context: Context, window: Window) -> Slice[Play]:
+    return await context.view.listening.plays.page(window)
+
+
+async def track_of(context: Context, play: Play) -> Audio | None:
+    (found,) = await audio_by_ids(context, [play.audio_id])
+    return found
+
+
+async def play_queue(context: Context) -> PlayQueue:
+    return await context.view.listening.queue.get()
+
+
+async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | None]:
+    """The caller's tracks of these ids, aligned; None for one that is not there."""
+    loads = (context.loaders.audio.tracks.load(id) for id in ids)
+    found = await gather(*loads, return_exceptions=True)
+    for each in found:
+        if isinstance(each, BaseException) and not isinstance(each, NotFound):
+            raise each
+    return [each if isinstance(each, Audio) else None for each in found]
+
+
+async def mark(context: Context, thing: Thing, favourite: bool) -> Audio | Playlist:
+    favourites = context.view.listening.favourites
+    return _noted(context, await (favourites.mark if favourite else favourites.unmark)(thing))
+
+
+async def rate(context: Context, thing: Thing, rating: int | None) -> Audio | Playlist:
+    return _noted(context, await context.view.listening.annotations.rate(thing, rating))
+
+
+async def go_on_at(context: Context, audio_id: str, position_ms: int | None) -> Audio | Playlist:
+    annotations = context.view.listening.annotations
+    return _noted(context, await annotations.go_on_at(audio_id, position_ms))
+
+
+async def record(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
+    audio, kept, counts = await context.view.listening.plays.record(play)
+    return _noted(context, (audio, kept)), counts
+
+
+async def save_queue(
+    context: Context, audio_ids: Sequence[str], index: int, position_ms: int
+) -> PlayQueue:
+    return await context.view.listening.queue.save(audio_ids, index, position_ms)
+
+
+def _noted(context: Context, written: Kept) -> Audio | Playlist:
+    """The thing written about; later fields of the document see what is kept about it now."""
+    thing, kept = written
+    key = (kept.kind, kept.id)
+    context.loaders.listener.annotations.clear(key).prime(key, kept)
+    return thing

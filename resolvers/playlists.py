@@ -1,0 +1,102 @@
+"""What each field and mutation of playlists does."""
+
+from asyncio import to_thread
+from collections.abc import Sequence
+
+from datastore.audio.records import Audio
+from datastore.errors import NotFound
+from datastore.playlists.formats.document import PlaylistFormat
+from datastore.playlists.formats.files import PlaylistFile, file_of, read
+from datastore.playlists.importing import Imported, Wish
+from datastore.playlists.records import Entry, Playlist
+from datastore.playlists.targets import Target
+from datastore.slices import Slice, Window
+from resolvers.context import Context
+
+
+async def by_id(context: Context, id: str) -> Playlist:
+    return await context.loaders.listener.playlists.load(id)
+
+
+async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
+    """A page of playlists, which the loader then knows as well."""
+    found = await context.view.playlists.reading.page(window, newest_first=newest_first)
+    for _, playlist in found.entries:
+        context.loaders.listener.playlists.prime(playlist.id, playlist)
+    return found
+
+
+async def entries(context: Context, playlist: Playlist, window: Window) -> Slice[Entry]:
+    return await context.loaders.listener.entries.load((playlist, window))
+
+
+async def holding(context: Context, audio: Audio, window: Window) -> Slice[Playlist]:
+    return await context.loaders.listener.holding.load((audio, window))
+
+
+async def track_of(context: Context, entry: Entry) -> Audio | None:
+    """None where the entry never had a track, or it was deleted."""
+    try:
+        return await context.loaders.audio.tracks.load(entry.audio_id) if entry.audio_id else None
+    except NotFound:
+        return None
+
+
+async def create(context: Context, name: str, idempotency_key: str | None) -> Playlist:
+    created = await context.view.playlists.writing.create(name, idempotency_key)
+    return _renewed(context, created)
+
+
+async def rename(context: Context, id: str, name: str, expected: int | None) -> Playlist:
+    return _renewed(context, await context.view.playlists.writing.rename(id, name, expected))
+
+
+async def delete(context: Context, id: str, expected: int | None) -> Playlist:
+    deleted = await context.view.playlists.deleting.delete(id, expected)
+    return _renewed(context, deleted)
+
+
+async def add(
+    context: Context,
+    target: Target,
+    audio_ids: Sequence[str],
+    after: str | None,
+    idempotency_key: str | None,
+) -> tuple[Playlist, tuple[Entry, ...]]:
+    adding = context.view.playlists.adding
+    playlist, added = await adding.add(target, audio_ids, after, idempotency_key)
+    return _renewed(context, playlist), added
+
+
+async def move(
+    context: Context, target: Target, entry_ids: Sequence[str], after: str | None
+) -> Playlist:
+    moved = await context.view.playlists.moving.move(target, entry_ids, after)
+    return _renewed(context, moved)
+
+
+async def remove(context: Context, target: Target, entry_ids: Sequence[str]) -> Playlist:
+    return _renewed(context, await context.view.playlists.moving.remove(target, entry_ids))
+
+
+async def exported(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
+    """Read it all and write it in a thread: a long one takes longer than the loop may wait."""
+    document = await context.view.playlists.exporting.document(await by_id(context, id))
+    return await to_thread(file_of, format, document)
+
+
+async def imported(
+    context: Context, format: PlaylistFormat, data: str | bytes, wish: Wish
+) -> Imported:
+    document = await to_thread(read, format, data)
+    found = await context.view.playlists.importing.run(document, wish)
+    if found.playlist is not None:
+        _renewed(context, found.playlist)
+    return found
+
+
+def _renewed(context: Context, written: Playlist) -> Playlist:
+    """Let later fields of the document see what this one wrote, or last was."""
+    context.loaders.listener.playlists.clear(written.id).prime(written.id, written)
+    context.loaders.listener.holding.clear_all()
+    return written

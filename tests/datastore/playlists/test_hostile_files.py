@@ -1,0 +1,182 @@
+"""Files that want to do harm, or are none, end in an error that says where."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datastore.errors import FieldProblem, Invalid, LimitExceeded
+from datastore.playlists.formats.document import (
+    MAX_BYTES,
+    MAX_TEXT,
+    MAX_TRACKS,
+    Document,
+    PlaylistFormat,
+)
+from datastore.playlists.formats.files import read
+
+NS = 'xmlns="http://xspf.org/ns/0/"'
+
+
+def refused(format: PlaylistFormat, data: str | bytes) -> FieldProblem:
+    with pytest.raises(Invalid) as caught:
+        read(format, data)
+    (problem,) = caught.value.problems
+    assert problem.path == (["text"] if isinstance(data, str) else ["file"])
+    return problem
+
+
+BILLION = (
+    '<!DOCTYPE p [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
+    f"<playlist {NS}><title>&b;</title></playlist>"
+)
+OUTSIDE = (
+    '<?xml version="1.0"?>\n<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    f"<playlist {NS}><title>&x;</title></playlist>"
+)
+FOREIGN = f'<!DOCTYPE playlist SYSTEM "http://127.0.0.1/evil.dtd"><playlist {NS}/>'
+
+
+@pytest.mark.parametrize("text", [BILLION, OUTSIDE, FOREIGN])
+def test_every_document_type_declaration_is_refused_before_any_entity(text: str) -> None:
+    problem = refused(PlaylistFormat.XSPF, text)
+    assert problem.message == "A document type declaration is refused."
+    assert problem.line == text[: text.index("<!DOCTYPE")].count("\n") + 1
+
+
+XML = {
+    "": ("no element found", 1, 1),
+    "no xml": ("syntax error", 1, 1),
+    f"<playlist {NS}>\n<title>": ("no element found", 2, 8),
+    f"<playlist {NS}><title>&x;</title></playlist>": ("undefined entity", 1, 52),
+    f"<playlist {NS}><title>\x00</title></playlist>": ("not well-formed (invalid token)", 1, 52),
+}
+
+
+@pytest.mark.parametrize("text", XML)
+def test_what_is_no_xml_is_told_with_its_place(text: str) -> None:
+    message, line, column = XML[text]
+    problem = refused(PlaylistFormat.XSPF, text)
+    assert problem.message == f"This is no XML: {message}."
+    assert problem.line == line
+    assert problem.column is not None
+    assert abs(problem.column - column) <= 4
+
+
+def test_xml_of_another_kind_is_no_playlist() -> None:
+    for text in ("<html><body/></html>", '<playlist xmlns="urn:other"/>'):
+        assert "no playlist of XSPF" in refused(PlaylistFormat.XSPF, text).message
+
+
+def test_elements_nested_too_deeply_are_refused() -> None:
+    deep = f"<playlist {NS}>" + "<a>" * 100_000
+    assert "32 levels" in refused(PlaylistFormat.XSPF, deep).message
+
+
+@pytest.mark.parametrize("encoding", ["nope", "utf-7", "idna", "hex", "gb18030"])
+def test_an_encoding_nobody_knows_is_refused(encoding: str) -> None:
+    data = f'<?xml version="1.0" encoding="{encoding}"?><playlist {NS}/>'.encode() + b"\x80"
+    assert "encoding" in refused(PlaylistFormat.XSPF, data).message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "{",
+        "[]",
+        '{"playlist": []}',
+        '{"playlist": {"track": [{"title": 1}]}}',
+        '{"playlist": {"x": ' + "[" * 100_000,
+        b'{"playlist": {"title": "\xff"}}',
+        '{"playlist": {"title": "\\ud800"}}',
+    ],
+)
+def test_what_is_no_jspf_is_told(data: str | bytes) -> None:
+    assert refused(PlaylistFormat.JSPF, data).message.startswith("This is no JSPF: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#PENSTOCK:{",
+        "#PENSTOCK:[]",
+        '#PENSTOCK:{"id":1}',
+        '#PENSTOCK:{"durationMs":true}',
+        '#PENSTOCK:{"durationMs":-1}',
+        '#PENSTOCK:{"title":"\\ud800"}',
+        "#PENSTOCK:" + "[" * 99_999,
+    ],
+)
+def test_our_own_extension_badly_written_is_told_with_its_line(text: str) -> None:
+    assert refused(PlaylistFormat.M3U8, f"\n{text}\na.mp3").line == 3
+
+
+@pytest.mark.parametrize("format", [PlaylistFormat.M3U8, PlaylistFormat.XSPF])
+def test_a_text_longer_than_any_title_is_refused_with_its_line(format: PlaylistFormat) -> None:
+    long = "x" * (MAX_TEXT + 1)
+    text = {
+        PlaylistFormat.M3U8: f"#EXTINF:1,{long}\na.mp3",
+        PlaylistFormat.XSPF: f"<playlist {NS}><trackList>\n<track>\n<title>{long}</title></track>"
+        "</trackList></playlist>",
+    }[format]
+    problem = refused(format, text)
+    assert (problem.line, problem.message) == (
+        2,
+        f"The title is longer than {MAX_TEXT} characters.",
+    )
+
+
+def test_a_text_of_megabytes_inside_of_an_element_is_refused() -> None:
+    text = f"<playlist {NS}><title>{'x' * 200_000}</title></playlist>"
+    assert refused(PlaylistFormat.XSPF, text).message == "A text is too long."
+
+
+@pytest.mark.parametrize("format", PlaylistFormat)
+def test_half_a_character_is_refused(format: PlaylistFormat) -> None:
+    refused(format, "\ud800")
+
+
+def lists_of(count: int) -> Iterator[tuple[PlaylistFormat, str]]:
+    yield PlaylistFormat.M3U8, "a.mp3\n" * count
+    track = "<track><location>a.mp3</location></track>"
+    yield PlaylistFormat.XSPF, f"<playlist {NS}><trackList>{track * count}</trackList></playlist>"
+    yield PlaylistFormat.JSPF, '{"playlist":{"track":[' + ",".join(["{}"] * count) + "]}}"
+
+
+def test_as_many_tracks_as_a_playlist_may_hold_are_read_and_one_more_is_not() -> None:
+    for format, text in lists_of(MAX_TRACKS):
+        assert len(read(format, text).tracks) == MAX_TRACKS
+    for format, text in lists_of(MAX_TRACKS + 1):
+        with pytest.raises(LimitExceeded) as caught:
+            read(format, text)
+        assert (caught.value.maximum, caught.value.path) == (MAX_TRACKS, ["text"])
+
+
+@pytest.mark.parametrize("format", PlaylistFormat)
+def test_a_file_of_more_than_eight_megabytes_is_not_looked_at(format: PlaylistFormat) -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        read(format, b"x" * (MAX_BYTES + 1))
+    assert (caught.value.actual, caught.value.path) == (MAX_BYTES + 1, ["file"])
+
+
+@pytest.mark.parametrize("line", ['#EXTINF:1 "', '#EXTINF:1 ""', "#EXTINF:1 x,", "#EXTINF:1 - "])
+def test_a_line_of_a_megabyte_takes_no_time(line: str) -> None:
+    text = line + line[-1] * 1_000_000 + "\na.mp3"
+    began = perf_counter()
+    with suppress(Invalid):
+        read(PlaylistFormat.M3U8, text)
+    assert perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("format", PlaylistFormat)
+@settings(deadline=None)
+@given(st.one_of(st.binary(max_size=200), st.text(max_size=200)))
+def test_no_input_ends_in_anything_but_a_document_or_a_typed_error(
+    format: PlaylistFormat, data: str | bytes
+) -> None:
+    with suppress(Invalid):
+        assert isinstance(read(format, data), Document)

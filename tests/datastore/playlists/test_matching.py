@@ -1,0 +1,105 @@
+"""Which track of the library a line of a playlist file is, however it is written."""
+
+import unicodedata
+from typing import Any
+
+import pytest
+
+from datastore.audio.records import Audio, AudioFormat
+from datastore.playlists.formats.document import Track
+from datastore.playlists.matching import Library
+
+ID = "018f3b6e-0000-7000-8000-00000000000{}"
+
+
+def audio(n: int, key: str, title: str, *artists: str, **more: Any) -> Audio:
+    fields: dict[str, Any] = {
+        "album": None,
+        "bucket": "music",
+        "object_key": key,
+        "file_name": key.rpartition("/")[2],
+        "connection_id": "c",
+        "duration_ms": 200_000,
+        "format": AudioFormat.MP3,
+        "size": 1,
+        "etag": "e",
+        "version": 1,
+        "created_at": "2022-08-10T23:55:20.322Z",
+        "updated_at": "2022-08-10T23:55:20.322Z",
+        **more,
+    }
+    return Audio(id=ID.format(n), owner="ann", title=title, artists=artists, **fields)
+
+
+JOGA = audio(1, "Björk/Homogenic/02 Jóga.mp3", "Jóga", "Björk", album="Homogenic")
+LIVE = audio(2, "Björk/Live/07 Jóga.mp3", "Jóga", "Björk", album="Live", duration_ms=310_000)
+ONE = audio(3, "a/Various/01.mp3", "One", "U2", "Mary J. Blige")
+OTHER = audio(4, "b/Various/01.mp3", "Other", "Abba", album_artist="Various Artists")
+TWIN = audio(5, "x/One.mp3", "One", "U2")
+ALL = (JOGA, LIVE, ONE, OTHER, TWIN)
+
+FOUND: dict[str, tuple[Track, Audio]] = {
+    "our id": (Track(id=ONE.id, location="Björk/Homogenic/02 Jóga.mp3"), ONE),
+    "a foreign id and a place": (Track(id=ID.format(9), location=JOGA.object_key), JOGA),
+    "the key": (Track(location="Björk/Live/07 Jóga.mp3", title="Other", creator="Abba"), LIVE),
+    "bucket and key": (Track(location="s3://music/x/One.mp3"), TWIN),
+    "a key in other letters": (Track(location="BJÖRK/homogenic/02 JÓGA.MP3"), JOGA),
+    "a key decomposed": (
+        Track(location=unicodedata.normalize("NFD", "Björk/Homogenic/02 Jóga.mp3")),
+        JOGA,
+    ),
+    "a path from elsewhere": (Track(location="/mnt/disk/Music/Björk/Live/07 Jóga.mp3"), LIVE),
+    "a path of Windows": (Track(location="C:\\Music\\b\\Various\\01.mp3"), OTHER),
+    "a relative path": (Track(location="../../a/./Various/01.mp3"), ONE),
+    "a URL of a file": (Track(location="file:///m/Bj%C3%B6rk/Live/07%20J%C3%B3ga.mp3"), LIVE),
+    "a URL of a server": (Track(location="https://x.example/Various/b/x/One.mp3?t=1#a"), TWIN),
+    "artist, title and length": (Track(title="jÓGA", creator="bjÖrk", duration_ms=201_000), JOGA),
+    "another length": (Track(title="Jóga", creator="BJÖRK ", duration_ms=312_900), LIVE),
+    "the album": (Track(title="Jóga", creator="Björk", album="live"), LIVE),
+    "one of several artists": (Track(title="One", creator="Mary J. Blige"), ONE),
+    "all of several artists": (Track(title="One", creator="U2, Mary J. Blige"), ONE),
+    "the album's artist": (Track(title="other", creator="Various Artists"), OTHER),
+    "the file name": (Track(location="one.MP3"), TWIN),
+    "the file name, of several by title": (
+        Track(location="elsewhere/One.mp3", title="One", creator="U2"),
+        TWIN,
+    ),
+    "artist and title, of several of a name": (
+        Track(location="elsewhere/01.mp3", title="Other", creator="Abba"),
+        OTHER,
+    ),
+}
+
+NONE: dict[str, tuple[Track, tuple[Audio, ...]]] = {
+    "nothing at all": (Track(), ()),
+    "another song": (Track(location="c/Two.mp3", title="Two", creator="U2"), ()),
+    "a length too far off": (Track(title="Other", creator="Abba", duration_ms=203_001), ()),
+    "a title without an artist": (Track(title="Other"), ()),
+    "two of a title": (Track(title="One", creator="U2"), (ONE, TWIN)),
+    "two of a file name": (Track(location="01.mp3"), (ONE, OTHER)),
+    "two of a path's end": (Track(location="/m/Various/01.mp3"), (ONE, OTHER)),
+    "two at one length": (Track(title="Jóga", creator="Björk"), (JOGA, LIVE)),
+    "a folder": (Track(location="Björk/Live/"), ()),
+    "slashes": (Track(location="///"), ()),
+}
+
+
+@pytest.mark.parametrize("by", FOUND)
+def test_a_track_is_found_by(by: str) -> None:
+    wanted, found = FOUND[by]
+    for tracks in (ALL, ALL[::-1]):
+        assert Library(tracks).match(wanted) == (found, ())
+
+
+@pytest.mark.parametrize("case", NONE)
+def test_what_is_no_one_track_is_none_and_its_candidates_are_told(case: str) -> None:
+    wanted, candidates = NONE[case]
+    found = Library(ALL).match(wanted)
+    assert found.audio is None
+    assert found.candidates == candidates
+
+
+def test_lengths_may_differ_by_three_seconds() -> None:
+    for ms in (197_000, 203_000):
+        wanted = Track(title="Other", creator="Abba", duration_ms=ms)
+        assert Library(ALL).match(wanted).audio == OTHER

@@ -1,0 +1,68 @@
+"""How many requests each call makes, and how many of them wait for another."""
+
+from collections.abc import Awaitable
+
+import pytest
+
+from datastore.audio.records import Audio
+from datastore.playlists.targets import Target
+from datastore.slices import Window
+from datastore.store import Store, View
+from datastore.table import Table
+from tests.datastore.playlists.world import ANN, ids, mix, seen_by, tracks
+from tests.datastore.watched import Traced
+from tests.datastore.world import on_sqlite
+
+pytestmark = on_sqlite
+
+
+@pytest.fixture
+def traced(table: Table) -> Traced:
+    return Traced(table)
+
+
+@pytest.fixture
+def view(traced: Traced) -> View:
+    return Store(traced).seen_by(ANN)
+
+
+async def cost(traced: Traced, call: Awaitable[object]) -> tuple[int, int, int]:
+    """Reads, writes, and the longest chain of requests that waited for one another."""
+    traced.start()
+    await call
+    return traced.seen
+
+
+async def test_reads_cost_the_same_however_much_there_is(traced: Traced, view: View) -> None:
+    made = [(await mix(view, 30))[0] for _ in range(10)]
+    reading = view.playlists.reading
+    window = Window(size=20)
+    entry = (await reading.entries(made[0], window)).entries[0][1]
+    (audio,) = await view.audio.reading.many([str(entry.audio_id)])
+    assert isinstance(audio, Audio)
+    held = [(audio, window)] * 4
+    pages = [(each, window) for each in made]
+    assert await cost(traced, reading.many([each.id for each in made])) == (1, 0, 1)
+    assert await cost(traced, reading.get_playlist_ids_by_user_id(window)) == (1, 0, 1)
+    assert await cost(traced, reading.page(window)) == (2, 0, 2)
+    assert await cost(traced, reading.entries(made[0], window)) == (1, 0, 1)
+    assert await cost(traced, reading.entries_of(pages)) == (10, 0, 1)
+    assert await cost(traced, reading.holding(held)) == (5, 0, 2)
+
+
+async def test_changes_read_what_they_need_and_write_once(traced: Traced, view: View) -> None:
+    playlist, entries = await mix(seen_by(Store(traced)), 40)
+    more, target = await tracks(view, 2), Target(id=playlist.id)
+    adding, moving = view.playlists.adding, view.playlists.moving
+    # The header, then the end and the tracks; the transaction; the header as it is then.
+    assert await cost(traced, adding.add(target, more)) == (4, 1, 4)
+    hinted = Target(id=playlist.id, hints=tuple(each.position for each in entries))
+    assert await cost(traced, moving.move(hinted, ids(entries[5:9]))) == (4, 1, 5)
+    assert await cost(traced, moving.remove(hinted, ids(entries[20:30]))) == (3, 1, 4)
+    renamed = view.playlists.writing.rename(playlist.id, "New")
+    assert await cost(traced, renamed) == (2, 1, 3)
+    # Who expects a version knows what they get.
+    expecting = Target(id=playlist.id, version=6)
+    assert await cost(traced, moving.remove(expecting, ids(entries[:1]))) == (2, 1, 3)
+    assert await cost(traced, view.playlists.writing.create("Other")) == (0, 1, 1)
+    assert await cost(traced, view.playlists.deleting.delete(playlist.id)) == (3, 4, 6)
