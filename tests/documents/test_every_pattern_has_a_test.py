@@ -10,6 +10,7 @@ import pytest
 
 from datastore.store import View
 from tests.documents import (
+    test_audio,
     test_calculations,
     test_events,
     test_pipelines,
@@ -22,7 +23,15 @@ MODULES = {
     "Calculations": test_calculations,
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
+    "Audio": test_audio,
 }
+DOCUMENTS = (
+    "pipelines document",
+    "calculations document",
+    "data model",
+    "audio document",
+    "audio design",
+)
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
 Process group deleted Access Management event
@@ -97,7 +106,7 @@ def test_each_pattern_of_the_calculations_document_has_a_row(pattern: str) -> No
 @pytest.mark.parametrize("row", [row for heading in MODULES for row in rows(heading)])
 def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) -> None:
     assert row.how
-    assert row.document in ("pipelines document", "calculations document", "data model")
+    assert row.document in DOCUMENTS
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:
