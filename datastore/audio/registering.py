@@ -55,7 +55,7 @@ class Registering:
         that was registered before.
         """
         async with self.sources.of(connection_id) as source:
-            await self._require_new(source.bucket, object_key)
+            await self.require_new(source.bucket, object_key)
             draft = await self.draft(source, object_key, connection_id)
         return await Adding(self.scope).add(*draft)
 
@@ -96,8 +96,8 @@ class Registering:
             raise refused("UNKNOWN_FORMAT", "is empty")
         return stat
 
-    async def _require_new(self, bucket: str, object_key: str) -> None:
-        """Spare the reading of an object that the library holds."""
+    async def require_new(self, bucket: str, object_key: str) -> None:
+        """Raise ObjectTaken for an object that the library holds, to spare its reading."""
         key = AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(object_key))
         held = (await self.scope.table.get([key], consistent=True)).items.get(key)
         if held is not None:

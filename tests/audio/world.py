@@ -76,7 +76,8 @@ async def drift(table: Table) -> list[str]:
     ]
     wanted = _wanted(tracks)
     standing = {key: _significant(key, item) for key, item in rows.items()}
-    standing = {key: facts for key, facts in standing.items() if not key.sk.startswith("AU:")}
+    apart = ("AU:", "CN:", "IJ:")
+    standing = {key: facts for key, facts in standing.items() if not key.sk.startswith(apart)}
     return sorted(
         f"{key}: stands {standing.get(key)}, should be {wanted.get(key)}"
         for key in wanted.keys() | standing.keys()

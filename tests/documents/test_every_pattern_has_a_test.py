@@ -10,6 +10,7 @@ import pytest
 
 from datastore.store import View
 from tests.documents import (
+    test_audio,
     test_calculations,
     test_datasets,
     test_events,
@@ -30,7 +31,16 @@ MODULES = {
     "Executions": test_executions,
     "Runs": test_manifest,
     "Playlists": test_playlists,
+    "Audio": test_audio,
 }
+DOCUMENTS = (
+    "pipelines document",
+    "calculations document",
+    "data model",
+    "audio document",
+    "audio design",
+    "manifest document",
+)
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
 Process group deleted Access Management event
@@ -52,14 +62,6 @@ Retrieve calculation by name
 
 UNSAID = {"a", "an", "the", "s", "new", "of", "access", "management"}
 UNSAID |= {"calculation", "calculations", "resource", "resources"}
-
-DOCUMENTS = {
-    "pipelines document",
-    "calculations document",
-    "audio document",
-    "manifest document",
-    "data model",
-}
 
 
 class Pattern(NamedTuple):

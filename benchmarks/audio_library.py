@@ -1,0 +1,98 @@
+"""A library as the audio design counts with: tracks of albums, written by the real code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from datastore.access import Caller
+from datastore.audio.adding import Draft
+from datastore.audio.objects import upload_key
+from datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
+from datastore.limits import size_of
+from datastore.metered import Units
+from datastore.sqlite import SqliteTable
+from datastore.store import Store, View
+from datastore.table import Query
+
+TRACKS, ALBUM, PER_ARTIST = 10_000, 10, 20
+ROW_OVERHEAD = 100
+"""What DynamoDB adds to the bytes of each stored row."""
+
+BUCKET = "music-2026"
+USER = str(UUID(int=2**100 - 1))
+_CHUNK = 500
+_WORDS = ("Night", "River", "Golden", "Silent", "Stone", "Winter", "Motion", "Echo")
+
+
+class Storage(NamedTuple):
+    rows: int
+    size: int
+
+    @property
+    def megabytes(self) -> float:
+        return (self.size + ROW_OVERHEAD * self.rows) / 1e6
+
+
+def draft(n: int, *, genre: str | None = None) -> Draft:
+    """The track of that number: ten to an album, two albums to an artist, names of usual length."""
+    album, artist = n // ALBUM, n // PER_ARTIST
+    name = f"The {_WORDS[artist % 8]} {artist:03}"
+    tags = Tags(
+        title=f"{_WORDS[n % 8]} {_WORDS[n // 8 % 8]} {n:05}",
+        artists=(name,),
+        album=f"{_WORDS[album % 8]} Songs {album:04}",
+        album_artist=name,
+        disc=1,
+        track=n % ALBUM + 1,
+        track_total=ALBUM,
+        year=1960 + album % 60,
+        genres=() if genre is None else (genre,),
+    )
+    id = str(UUID(int=n))
+    file = AudioFile(
+        bucket=BUCKET,
+        object_key=upload_key(USER, id, f"{n:05}.flac"),
+        file_name=f"{n:05}.flac",
+        duration_ms=180_000 + n,
+        format=AudioFormat.FLAC,
+        bitrate=900,
+        sample_rate=44_100,
+        size=20_000_000 + n,
+        etag=f'"{n:032x}"',
+        artwork=f"{album:026}",
+    )
+    return Draft(tags, file)
+
+
+async def open_store(directory: Path) -> tuple[Store, SqliteTable]:
+    """An empty embedded table; it charges by the arithmetic of `datastore.limits`."""
+    table = SqliteTable.open(directory / "audio.sqlite")
+    await table.create()
+    return Store(table), table
+
+
+def listener(store: Store) -> View:
+    return store.seen_by(Caller(USER, {}))
+
+
+async def fill(store: Store, drafts: Sequence[Draft]) -> Units:
+    """Import the tracks as a job does, and say what it cost."""
+    view = listener(store)
+    for start in range(0, len(drafts), _CHUNK):
+        outcomes = await view.audio.adding.add_many(drafts[start : start + _CHUNK])
+        if not all(isinstance(outcome, Audio) for outcome in outcomes):
+            raise RuntimeError("a track was not added")
+    return view.units
+
+
+async def storage(table: SqliteTable) -> Storage:
+    """The rows of the library and their bytes, as DynamoDB counts them."""
+    rows = size = 0
+    after = None
+    while True:
+        page = await table.query(Query(partition=f"U:{USER}", after=after))
+        rows, size = rows + len(page.items), size + sum(map(size_of, page.items))
+        if page.last is None:
+            return Storage(rows, size)
+        after = page.last

@@ -1,0 +1,38 @@
+"""The costs of audio, counted on a small library: the numbers grow with it."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.audio import BEGIN, END, Row, main, measured, with_table
+
+
+async def test_no_operation_costs_more_than_the_design_calculated() -> None:
+    rows = {row.operation: row for row in await measured(400)}
+    # Parts of units weigh more in short lists.
+    whole = {name for name in rows if name.startswith(("2 all", "5 ", "6 ", "7 "))}
+    assert [str(row) for name, row in rows.items() if not row.is_kept and name not in whole] == []
+    assert rows["1 one audio, RCU"].measured == 0.5
+    assert rows["add one track by itself, WCU"].measured == 14
+    assert 8 < rows["import, a track"].measured < 9
+
+
+def test_a_number_that_is_higher_is_told() -> None:
+    assert Row("x", "", 1.0, 1.0).is_kept
+    assert not Row("x", "", 1.0, 1.5).is_kept
+    assert Row("x", "", None, 99.0).is_kept
+
+
+def test_the_table_takes_its_place_in_the_page() -> None:
+    page = f"before\n{BEGIN}\nold\n{END}\nafter"
+    assert with_table(page, "new") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter"
+    with pytest.raises(ValueError, match="0 places"):
+        with_table("none", "new")
+
+
+def test_the_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    assert main(["--tracks", "40", "--write", str(page)]) == 0
+    assert "| 1 one audio, RCU |" in page.read_text()
+    assert "| 1 one audio, RCU |" in capsys.readouterr().out

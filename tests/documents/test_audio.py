@@ -1,0 +1,182 @@
+"""The access patterns of the audio document and of its design, one test for each row."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore.audio.endpoints import EndpointRules
+from datastore.audio.library import AudioLibrary, Buckets
+from datastore.errors import NotFound, ObjectTaken
+from datastore.s3_files import Credentials
+from datastore.slices import Slice, Window
+from datastore.store import Store
+from datastore.vault import LocalVault
+from tests.audio.uploads import TAGS, chunked, open_files, sounds
+from tests.audio.world import BOB, draft, drift, listener
+from tests.datastore.watched import Traced
+from tests.datastore.world import walk
+
+KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
+
+
+async def shelf(store: Store) -> AudioLibrary:
+    """Two albums of Ann's, and one of Bob's under the same names."""
+    library = listener(store)
+    tracks = [
+        draft(f"{n}", f"t{n}", "AC/DC", album=("Live", "Black")[n % 2], track=n, genres=("Rock",))
+        for n in range(4)
+    ]
+    await library.adding.add_many(tracks)
+    theirs = draft("0", "theirs", "AC/DC", album="Live", user="bob", genres=("Rock",))
+    await listener(store, BOB).adding.add(*theirs)
+    return library
+
+
+async def titles(
+    store: Store, page: Callable[[AudioLibrary, Window], Awaitable[Slice[Any]]]
+) -> list[str]:
+    """Ann's list in one request, and again a track at a time."""
+    traced = Traced(store.table)
+    library = listener(replace(store, table=traced))
+    found = [each for _, each in (await page(library, Window(size=50))).entries]
+    assert traced.seen == (1, 0, 1)
+    assert await walk(lambda window: page(library, window)) == found
+    ids = [getattr(each, "audio_id", getattr(each, "id", "")) for each in found]
+    tracks = await library.reading.many(ids)
+    return [track.title for track in tracks if not isinstance(track, NotFound)]
+
+
+async def test_use_case_1(store: Store) -> None:
+    """getAudioFilesByAudioId"""
+    library = await shelf(store)
+    ((_, track), *_) = (await library.lists.audios(Window())).entries
+    assert await library.reading.get_audio_files_by_audio_id(track.id) == track
+    with pytest.raises(NotFound):
+        await listener(store, BOB).reading.get_audio_files_by_audio_id(track.id)
+
+
+async def test_use_case_2(store: Store) -> None:
+    """getAudioIdByUserId"""
+    await shelf(store)
+    found = await titles(store, lambda library, w: library.lists.get_audio_id_by_user_id(w))
+    assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_use_case_3(store: Store) -> None:
+    """getAudioIdByUserIdByArtist"""
+    await shelf(store)
+    found = await titles(
+        store, lambda library, w: library.lists.get_audio_id_by_user_id_by_artist("ac/dc", w)
+    )
+    assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_use_case_4(store: Store) -> None:
+    """getAudioIdByUserIdByAlbum"""
+    await shelf(store)
+    found = await titles(
+        store, lambda library, w: library.lists.get_audio_id_by_user_id_by_album("Live", w)
+    )
+    assert found == ["t0", "t2"]
+
+
+async def test_use_case_5(store: Store) -> None:
+    """getAudioIdByUserIdByS3bucketName"""
+    await shelf(store)
+    found = await titles(
+        store,
+        lambda library, w: library.lists.get_audio_id_by_user_id_by_s3bucket_name("penstock", w),
+    )
+    assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_use_case_6(store: Store) -> None:
+    """getArtistsByUserId"""
+    library = await shelf(store)
+    (artist,) = await walk(library.lists.get_artists_by_user_id)
+    assert (artist.name, artist.count) == ("AC/DC", 4)
+
+
+async def test_use_case_7(store: Store) -> None:
+    """getAlbumByUserId"""
+    library = await shelf(store)
+    albums = await walk(library.lists.get_album_by_user_id)
+    assert [(album.name, album.count) for album in albums] == [("Black", 2), ("Live", 2)]
+
+
+async def test_adding(store: Store) -> None:
+    """add audio"""
+    traced = Traced(store.table)
+    library = listener(replace(store, table=traced))
+    track = await library.adding.add(*draft("x", "t", "A"))
+    assert traced.seen == (0, 1, 1)
+    with pytest.raises(ObjectTaken):
+        await library.adding.add(*draft("x"))
+    assert await library.reading.many([track.id]) == [track]
+
+
+async def test_adding_albums(store: Store) -> None:
+    """add audio of whole albums"""
+    traced = Traced(store.table)
+    library = listener(replace(store, table=traced))
+    await library.adding.add_many([draft(f"{n}", f"t{n}", "A", album="B") for n in range(20)])
+    assert traced.seen == (0, 1, 1)
+    assert await drift(store.table) == []
+
+
+async def test_editing(store: Store) -> None:
+    """edit the tags of audio"""
+    library = await shelf(store)
+    ((_, track), *_) = (await library.lists.audios(Window())).entries
+    await library.editing.edit(track.id, {"album": "New"}, track.version)
+    albums = await walk(library.lists.get_album_by_user_id)
+    assert [album.name for album in albums] == ["Black", "Live", "New"]
+    assert await drift(store.table) == []
+
+
+async def test_deleting(store: Store) -> None:
+    """delete audio"""
+    library = await shelf(store)
+    for track in await walk(library.lists.audios):
+        await library.editing.delete(track.id)
+    assert await walk(library.lists.get_artists_by_user_id) == []
+    assert await drift(store.table) == []
+
+
+async def test_newest(store: Store) -> None:
+    """list audio by when it came"""
+    await shelf(store)
+    found = await titles(store, lambda library, w: library.lists.audios(w, newest_first=False))
+    assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_genre(store: Store) -> None:
+    """list audio of a genre"""
+    await shelf(store)
+    found = await titles(store, lambda library, w: library.lists.by_genre("rock", w))
+    assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_importing(store: Store, tmp_path: Path) -> None:
+    """import audio below a prefix"""
+    async with open_files("local", tmp_path) as files:
+        over = replace(store, files=files)
+        await files.write(
+            "audio/ann/uploads/1/x.mp3", chunked(sounds(1, TAGS)["mp3"]), content_type="a/b"
+        )
+        await listener(over).importing.begin(None, "")
+        assert await over.run_jobs("worker") == 1
+    assert [track.title for track in await walk(listener(store).lists.audios)] == [TAGS.title]
+
+
+async def test_connecting(store: Store) -> None:
+    """connect a bucket of one's own"""
+    buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
+    library = listener(replace(store, buckets=buckets))
+    made = await library.connections.add_keys("n", "my-music", "us-east-1", KEYS)
+    assert await walk(library.connections.page) == [made]
+    assert await library.connections.unsealed(made.id) == KEYS
+    assert await walk(listener(store, BOB).connections.page) == []
