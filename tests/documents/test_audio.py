@@ -10,7 +10,7 @@ import pytest
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.errors import NotFound, ObjectTaken
-from datastore.s3_files import Credentials
+from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window
 from datastore.store import Store
 from datastore.vault import LocalVault
