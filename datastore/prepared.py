@@ -1,9 +1,10 @@
 """A formula ready to run: in threads of its own, with all that it calls and looks up at hand."""
 
 from asyncio import get_running_loop
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from datastore.errors import Invalid, LimitExceeded
@@ -11,16 +12,18 @@ from datastore.formulas import field_problem
 from datastore.lookups import Lookups
 from formula.check import Surroundings
 from formula.errors import Fault, FormulaFailure, FormulaInvalid
-from formula.evaluate import Results, RowError, compile_formula, evaluate_rows
+from formula.evaluate import Compiled, Results, RowError, compile_formula, steps_of
 from formula.explain import Explanation, Part, explain
 from formula.limits import MAX_BATCH_STEPS
 from formula.values import Value, text_of
+from formula.work import Work
 
 MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000
 MAX_PARTS = 1_000
 ROUNDS = 3
 THREADS = 2
+SLICE = 50
 
 T = TypeVar("T")
 Row = Mapping[str, object]
@@ -79,41 +82,54 @@ class Prepared:
     async def evaluate(self, rows: Sequence[Row]) -> Evaluated:
         """Evaluate up to 1,000 rows; the error of one does not stop the others."""
         _bounded("rows", MAX_ROWS, len(rows))
-        return await self._run(lambda: _written(self._evaluate(rows)))
+        compiled = await self._checked(_aside(self._compiled))
+        _bounded("steps of all rows", MAX_BATCH_STEPS, steps_of(compiled, len(rows)))
+        return await self._again(lambda: self._evaluated(compiled, rows))
 
     async def explain(self, row: Row) -> Explained:
         """Evaluate one row and give every intermediate value; a failure of it is in the answer."""
-        return await self._run(
-            lambda: _shown(explain(self.text, self.surroundings, row, self.lookups))
-        )
+        explained = partial(explain, self.text, self.surroundings, row, self.lookups)
+        return await self._again(lambda: self._checked(_aside(lambda: _shown(explained()))))
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread, and again when it asked for data that was not read yet."""
-        loop = get_running_loop()
+    def _compiled(self) -> Compiled:
+        return compile_formula(self.text, self.surroundings)
+
+    async def _evaluated(self, compiled: Compiled, rows: Sequence[Row]) -> Evaluated:
+        """Evaluate some rows at a time: others get their turn, and who is gone is not served."""
+        work, parts = Work(), []
+        for start in range(0, len(rows), SLICE):
+            part = rows[start : start + SLICE]
+            run = partial(compiled.run_all, part, self.lookups, work, start)
+            parts.append(await _aside(run))
+        return await _aside(partial(_written, parts))
+
+    async def _checked(self, work: Awaitable[T]) -> T:
+        """What the work gives; its problems are those of the place in the input."""
         try:
-            result = await loop.run_in_executor(_THREADS, work)
-            for _ in range(ROUNDS):
-                if not await self.lookups.read_missing():
-                    break
-                result = await loop.run_in_executor(_THREADS, work)
+            return await work
         except FormulaInvalid as invalid:
             problems = [field_problem(self.path, problem) for problem in invalid.problems]
             raise Invalid(problems) from None
+
+    async def _again(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work, and again when it asked for data that was not read yet."""
+        result = await work()
+        for _ in range(ROUNDS):
+            if not await self.lookups.read_missing():
+                break
+            result = await work()
         return result
 
-    def _evaluate(self, rows: Sequence[Row]) -> Results:
-        compiled = compile_formula(self.text, self.surroundings)
-        try:
-            return evaluate_rows(compiled, rows, self.lookups)
-        except FormulaFailure:
-            steps = max(1, compiled.steps) * len(rows)
-            raise LimitExceeded("steps of all rows", MAX_BATCH_STEPS, steps, ["rows"]) from None
+
+async def _aside(work: Callable[[], T]) -> T:
+    return await get_running_loop().run_in_executor(_THREADS, work)
 
 
-def _written(results: Results) -> Evaluated:
+def _written(parts: Sequence[Results]) -> Evaluated:
     """The results with the values as texts; a list that is too long as one is an error, too."""
     texts: list[str | None] = []
-    values, errors = list(results.values), list(results.errors)
+    values = [value for part in parts for value in part.values]
+    errors = [error for part in parts for error in part.errors]
     failed = {error.row for error in errors}
     for number, value in enumerate(values):
         text = None

@@ -78,13 +78,23 @@ class Compiled:
         except FAULTS as error:
             raise failure_of(error, self._routine) from None
 
-    def run_all(self, rows: Iterable[Row], datasets: Datasets = _NO_DATA) -> Results:
-        """Return the values and errors of all rows; one row's error does not stop the others."""
+    def run_all(
+        self,
+        rows: Iterable[Row],
+        datasets: Datasets = _NO_DATA,
+        work: Work | None = None,
+        first: int = 0,
+    ) -> Results:
+        """Return the values and errors of all rows; one row's error does not stop the others.
+
+        A batch may be run in parts: each with the `work` that is left, and the number of its
+        `first` row.
+        """
         run, lookup, impact, earlier = self._run, datasets.lookup, datasets.impact, _NO_EARLIER.get
-        work = Work()
+        work = work or Work()
         values: list[Value] = []
         errors: list[RowError] = []
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows, start=first):
             work.begin_row()
             try:
                 values.append(run(row.get, lookup, impact, earlier, work))
@@ -127,8 +137,13 @@ def evaluate_rows(
     compiled: Compiled, rows: Sequence[Row], datasets: Datasets = _NO_DATA
 ) -> Results:
     """Evaluate a batch; it raises FormulaFailure at once when the rows together cost too much."""
-    steps = max(1, compiled.steps) * len(rows)
+    steps = steps_of(compiled, len(rows))
     if steps > MAX_BATCH_STEPS:
         message = f"{len(rows)} rows take {steps} steps, more than {MAX_BATCH_STEPS}"
         raise FormulaFailure(Code.WORK_LIMIT, message)
     return compiled.run_all(rows, datasets)
+
+
+def steps_of(compiled: Compiled, rows: int) -> int:
+    """Count the operations of so many rows, at most MAX_BATCH_STEPS of which may be run at once."""
+    return max(1, compiled.steps) * rows

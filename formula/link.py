@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -13,9 +14,10 @@ from formula.functions import FUNCTIONS
 from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH, MAX_CALLED_TEXT, MAX_STEPS
 from formula.parse import parse
 from formula.pins import pin_of
-from formula.tree import Call, Chain, CustomCall, Formula, Literal, Name, walk
+from formula.tree import Call, Chain, CustomCall, Formula, Literal, Name, Negate, Step, walk
 
-_POWER_COST: Final = 50  # a power takes about as long as fifty other operations
+_POWER_COST: Final = 50
+_ROOT_COST: Final = 250  # a power that is not whole takes about as long as so many operations
 _CALL_COST: Final = 3
 _THIS: Final = "this formula"
 _UNSEEN: Final = "a calculation out of sight"
@@ -219,7 +221,7 @@ def _steps(formula: Formula, callees: Mapping[Callee, Linked]) -> int:
             case Literal() | Name():
                 pass
             case Chain():
-                steps += sum(_POWER_COST if s.operator == "^" else 1 for s in node.steps)
+                steps += sum(_power_cost(s) if s.operator == "^" else 1 for s in node.steps)
             case Call():
                 function = FUNCTIONS.get(node.name)
                 steps += function.cost if function else 0
@@ -228,3 +230,10 @@ def _steps(formula: Formula, callees: Mapping[Callee, Linked]) -> int:
             case _:
                 steps += 1
     return steps
+
+
+def _power_cost(step: Step) -> int:
+    exponent = step.operand.operand if isinstance(step.operand, Negate) else step.operand
+    value = exponent.value if isinstance(exponent, Literal) else None
+    whole = isinstance(value, Decimal) and value == value.to_integral_value()
+    return _POWER_COST if whole else _ROOT_COST

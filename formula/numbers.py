@@ -41,6 +41,14 @@ QUOTIENT: Final = Context(
     clamp=0,
     traps=[InvalidOperation, DivisionByZero, Overflow, Underflow, Subnormal],
 )
+_OPERANDS: Final = Context(
+    prec=2 * QUOTIENT_DIGITS,
+    rounding=ROUND_HALF_EVEN,
+    Emin=-MAX_EXPONENT,
+    Emax=MAX_EXPONENT,
+    clamp=0,
+    traps=[InvalidOperation, Overflow],
+)
 _PLACES: Final = Context(
     prec=2 * (MAX_DIGITS + MAX_EXPONENT),
     rounding=ROUND_HALF_UP,
@@ -70,9 +78,12 @@ def power(base: Decimal, exponent: Decimal) -> Decimal:
         raise Fault(Code.EXPONENT_TOO_LARGE, f"the exponent is beyond {MAX_EXPONENT}")
     if not base and exponent <= 0:
         raise Fault(Code.UNDEFINED_POWER, "zero has no power of zero or below")
-    if base < 0 and exponent != exponent.to_integral_value():
+    if exponent == exponent.to_integral_value():
+        return QUOTIENT.power(base, exponent)
+    if base < 0:
         raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
-    return QUOTIENT.power(base, exponent)
+    # Digits beyond these change none that is kept, and a thousand of them would take 20 ms.
+    return QUOTIENT.power(_OPERANDS.plus(base), _OPERANDS.plus(exponent))
 
 
 def round_to(number: Decimal, places: Decimal) -> Decimal:
