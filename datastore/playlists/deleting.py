@@ -6,9 +6,10 @@ it. A playlist that is written from a file begins as one that is held back until
 """
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from datastore.commit import Moved, Write, commit
 from datastore.errors import VersionConflict
@@ -95,7 +96,7 @@ class Deleting:
         No more are added, but those of a transaction just done may come to sight late.
         """
         while entries := await Order(self.scope, playlist).entries():
-            await written(self.scope, [Delete(key_of_entry(entry)) for entry in entries])
+            await written(self.scope, (Delete(key_of_entry(entry)) for entry in entries))
         await self.scope.table.write([Delete(header_key(playlist.id))])
 
     def _buried(self, playlist: Playlist, expected: int | None) -> list[Write]:
@@ -115,10 +116,9 @@ class Deleting:
         return [Write(header, refused), Write(member)]
 
 
-async def written(scope: Scope, operations: Sequence[Put | Delete]) -> None:
+async def written(scope: Scope, operations: Iterable[Put | Delete]) -> None:
     """Do any number of unconditional writes, a few batches at a time."""
-    step = WRITE_OPERATIONS * AT_ONCE
-    for start in range(0, len(operations), step):
-        part = operations[start : start + step]
+    left = iter(operations)
+    while part := list(islice(left, WRITE_OPERATIONS * AT_ONCE)):
         batches = range(0, len(part), WRITE_OPERATIONS)
         await gather(*(scope.table.write(part[n : n + WRITE_OPERATIONS]) for n in batches))

@@ -1,12 +1,13 @@
 """A playlist as the document that its files are written from."""
 
+from asyncio import to_thread
 from dataclasses import dataclass
 
-from datastore.audio.reading import Reading as AudioReading
 from datastore.audio.records import Audio
 from datastore.errors import NotFound
 from datastore.playlists.adding import credited
 from datastore.playlists.formats.document import Document, Track
+from datastore.playlists.library import tracks_by_ids
 from datastore.playlists.order import Order
 from datastore.playlists.records import Entry, Playlist
 from datastore.resources.scope import Scope
@@ -22,11 +23,10 @@ class Exporting:
         """Every entry, in order, as its track is now; as it was, where the track is gone."""
         entries = await Order(self.scope, playlist).entries()
         ids = [entry.audio_id or "" for entry in entries]
-        found = await AudioReading(self.scope).many(ids)
+        found = await tracks_by_ids(self.scope, ids)
         pairs = zip(entries, found, strict=True)
-        return Document(
-            title=playlist.name, tracks=tuple(_track(entry, audio) for entry, audio in pairs)
-        )
+        tracks = await to_thread(lambda: tuple(_track(entry, audio) for entry, audio in pairs))
+        return Document(title=playlist.name, tracks=tracks)
 
 
 def _track(entry: Entry, audio: Audio | NotFound) -> Track:

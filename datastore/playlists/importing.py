@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.audio.lists import Lists
-from datastore.audio.reading import Reading as AudioReading
 from datastore.audio.records import Audio
 from datastore.clock import canonical
 from datastore.commit import Done, Write, commit
@@ -22,6 +20,7 @@ from datastore.playlists import ranks
 from datastore.playlists.adding import entry_for
 from datastore.playlists.deleting import HELD, Deleting, written
 from datastore.playlists.formats.document import Document, Track
+from datastore.playlists.library import all_tracks, tracks_by_ids
 from datastore.playlists.matching import Library, Match
 from datastore.playlists.reading import Reading
 from datastore.playlists.records import Entry, Playlist
@@ -38,11 +37,9 @@ from datastore.playlists.targets import duration
 from datastore.playlists.writing import check_name, new_playlist
 from datastore.resources import idempotency
 from datastore.resources.scope import Scope
-from datastore.slices import Window
 from datastore.table import INDEX_HASH, Compare, Item, Missing, Put, Update
 
 HOLD = timedelta(minutes=2)
-PAGE = 1_000
 
 
 class _GivenUp(Unavailable):
@@ -110,20 +107,11 @@ class Importing:
     async def _matches(self, tracks: Sequence[Track]) -> list[Match]:
         """Match by ids, and only where that leaves any by the whole library."""
         ids = [track.id or "" for track in tracks]
-        found = await AudioReading(self.scope).many(ids, consistent=True)
+        found = await tracks_by_ids(self.scope, ids, consistent=True)
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
-            known = await self._library()
+            known = await all_tracks(self.scope)
         return await to_thread(_matched, known, tracks)
-
-    async def _library(self) -> list[Audio]:
-        lists, tracks, after = Lists(self.scope), [], None
-        while True:
-            page = await lists.audios(Window(size=PAGE, after=after))
-            tracks += [track for _, track in page.entries]
-            after = page.reached
-            if not page.more:
-                return tracks
 
     async def _make(
         self,
@@ -141,7 +129,7 @@ class Importing:
         held_until = canonical(self.scope.clock.now() + HOLD)
         held = {INDEX_HASH: buried_in(), "deletedAt": playlist.created_at, HELD: held_until}
         await self.scope.table.write([Put({**header_item(playlist), **held})])
-        await written(self.scope, [Put(entry_item(entry)) for entry in entries])
+        await written(self.scope, (Put(entry_item(entry)) for entry in entries))
         writes = [self._shown(playlist, held_until), Write(Put(member_item(playlist), Missing()))]
         if wish.idempotency_key is not None:
             content = msgspec.to_builtins((document, name, wish.keep))

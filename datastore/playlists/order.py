@@ -18,6 +18,9 @@ from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.table import Delete, Exists, Key, Missing, Put, Query, Range
 
+PAGE = 1_000
+"""How many entries are made of rows before other work of the process has its turn."""
+
 
 class Gap(NamedTuple):
     """A place between two entries, by their ranks; None is an end of the list.
@@ -42,7 +45,7 @@ class Order:
         found: list[Entry] = []
         after: Key | None = None
         while True:
-            page = await self.scope.table.query(self._query(after))
+            page = await self.scope.table.query(self._query(after, PAGE))
             found += map(entry_of, page.items)
             if (after := page.last) is None:
                 return found

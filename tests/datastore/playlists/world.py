@@ -30,7 +30,7 @@ async def tracks(view: View, count: int, start: int = 0) -> list[str]:
     """Add tracks t0, t1 ... to the library of a view's caller; their ids."""
     user = view.caller.user_id
     drafts = [
-        draft(uuid7(), f"t{n}", "Abba", user=user, album="Gold", duration_ms=1_000 + n, track=n + 1)
+        draft(uuid7(), f"t{n}", "Abba", user=user, album="Gold", duration_ms=1_000 + n)
         for n in range(start, start + count)
     ]
     return [made.id for made in await view.audio.adding.add_many(drafts)]  # type: ignore[union-attr]
