@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS, Kind
 from datastore.observed import WatchBatch
@@ -47,10 +48,11 @@ class Desk(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """Loaders of groups by path and jobs by id, and the desks by the letters of their kinds."""
+    """Loaders of groups, jobs and executions, and the desks by the letters of their kinds."""
 
     groups: "DataLoader[GroupPath, Group]"
     jobs: "DataLoader[str, Job]"
+    executions: "DataLoader[str, Execution]"
     desks: Mapping[str, Desk[Any]]
 
     @classmethod
@@ -58,6 +60,7 @@ class Loaders:
         return cls(
             groups=_loader("groups", view.watch, view.groups.many),
             jobs=_loader("jobs", view.watch, view.jobs.many),
+            executions=_loader("executions", view.watch, view.executions.reading.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
         )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from datastore.errors import BadInput, NotFound
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.paths import parse_group_path
@@ -12,7 +13,7 @@ from datastore.records import Group, Resource
 from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Resource | Group | Job
+Record: TypeAlias = Resource | Group | Job | Execution
 Named: TypeAlias = tuple[str, str]
 
 
@@ -34,6 +35,8 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
         return await context.loaders.groups.load(path) if path == key else None
     if type == "Job":
         return await context.loaders.jobs.load(key)
+    if type == "Execution":
+        return await context.loaders.executions.load(key)
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await resources.by_id(context.desk(kind), key)

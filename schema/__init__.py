@@ -6,6 +6,9 @@ from strawberry.schema.config import StrawberryConfig
 from schema.api_keys import ApiKeyMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
+from schema.execution_mutations import ExecutionMutation
+from schema.execution_workers import ExecutionWorkerMutation
+from schema.executions import Execution, ExecutionQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -18,12 +21,21 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(
+    ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery, ExecutionQuery
+):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(
+    GroupMutation,
+    PipelineMutation,
+    CalculationMutation,
+    ApiKeyMutation,
+    ExecutionMutation,
+    ExecutionWorkerMutation,
+):
     pass
 
 
@@ -31,7 +43,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
+    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion, Execution],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

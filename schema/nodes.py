@@ -7,13 +7,14 @@ from typing import NamedTuple, TypeAlias
 import strawberry
 
 from datastore.errors import NotFound
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Resource | Group | Job
+NodeRecord: TypeAlias = Resource | Group | Job | Execution
 
 _TITLES = {kind.record: kind.title for kind in KINDS}
 _VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
@@ -43,6 +44,8 @@ def _named(node: NodeRecord) -> GlobalId:
         return GlobalId("Group", node.path)
     if isinstance(node, Job):
         return GlobalId("Job", node.id)
+    if isinstance(node, Execution):
+        return GlobalId("Execution", node.id)
     if version := _VERSION_TITLES.get(type(node)):
         return GlobalId(version, f"{node.id}:{node.version}")
     return GlobalId(_TITLES[type(node)], node.id)

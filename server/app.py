@@ -26,6 +26,7 @@ from server.hosts import KnownHosts
 from server.opening import cursors_of
 from server.persisted import persisted_of
 from server.rate_limit import RateLimiter
+from server.s3_events import S3Events
 from server.settings import Settings
 from server.streams.events import EventStreams
 from server.streams.limits import StreamLimits
@@ -59,11 +60,14 @@ async def open_app(
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
-        open_context = _contexts(settings, store, changes)
+        limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
+        open_context = _contexts(settings, store, changes, limiter)
+        events = S3Events(store, authenticator, limits_of(settings), limiter)
         yield Starlette(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
+                events.route(),
                 *(files.routes(own_files) if own_files else ()),
                 *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
@@ -105,9 +109,10 @@ def stream_limits_of(settings: Settings) -> StreamLimits:
     )
 
 
-def _contexts(settings: Settings, store: Store, changes: Changes) -> OpenContext:
+def _contexts(
+    settings: Settings, store: Store, changes: Changes, limiter: RateLimiter
+) -> OpenContext:
     cursors = cursors_of(settings)
-    limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
 
     @contextmanager
     def open_context(caller: Caller, admission: Admission) -> Iterator[StreamContext]:

@@ -7,6 +7,7 @@ import pytest
 
 from datastore.store import Store
 from tests.asking import Ask
+from tests.memory_files import MemoryFiles
 from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 
 
@@ -14,7 +15,7 @@ from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
     async with open_table("sqlite", tmp_path) as table:
-        yield Store(table)
+        yield Store(table, files=MemoryFiles())
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -24,7 +25,7 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     if reason is not None:
         pytest.skip(reason)
     async with open_table(request.param, tmp_path) as table:
-        yield Store(table)
+        yield Store(table, files=MemoryFiles())
 
 
 @pytest.fixture

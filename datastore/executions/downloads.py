@@ -56,7 +56,9 @@ class Downloads:
         stat = await self.files.stat(key) if execution.state in wanted else None
         if stat is None:
             return FileDownload(FileStatus.GONE)
-        seconds = expires_in or int(self.rules.download.total_seconds())
+        seconds = expires_in
+        if seconds is None:
+            seconds = int(self.rules.download.total_seconds())
         download = await self.files.presign_download(
             key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.csv"
         )

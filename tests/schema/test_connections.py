@@ -10,12 +10,17 @@ from datastore.access import Caller
 from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
-from tests.asking import ROOT, Answer, Ask, as_caller
+from tests.asking import ROOT, Answer, Ask, as_caller, tagged
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
 CREATE_API_KEY = (
     "mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { __typename } }"
+)
+CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
+  createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
+CANCEL_EXECUTION = (
+    "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { __typename } }"
 )
 INFO = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "material=metal/steel"
@@ -122,6 +127,42 @@ LISTS = {
         "value",
         ["metal/copper", "metal/steel"],
     ),
+    "executions": Listing(
+        "Pipeline.executions",
+        (NAMED, "executions"),
+        "states: [WAITING, CANCELLED]",
+        "maxFailedRows",
+        [3, 2, 1, 0],
+    ),
+    "executions by tags, oldest first": Listing(
+        "Pipeline.executions",
+        (NAMED, "executions"),
+        'order: OLDEST_FIRST, tags: {all: [{key: "material", value: "metal"}]}, '
+        'from: "2020-01-01T00:00:00Z", to: "2999-01-01T00:00:00Z"',
+        "maxFailedRows",
+        [0, 1, 3],
+    ),
+    "tag keys of executions": Listing(
+        "Pipeline.executionTagKeys",
+        (NAMED, "executionTagKeys"),
+        "",
+        "key",
+        ["material", "scope"],
+    ),
+    "tag values of executions": Listing(
+        "Pipeline.executionTagValues",
+        (NAMED, "executionTagValues"),
+        'key: "material", parent: "metal"',
+        "value",
+        ["metal/copper", "metal/steel"],
+    ),
+    "timeline": Listing(
+        "Execution.timeline",
+        (NAMED, "executions(first: 1)", "nodes", "timeline"),
+        "",
+        "happening",
+        ["CREATED", "CANCELLED"],
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
 }
 
@@ -137,6 +178,12 @@ async def catalogue(ask: Ask) -> None:
     for version in (1, 2):
         found = await ask('{ pipelineByName(name: "p3", group: "/usa/west") { id } }')
         await ask.change(found.value["id"], version, description=f"{version}")
+    for n, tag in enumerate(TAGS):
+        tags = tagged(tag, "scope=1")
+        made = await ask.input(
+            CREATE_EXECUTION, pipelineId=found.value["id"], tags=tags, maxFailedRows=n
+        )
+    await ask.input(CANCEL_EXECUTION, id=made["execution"]["id"])
     calculations = Ask(ask.store, "calculation")
     made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
     await calculations.change(made[1], 1, description="changed")
@@ -153,7 +200,10 @@ async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) ->
 async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """What tells the nodes of a page, and where the page lies; its two forms say the same."""
     found = (await asked(ask, name, **arguments)).data
-    listed = found.get("around", found)["list"]
+    while "list" not in found:
+        found = found["around"]
+        found = found[0] if isinstance(found, list) else found
+    listed = found["list"]
     told = [*(edge["node"] for edge in listed["edges"])]
     assert told == listed["nodes"]
     info, cursors = listed["pageInfo"], [edge["cursor"] for edge in listed["edges"]]

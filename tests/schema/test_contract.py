@@ -9,6 +9,9 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
+from datastore.executions import answers
+from datastore.executions import records as execution_records
+from datastore.executions.downloads import FileStatus
 from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
@@ -18,6 +21,10 @@ RECORDS: dict[str, type] = {
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
     "Change": differences.Change,
+    "Execution": execution_records.Execution,
+    "ExecutionEvent": execution_records.ExecutionEvent,
+    "ExecutionPin": execution_records.Pin,
+    "RowProblem": answers.RowProblem,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
@@ -31,7 +38,8 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
-MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem"}
+MADE_HERE = {"Viewer", "GroupRole", "PageInfo", "FieldProblem", "ExecutionProgress"}
+MADE_HERE |= {"UploadForm", "FormField", "FileDownload", "InlineResults"}
 ENDINGS = ("Payload", "Connection", "Edge")
 TYPES = core_schema(schema).type_map
 
@@ -96,5 +104,6 @@ def test_a_list_is_a_tuple_on_the_record(name: str) -> None:
 
 
 def test_the_enums_are_those_of_the_records() -> None:
-    for enum in (records.State, records.ValueType, jobs.JobKind, jobs.JobState):
+    executions = (execution_records.ExecutionState, execution_records.ExecutionMode, FileStatus)
+    for enum in (records.State, records.ValueType, jobs.JobKind, jobs.JobState, *executions):
         assert list(TYPES[enum.__name__].values) == [member.name for member in enum]  # type: ignore[attr-defined]

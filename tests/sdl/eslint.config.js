@@ -5,16 +5,25 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 
 // Values: equal where their fields are, and found only as a part of something that has an id.
 const VALUES = [
+  "Change",
+  "ExecutionEvent",
+  "ExecutionPin",
+  "ExecutionProgress",
   "FieldProblem",
+  "FileDownload",
+  "FormField",
   "GroupRole",
+  "InlineResults",
   "Output",
   "PageInfo",
   "Parameter",
+  "RowProblem",
   "Tag",
   "TagKey",
   "TagValue",
   "Transform",
   "Transformer",
+  "UploadForm",
   "Viewer",
 ];
 
