@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 from urllib.parse import quote
 
@@ -59,6 +60,14 @@ class Stat:
     content_type: str
     etag: str
     modified: datetime
+
+
+class FileStatus(StrEnum):
+    """Whether a file can be downloaded: it is there, it may come yet, or it will not."""
+
+    READY = "ready"
+    NOT_READY = "not_ready"
+    GONE = "gone"
 
 
 class Files(Protocol):

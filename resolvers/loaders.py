@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS, Kind
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
@@ -51,6 +52,7 @@ class Loaders:
 
     groups: "DataLoader[GroupPath, Group]"
     jobs: "DataLoader[str, Job]"
+    executions: "DataLoader[str, Execution]"
     runs: "DataLoader[RunName, Run]"
     manifests: "DataLoader[ManifestName, Manifest]"
     desks: Mapping[str, Desk[Any]]
@@ -62,6 +64,7 @@ class Loaders:
         return cls(
             groups=loader("groups", view.watch, view.groups.many),
             jobs=loader("jobs", view.watch, view.jobs.many),
+            executions=loader("executions", view.watch, view.executions.reading.many),
             runs=loader("runs", view.watch, view.runs.many, _by_run),
             manifests=loader("manifests", view.watch, view.manifests.many),
             desks={kind.letter: Desk.over(view, kind) for kind in KINDS},

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import BadInput, NotFound
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
@@ -17,13 +18,24 @@ from resolvers.context import Context
 from resolvers.loaders import Loaders
 
 Record: TypeAlias = (
-    Resource | Group | Job | Audio | Artist | Album | Connection | Playlist | Run | Manifest
+    Resource
+    | Group
+    | Job
+    | Execution
+    | Audio
+    | Artist
+    | Album
+    | Connection
+    | Playlist
+    | Run
+    | Manifest
 )
 Named: TypeAlias = tuple[str, str]
 
 
 BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
     "Job": lambda loaders, key: loaders.jobs.load(key),
+    "Execution": lambda loaders, key: loaders.executions.load(key),
     "Audio": lambda loaders, key: loaders.audio.tracks.load(key),
     "Artist": lambda loaders, key: loaders.audio.artists.load(key),
     "Album": lambda loaders, key: loaders.audio.albums.load(key),

@@ -16,6 +16,9 @@ from schema.datasets import (
     ReferenceDatasetVersion,
 )
 from schema.evaluation import EvaluationQuery
+from schema.execution_mutations import ExecutionMutation
+from schema.execution_workers import ExecutionWorkerMutation
+from schema.executions import Execution, ExecutionQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -48,6 +51,7 @@ class Query(
     RunQuery,
     ReferenceDatasetQuery,
     EvaluationQuery,
+    ExecutionQuery,
 ):
     pass
 
@@ -58,6 +62,8 @@ class Mutation(
     PipelineMutation,
     CalculationMutation,
     ReferenceDatasetMutation,
+    ExecutionMutation,
+    ExecutionWorkerMutation,
     PlaylistMutation,
     PlaylistFileMutation,
     ListeningMutation,
@@ -89,6 +95,7 @@ schema = strawberry.Schema(
         ReferenceDataset,
         ReferenceDatasetVersion,
         Playlist,
+        Execution,
     ],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,

@@ -6,11 +6,12 @@ import strawberry
 
 from datastore import records
 from datastore.clock import canonical
+from datastore.files import FileStatus
 from datastore.layout import REFERENCE_DATASET
 from datastore.records import ValueType
 from resolvers import datasets
 from schema.common import Info
-from schema.files import DOWNLOAD_SECONDS, DownloadStatus, ExpiresIn, FileDownload
+from schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
 from schema.prices import costs
 from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
@@ -65,11 +66,9 @@ class _Holding:
         seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
         found = await datasets.download(info.context, dataset, seconds)
         if found is None:
-            return FileDownload(
-                status=DownloadStatus.GONE, url=None, expires_at=None, size_bytes=None
-            )
+            return FileDownload(status=FileStatus.GONE, url=None, expires_at=None, size_bytes=None)
         return FileDownload(
-            status=DownloadStatus.READY,
+            status=FileStatus.READY,
             url=found.url,
             expires_at=DateTime(canonical(found.expires_at)),
             size_bytes=Long(dataset.content.size_bytes),

@@ -1,15 +1,21 @@
 """Files as clients meet them: forms to upload with, and URLs to download from."""
 
-from enum import Enum
 from typing import Annotated
 
 import strawberry
 
 from datastore import files
 from datastore.clock import canonical
+from datastore.files import FileStatus
 from schema.scalars import DateTime, Long
 
 DOWNLOAD_SECONDS = 900
+
+strawberry.enum(
+    FileStatus,
+    name="DownloadStatus",
+    description="Whether a file can be downloaded: it is there, it may come yet, or it will not.",
+)
 
 ExpiresIn = Annotated[
     int | None,
@@ -47,16 +53,9 @@ class UploadForm:
         )
 
 
-@strawberry.enum(description="Whether a file can be downloaded.")
-class DownloadStatus(Enum):
-    READY = strawberry.enum_value("READY", description="It can, with `url`.")
-    NOT_READY = strawberry.enum_value("NOT_READY", description="It is not written yet.")
-    GONE = strawberry.enum_value("GONE", description="It was removed.")
-
-
 @strawberry.type(description="Where a file can be downloaded, if it can.")
 class FileDownload:
-    status: DownloadStatus = strawberry.field(description="Whether it can.")
+    status: FileStatus = strawberry.field(description="Whether it can.")
     url: str | None = strawberry.field(description="Answers GET, with ranges.")
     expires_at: DateTime | None = strawberry.field(description="Until when the URL can be used.")
     size_bytes: Long | None = strawberry.field(description="How large the file is.")

@@ -10,6 +10,7 @@ import strawberry
 from datastore.audio.names import album_place_of, artist_place
 from datastore.audio.records import Album, Artist, Audio, Connection
 from datastore.errors import NotFound
+from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, Run
@@ -19,7 +20,17 @@ from datastore.records import Group, Resource
 MAX_LENGTH = 1536
 
 NodeRecord: TypeAlias = (
-    Resource | Group | Job | Audio | Artist | Album | Connection | Playlist | Run | Manifest
+    Resource
+    | Group
+    | Job
+    | Execution
+    | Audio
+    | Artist
+    | Album
+    | Connection
+    | Playlist
+    | Run
+    | Manifest
 )
 
 _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
@@ -27,6 +38,7 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Artist: ("Artist", lambda artist: artist_place(artist.name)),
     Audio: ("Audio", lambda audio: audio.id),
     Connection: ("Storage", lambda connection: connection.id),
+    Execution: ("Execution", lambda execution: execution.id),
     Group: ("Group", lambda group: group.path),
     Job: ("Job", lambda job: job.id),
     Manifest: ("Manifest", lambda manifest: manifest.place.text),

@@ -6,6 +6,7 @@ import strawberry
 
 from datastore import records
 from datastore.layout import PIPELINE
+from schema.pipeline_executions import HasExecutions
 from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
 from schema.resources import (
@@ -23,7 +24,7 @@ _VERSION = Annotated["PipelineVersion", strawberry.lazy("schema.pipelines")]
 
 
 @strawberry.type(description="A pipeline: how input rows become output rows. Its latest version.")
-class Pipeline(Resource):
+class Pipeline(Resource, HasExecutions):
     attributes: JSON | None = strawberry.field(description="Whatever its users keep with it.")
     transformer: Transformer = strawberry.field(description="What it does with a row.")
 

@@ -9,12 +9,14 @@ import strawberry
 from datastore import records
 from datastore.access import Caller
 from datastore.changes import Changes
+from datastore.executions.records import Execution as ExecutionRecord
 from datastore.layout import PIPELINE
 from datastore.store import Store
-from resolvers import changes
+from resolvers import changes, executions
 from resolvers.loaders import Loaders
 from schema.common import RequestContext
 from schema.cursors import Cursors
+from schema.executions import Execution
 from schema.nodes import key_of
 from schema.pipelines import Pipeline
 
@@ -53,3 +55,16 @@ class Subscription:
         return changes.resource(
             info.context, PIPELINE, info.context.changes, key_of("Pipeline", id)
         )
+
+    @strawberry.subscription(
+        graphql_type=Execution,
+        description="The execution as it is now, then again as it gets on. A client that reads "
+        "slowly misses steps, never the last. Completes when the execution is over or gone, and "
+        "when the caller no longer sees it.",
+    )
+    @staticmethod
+    def execution_progress(
+        info: StreamInfo,
+        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+    ) -> AsyncIterator[ExecutionRecord]:
+        return executions.followed(info.context, info.context.changes, key_of("Execution", id))

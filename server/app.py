@@ -28,6 +28,7 @@ from server.hosts import KnownHosts
 from server.opening import cursors_of
 from server.persisted import persisted_of
 from server.rate_limit import RateLimiter
+from server.s3_events import S3Events
 from server.settings import Settings
 from server.streams.events import EventStreams
 from server.streams.limits import StreamLimits
@@ -63,10 +64,12 @@ async def open_app(
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
         limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
         open_context = _contexts(settings, store, changes, limiter)
+        events = S3Events(store, authenticator, limits_of(settings), limiter)
         yield Starlette(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
+                events.route(),
                 *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
                 *_graphql(settings, authenticator, open_context, streams, watching),

@@ -93,6 +93,8 @@ class ChangeExecutions:
             state=ExecutionState.WAITING,
             upload_until=canonical(now + self.rules.upload) if awaited else None,
             started_at=None,
+            claimed_at=None,
+            told_at=None,
             finished_at=None,
             code=None,
             message=None,

@@ -90,7 +90,9 @@ class Claims:
             fence=execution.fence + 1,
             attempts=execution.attempts + 1,
             worker=worker,
+            claimed_at=canonical(now),
             held_until=held_until,
+            told_at=canonical(now),
         )
         taken = counted(taken, Counts())
         waited = execution.state is ExecutionState.WAITING
@@ -106,10 +108,11 @@ class Claims:
 
     async def beat(self, held: Execution, counts: Counts) -> None:
         """Give a sign of life, and tell the progress; raises ClaimLost."""
-        until = canonical(self.clock.now() + self.rules.held)
+        now = self.clock.now()
+        life = {"heldUntil": canonical(now + self.rules.held), "toldAt": canonical(now)}
         sign = Update(
             key=key_of_execution(held.id),
-            set={"heldUntil": until, **_told(counts)},
+            set={**life, **_told(counts)},
             add={"revision": 1},
             condition=_ours(held),
         )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from datastore.executions.keys import errors_key, output_key
 from datastore.executions.records import Execution, ExecutionState
 from datastore.executions.rules import ExecutionRules
-from datastore.files import Download, Files
+from datastore.files import Download, Files, FileStatus
 from datastore.resources.scope import Scope
 
 
@@ -16,14 +16,6 @@ class FileKind(StrEnum):
 
     OUTPUT = "output"
     ERRORS = "errors"
-
-
-class FileStatus(StrEnum):
-    """Whether a file can be read: it is there, it may come yet, or it will not."""
-
-    READY = "ready"
-    NOT_READY = "not_ready"
-    GONE = "gone"
 
 
 class FileDownload(NamedTuple):
@@ -56,7 +48,9 @@ class Downloads:
         stat = await self.files.stat(key) if execution.state in wanted else None
         if stat is None:
             return FileDownload(FileStatus.GONE)
-        seconds = expires_in or int(self.rules.download.total_seconds())
+        seconds = expires_in
+        if seconds is None:
+            seconds = int(self.rules.download.total_seconds())
         download = await self.files.presign_download(
             key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.csv"
         )

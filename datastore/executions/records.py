@@ -1,5 +1,6 @@
 """What is stored of executions."""
 
+from datetime import datetime
 from enum import StrEnum
 
 from datastore.records import Struct, Tag
@@ -41,7 +42,7 @@ class Execution(Struct, frozen=True, kw_only=True):
 
     `ready_at` is when its input was there. `events` counts transitions, `revision` every write.
     While a worker holds it, `fence` is the number of that hold, which only ever grows; `attempts`
-    counts the holds since it was last ready. `code` and
+    counts the holds since it was last ready, and `told_at` is the last sign of life. `code` and
     `message` say why it failed; `digest` stands for all that its output depends on. One that has a
     `deleted_at` is gone for every reader, and being taken away.
     """
@@ -68,7 +69,9 @@ class Execution(Struct, frozen=True, kw_only=True):
     fence: int = 0
     attempts: int = 0
     worker: str | None = None
+    claimed_at: str | None = None
     held_until: str | None = None
+    told_at: str | None = None
     due: int = 0
     rows: int = 0
     succeeded: int = 0
@@ -78,6 +81,14 @@ class Execution(Struct, frozen=True, kw_only=True):
     bytes_total: int | None = None
     digest: str | None = None
     deleted_at: str | None = None
+
+    @property
+    def seconds_at_work(self) -> float | None:
+        """For how long its worker has been at it, as last told; None where none has begun."""
+        if self.claimed_at is None:
+            return None
+        until = datetime.fromisoformat(self.finished_at or self.told_at or self.claimed_at)
+        return max(0.0, (until - datetime.fromisoformat(self.claimed_at)).total_seconds())
 
     @property
     def counts(self) -> Counts:

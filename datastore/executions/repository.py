@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from datastore.cascade import begun_unheard
+from datastore.executions.answers import ReadAnswers
 from datastore.executions.changing import ChangeExecutions
 from datastore.executions.creating import KIND, CreateExecutions
 from datastore.executions.downloads import Downloads
@@ -32,6 +33,7 @@ class Executions:
     changing: ChangeExecutions
     uploads: Uploads
     downloads: Downloads
+    answers: ReadAnswers
     external: ExternalWorkers
     tags: TagLists
 
@@ -52,6 +54,7 @@ class Executions:
             ChangeExecutions(scope, rules, ready),
             Uploads(scope, rules, files, ready),
             Downloads(scope, rules, files),
+            ReadAnswers(scope.table, files),
             ExternalWorkers(scope, rules, files),
             TagLists(KIND, scope),
         )

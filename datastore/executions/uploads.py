@@ -1,25 +1,40 @@
 """The way of an execution's input: a form to upload with, and the proof that it was used."""
 
+import re
 from asyncio import sleep
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import uniform
 
 import msgspec
 
+from datastore.clock import is_id
 from datastore.commit import Moved, commit
 from datastore.errors import IllegalState, Unavailable
 from datastore.executions.access import require_run
 from datastore.executions.keys import ingest_key
+from datastore.executions.listing import ListedExecutions, ListExecutions
 from datastore.executions.reading import ReadExecutions, find_execution
 from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
 from datastore.executions.rows import Told, transition
 from datastore.executions.rules import ExecutionRules
 from datastore.files import Files, Stat, UploadForm
+from datastore.layout import PIPELINE
+from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope, absent
+from datastore.slices import Window
 
 CONTENT_TYPE = "text/csv"
+NEAR = timedelta(seconds=10)
+"""How far the moment in a key may lie from that in the id, which is made a little later."""
+
+MOST = 1000
+_INGEST = re.compile(
+    r"pipelines/(?P<pipeline>[0-9a-f-]{36})/\d+/ingest/(?P=pipeline)-\d+-"
+    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.txt",
+    re.ASCII,
+)
 ATTEMPTS = 20
 PAUSE = 0.005
 
@@ -69,6 +84,22 @@ class Uploads:
         confirmed = await uploaded(self.scope, execution, stat, self.scope.caller.user_id)
         self.ready()
         return confirmed
+
+    async def confirm_key(self, key: str) -> Execution | None:
+        """The same for the execution whose input is uploaded under the key, if there is one.
+
+        One that was only just made may not be listed yet; it is found by its upload then.
+        """
+        if (named := _INGEST.fullmatch(key)) is None or not is_id(named["pipeline"]):
+            return None
+        pipeline = await Reading(PIPELINE, self.scope).one(named["pipeline"])
+        made = datetime.fromisoformat(named["moment"])
+        listed = ListedExecutions(since=made - NEAR, until=made + NEAR)
+        page = await ListExecutions(self.scope).page(pipeline, listed, Window(size=MOST))
+        for id, execution in page.entries:
+            if ingest_key(execution) == key:
+                return await self.confirm(id)
+        return None
 
 
 def awaits_upload(execution: Execution) -> bool:

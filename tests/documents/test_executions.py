@@ -10,10 +10,11 @@ import pytest
 from datastore.clock import wall_clock
 from datastore.errors import IllegalState
 from datastore.executions.creating import Wanted
-from datastore.executions.downloads import FileKind, FileStatus
+from datastore.executions.downloads import FileKind
 from datastore.executions.keys import errors_key, ingest_key, output_key
 from datastore.executions.listing import ListedExecutions, first_id
 from datastore.executions.records import ExecutionState
+from datastore.files import FileStatus
 from datastore.filters import TagFilter
 from datastore.local_files import LocalFiles
 from datastore.records import Pipeline

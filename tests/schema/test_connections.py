@@ -10,7 +10,7 @@ from datastore.access import Caller
 from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
-from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller
+from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged
 from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
 from tests.schema.playlist_world import (
     ADD_ENTRIES,
@@ -31,6 +31,11 @@ SET_FAVOURITE = (
     "mutation($input: SetFavouriteInput!) { setFavourite(input: $input) { __typename } }"
 )
 RECORD_PLAY = "mutation($input: RecordPlayInput!) { recordPlay(input: $input) { __typename } }"
+CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
+  createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
+CANCEL_EXECUTION = (
+    "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { __typename } }"
+)
 INFO = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "material=metal/steel"
 
@@ -200,6 +205,42 @@ LISTS = {
     "plays": Listing(
         "Viewer.plays", ("viewer", "plays"), "", "listenedMs", [100_002, 100_001, 100_000]
     ),
+    "executions": Listing(
+        "Pipeline.executions",
+        (NAMED, "executions"),
+        "states: [WAITING, CANCELLED]",
+        "maxFailedRows",
+        [3, 2, 1, 0],
+    ),
+    "executions by tags, oldest first": Listing(
+        "Pipeline.executions",
+        (NAMED, "executions"),
+        'order: OLDEST_FIRST, tags: {all: [{key: "material", value: "metal"}]}, '
+        'from: "2020-01-01T00:00:00Z", to: "2999-01-01T00:00:00Z"',
+        "maxFailedRows",
+        [0, 1, 3],
+    ),
+    "tag keys of executions": Listing(
+        "Pipeline.executionTagKeys",
+        (NAMED, "executionTagKeys"),
+        "",
+        "key",
+        ["material", "scope"],
+    ),
+    "tag values of executions": Listing(
+        "Pipeline.executionTagValues",
+        (NAMED, "executionTagValues"),
+        'key: "material", parent: "metal"',
+        "value",
+        ["metal/copper", "metal/steel"],
+    ),
+    "timeline": Listing(
+        "Execution.timeline",
+        (NAMED, "executions(first: 1)", "nodes", "timeline"),
+        "",
+        "happening",
+        ["CREATED", "CANCELLED"],
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
     **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
@@ -226,6 +267,12 @@ async def catalogue(ask: Ask) -> None:
             await ask.input(DISCOVER, **run, addedBy="t")
     claim = {"group": "/usa", "manifest": "Snowplow", "runId": "r1"}
     await ask.input(CLAIM, **claim, stage="TRANSFORM", owner="w")
+    for n, tag in enumerate(TAGS):
+        tags = tagged(tag, "scope=1")
+        begun = await ask.input(
+            CREATE_EXECUTION, pipelineId=found.value["id"], tags=tags, maxFailedRows=n
+        )
+    await ask.input(CANCEL_EXECUTION, id=begun["execution"]["id"])
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
@@ -256,7 +303,10 @@ async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) ->
 async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """What tells the nodes of a page, and where the page lies; its two forms say the same."""
     found = (await asked(ask, name, **arguments)).data
-    listed = found.get("around", found)["list"]
+    while "list" not in found:
+        found = found["around"]
+        found = found[0] if isinstance(found, list) else found
+    listed = found["list"]
     told = [*(edge["node"] for edge in listed["edges"])]
     assert told == listed["nodes"]
     info, cursors = listed["pageInfo"], [edge["cursor"] for edge in listed["edges"]]

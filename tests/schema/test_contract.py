@@ -10,6 +10,9 @@ from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
 from datastore.audio import records as audio
+from datastore.executions import answers
+from datastore.executions import records as execution_records
+from datastore.files import FileStatus
 from datastore.listening import records as listening
 from datastore.manifest import records as runs
 from datastore.playlists import records as playlists
@@ -33,6 +36,10 @@ RECORDS: dict[str, type] = {
     "Change": differences.Change,
     "DatasetColumn": records.DatasetColumn,
     "DatasetContent": records.DatasetContent,
+    "Execution": execution_records.Execution,
+    "ExecutionEvent": execution_records.ExecutionEvent,
+    "ExecutionPin": execution_records.Pin,
+    "RowProblem": answers.RowProblem,
     "Group": records.Group,
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
@@ -69,6 +76,8 @@ MADE_HERE = {
     "UploadField",
     "UploadForm",
     "DatasetUpload",
+    "ExecutionProgress",
+    "InlineResults",
     "EvaluationError",
     "ExplainedPart",
     "Explanation",
@@ -152,6 +161,9 @@ def test_the_enums_are_those_of_the_records() -> None:
         "JobKind": jobs.JobKind,
         "JobState": jobs.JobState,
         "PlaylistFormat": document.PlaylistFormat,
+        "ExecutionState": execution_records.ExecutionState,
+        "ExecutionMode": execution_records.ExecutionMode,
+        "DownloadStatus": FileStatus,
         "RunState": runs.RunState,
         "RunStage": runs.Stage,
         "RunAction": runs.Action,

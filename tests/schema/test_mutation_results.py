@@ -300,6 +300,73 @@ CASES |= {
 }
 
 
+STRANGE = dict.fromkeys(("rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"), 1)
+
+
+def _of_executions() -> dict[tuple[str, str], Case]:
+    """What every mutation of one execution refuses, and what some refuse besides."""
+    inputs: dict[str, dict[str, Any]] = {
+        "startExecution": {},
+        "cancelExecution": {},
+        "retryExecution": {},
+        "claimExecution": {"worker": "w"},
+        "heartbeatExecution": {"fence": 1, "progress": STRANGE},
+        "completeExecution": {"fence": 1, "progress": STRANGE},
+        "failExecution": {"fence": 1, "code": "C", "message": "m"},
+    }
+    states = {
+        "startExecution": ("awaiting", "WAITING"),
+        "cancelExecution": ("over", "SUCCESS"),
+        "retryExecution": ("over", "SUCCESS"),
+        "claimExecution": ("awaiting", "WAITING"),
+        "heartbeatExecution": ("over", "SUCCESS"),
+        "completeExecution": ("over", "SUCCESS"),
+        "failExecution": ("over", "SUCCESS"),
+    }
+    found = {}
+    for field, input in inputs.items():
+        union = f"{field[0].upper()}{field[1:]}Result"
+        found[union, "NotFound"] = Case(field, {"id": ABSENT, **input}, "NOT_FOUND", ["id"])
+        found[union, "NotPermitted"] = Case(
+            field, {"id": "awaiting", **input}, "FORBIDDEN", None, {}, READER
+        )
+        id, state = states[field]
+        found[union, "IllegalState"] = Case(
+            field, {"id": id, **input}, "ILLEGAL_STATE", None, {"state": state}
+        )
+    for field, wrong in (("claimExecution", "worker"), ("failExecution", "code")):
+        union = f"{field[0].upper()}{field[1:]}Result"
+        found[union, "ValidationProblem"] = Case(
+            field, {"id": "awaiting", **inputs[field], wrong: " "}, "BAD_USER_INPUT", [wrong]
+        )
+    return found
+
+
+CASES |= {
+    ("CreateExecutionResult", "NotFound"): Case(
+        "createExecution", {"pipelineId": ABSENT}, "NOT_FOUND", ["pipelineId"]
+    ),
+    ("CreateExecutionResult", "NotPermitted"): Case(
+        "createExecution", {"pipelineId": "one"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("CreateExecutionResult", "ValidationProblem"): Case(
+        "createExecution",
+        {"pipelineId": "one", "mode": "INLINE", "rows": [{}, 1]},
+        "BAD_USER_INPUT",
+        ["rows", "1"],
+    ),
+    ("CreateExecutionResult", "LimitExceeded"): Case(
+        "createExecution",
+        {"pipelineId": "one", "mode": "INLINE", "rows": [{}] * 1001},
+        "LIMIT_EXCEEDED",
+        ["rows"],
+        {"limit": "rows of a request", "maximum": 1000, "actual": 1001},
+    ),
+    ("CreateExecutionResult", "IllegalState"): Case(
+        "createExecution", {"pipelineId": "cold"}, "ILLEGAL_STATE", None, {"state": "FROZEN"}
+    ),
+    **_of_executions(),
+}
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
     (worded(union, noun), member): case._replace(
@@ -364,6 +431,10 @@ def mutation(field: str, member: str) -> str:
     return f"{kind}($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
 
 
+CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
+  createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
+
+
 async def resources(ask: Ask) -> dict[str, str]:
     """What the cases need, by name; rows of the heavy ones just fit one transaction."""
     await ask.grow()
@@ -377,6 +448,11 @@ async def resources(ask: Ask) -> dict[str, str]:
     made["lifted"] = await ask.make("/usa/northwest", "lifted")
     lift = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
     await ask.input(lift, id=made["lifted"], group="/usa")
+    inline = {"mode": "INLINE", "rows": [{"x": 1}]}
+    pipeline = await Ask(ask.store).make("/usa", "to run")
+    for name, more in (("awaiting", {}), ("over", inline)):
+        told = await Ask(ask.store).input(CREATE_EXECUTION, pipelineId=pipeline, **more)
+        made[name] = told["execution"]["id"]
     for name in ("heavy", "lifted"):
         await ask.change(made[name], 1, tags=MANY)
     await runs(Ask(ask.store))
@@ -423,9 +499,10 @@ async def test_a_failure_occurs_and_changes_nothing(union: str, member: str, ask
     noun = next((noun for title, noun in nouns.items() if title in union), "pipeline")
     made = await resources(Ask(ask.store, noun))
     input = {**case.input}
-    if "id" in input:
-        absent = ABSENT if "Key" in case.field else GlobalId(title_of(noun), ABSENT).text()
-        input["id"] = made.get(input["id"], absent)
+    title = "Execution" if "Execution" in union and "id" in input else title_of(noun)
+    for name in {"id", "pipelineId"} & input.keys():
+        absent = ABSENT if "Key" in case.field else GlobalId(title, ABSENT).text()
+        input[name] = made.get(input[name], absent)
     told = await assert_fails(member, case, input, ask)
     if "holder" in case.more:
         assert told["holder"] == made[case.more["holder"]]

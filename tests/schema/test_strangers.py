@@ -55,11 +55,12 @@ class World(NamedTuple):
     name: str
     key: str
     job: str
+    execution: str
 
     def blurred(self, answer: object) -> str:
         """The answer as text, without the names that were asked for."""
         text = json.dumps(answer)
-        ids = (_uuid(self.id), _uuid(self.job))
+        ids = (_uuid(self.id), _uuid(self.job), _uuid(self.execution))
         for known in sorted((self.group, self.name, *ids), key=len, reverse=True):
             text = text.replace(known, "?")
         return text
@@ -76,12 +77,20 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "viewer": [("{ viewer { roles { group } defaultGroup apiKeys { nodes { id } } } }", {})],
         "node": [
             ("query($id: ID!) { node(id: $id) { id } }", {"id": each})
-            for each in (world.id, world.version_id, world.group_id, world.job)
+            for each in (world.id, world.version_id, world.group_id, world.job, world.execution)
         ],
         "nodes": [
             (
                 "query($ids: [ID!]!) { nodes(ids: $ids) { id } }",
-                {"ids": [world.id, world.version_id, world.group_id, world.job]},
+                {
+                    "ids": [
+                        world.id,
+                        world.version_id,
+                        world.group_id,
+                        world.job,
+                        world.execution,
+                    ]
+                },
             )
         ],
         "group": [("query($p: GroupPath!) { group(path: $p) { path } }", {"p": world.group})],
@@ -226,6 +235,37 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "revokeApiKey": [
             (mutation("revokeApiKey", "RevokeApiKeyInput"), {"in": {"id": world.key}})
         ],
+        **execution_cases(world),
+    }
+
+
+def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The same for the fields of executions."""
+    id, fence = {"id": world.execution}, {"fence": 1}
+    progress = dict.fromkeys(("rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"), 1)
+    told: Mapping[str, Mapping[str, Any]] = {
+        "startExecution": id,
+        "cancelExecution": id,
+        "retryExecution": id,
+        "claimExecution": {**id, "worker": "mine"},
+        "heartbeatExecution": {**id, **fence, "progress": progress},
+        "completeExecution": {**id, **fence, "progress": progress},
+        "failExecution": {**id, **fence, "code": "MINE", "message": "mine"},
+    }
+    fields = "{ id upload { url } outputDownload { url } timeline { nodes { by } } }"
+    return {
+        "execution": [(f"query($id: ID!) {{ execution(id: $id) {fields} }}", id)],
+        "createExecution": [
+            (
+                mutation("createExecution", "CreateExecutionInput"),
+                {"in": {"pipelineId": world.id, **more}},
+            )
+            for more in ({}, {"mode": "INLINE", "rows": [{"x": 1}]})
+        ],
+        **{
+            field: [(mutation(field, f"{field[0].upper()}{field[1:]}Input"), {"in": input})]
+            for field, input in told.items()
+        },
     }
 
 
@@ -243,6 +283,7 @@ def nowhere(noun: str) -> World:
         name="no such name",
         key=key,
         job=GlobalId("Job", key).text(),
+        execution=GlobalId("Execution", key).text(),
     )
 
 
@@ -262,6 +303,10 @@ KEY = """mutation($at: DateTime!) {
 
 CASCADE = """mutation { deleteGroup(input: {path: "/usa/gone", cascade: true}) {
   ...on DeleteGroupPayload { job { id } } } }"""
+
+
+EXECUTION = """mutation($id: ID!) { createExecution(input: {pipelineId: $id}) {
+  ...on CreateExecutionPayload { execution { id } } } }"""
 
 
 def _uuid(global_id: str) -> str:
@@ -285,7 +330,11 @@ async def others(ask: Ask) -> World:
             **RUNS["DiscoverRun"],
         )
     job = (await ask(CASCADE)).value["job"]["id"]
-    return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"], job)
+    pipelines = Ask(ask.store)
+    run = await pipelines.make("/usa", "theirs to run")
+    execution = (await pipelines(EXECUTION, {"id": run})).value["execution"]["id"]
+    group, key_id = found["group"]["id"], key["apiKey"]["id"]
+    return World(id, version_id, group, "/usa", "theirs", key_id, job, execution)
 
 
 def assert_says_nothing(field: str, data: Any, errors: Any) -> None:

@@ -27,7 +27,10 @@ FRENCH = as_caller("fleur", "/eu/france=reader")
 STRANGER = as_caller("eve", "/eu=admin")
 PATIENCE = 5.0
 
-STRANGERS = {"pipelineChanged": CHANGED}
+PROGRESS = "subscription($id: ID!) { executionProgress(id: $id) { state progress { rowsRead } } }"
+CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
+  createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
+STRANGERS = {"pipelineChanged": CHANGED, "executionProgress": PROGRESS}
 """A subscription to each field by somebody who may not see what it is about."""
 
 
@@ -167,13 +170,19 @@ async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
     changes = Changes(table)
     await ask.grow()
     hidden, gone = await ask.make("/usa", "one"), await ask.make("/usa", "two")
-    await ask.input(DELETE, id=gone)
+    noun = "pipeline"
+    if field == "executionProgress":
+        noun = "execution"
+        made = [await ask.input(CREATE_EXECUTION, pipelineId=id) for id in (hidden, gone)]
+        await ask.input(DELETE, id=gone)
+        hidden, gone = (told["execution"]["id"] for told in made)
+    else:
+        await ask.input(DELETE, id=gone)
     found = [await refusal(store, changes, id, STRANGER, STRANGERS[field]) for id in (hidden, gone)]
     for errors in found:
         (error,) = errors
         assert error["extensions"] == {"code": "NOT_FOUND", "path": ["id"]}
-        assert error["message"].startswith("There is no pipeline")
-        assert error["message"] == "There is no pipeline with this id."
+        assert error["message"] == f"There is no {noun} with this id."
     await changes.poll()
     assert table.asked == []  # nobody follows anything
 

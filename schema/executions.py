@@ -1,0 +1,148 @@
+"""Executions: type and query field."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from datastore.executions import records
+from datastore.executions.downloads import FileKind
+from datastore.executions.records import ExecutionMode, ExecutionState
+from datastore.records import Pipeline as PipelineRecord
+from resolvers import executions
+from schema.common import After, Before, First, Info, Last, Tag, given
+from schema.connections import Connection, connect, page_of
+from schema.execution_types import (
+    ExecutionEvent,
+    ExecutionPin,
+    ExecutionProgress,
+    InlineResults,
+    download_of,
+    progress_of,
+    results_of,
+)
+from schema.files import FileDownload, UploadForm
+from schema.nodes import Node, key_of
+from schema.prices import costs
+from schema.scalars import DateTime
+
+if TYPE_CHECKING:
+    from schema.pipelines import Pipeline
+
+_PIPELINE = Annotated["Pipeline", strawberry.lazy("schema.pipelines")]
+ExpiresIn = Annotated[
+    int | None,
+    strawberry.argument(description="For how many seconds the URL is valid, 1 to 604800."),
+]
+
+
+@strawberry.type(description="One run of one version of a pipeline over one input.")
+class Execution(Node):
+    pipeline_version: int = strawberry.field(description="The version that runs, as pinned.")
+    mode: ExecutionMode = strawberry.field(description="How its input comes.")
+    state: ExecutionState = strawberry.field(description="How far it is.")
+    code: str | None = strawberry.field(description="Why it failed, for a program.")
+    tags: list[Tag] = strawberry.field(description="What it is found by.")
+    pins: list[ExecutionPin] = strawberry.field(
+        description="The calculations that its formulas reach, as they were when it was created."
+    )
+    max_failed_rows: int | None = strawberry.field(
+        description="With more failed rows than these it fails; absent if any number may."
+    )
+    created_at: DateTime = strawberry.field(description="When it was created.")
+    created_by: str = strawberry.field(description="The id of the user who created it.")
+    ready_at: DateTime | None = strawberry.field(description="When its input was there.")
+    started_at: DateTime | None = strawberry.field(description="When a worker first took it.")
+    finished_at: DateTime | None = strawberry.field(description="When it was over.")
+
+    @classmethod
+    def is_type_of(cls, value: object, _info: object) -> bool:
+        return type(value) is records.Execution
+
+    @strawberry.field(graphql_type=_PIPELINE, description="The pipeline as it is now.")
+    @staticmethod
+    async def pipeline(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> PipelineRecord:
+        return await executions.pipeline_of(info.context, execution)
+
+    @strawberry.field(description="What there is to say about its state, in words.")
+    @staticmethod
+    def state_message(execution: strawberry.Parent[records.Execution]) -> str | None:
+        return execution.message
+
+    @strawberry.field(
+        metadata=costs(0), description="How much is done; absent until its input is there."
+    )
+    @staticmethod
+    def progress(execution: strawberry.Parent[records.Execution]) -> ExecutionProgress | None:
+        return None if execution.ready_at is None else progress_of(execution)
+
+    @strawberry.field(
+        description="The form that uploads its input, while it waits for one; null for those "
+        "who may not run the pipeline."
+    )
+    @staticmethod
+    async def upload(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> UploadForm | None:
+        form = await executions.upload(info.context, execution)
+        return None if form is None else UploadForm.of(form)
+
+    @strawberry.field(description="The output, which is there after success.")
+    @staticmethod
+    async def output_download(
+        execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
+    ) -> FileDownload | None:
+        return download_of(
+            await executions.download(info.context, execution, FileKind.OUTPUT, given(expires_in))
+        )
+
+    @strawberry.field(description="The rejected rows, which are there after success and failure.")
+    @staticmethod
+    async def errors_download(
+        execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
+    ) -> FileDownload | None:
+        return download_of(
+            await executions.download(info.context, execution, FileKind.ERRORS, given(expires_in))
+        )
+
+    @strawberry.field(
+        metadata=costs(10),
+        description="What came out of the rows of a request; absent for an execution of a file.",
+    )
+    @staticmethod
+    async def results(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> InlineResults | None:
+        found = await executions.answers(info.context, execution)
+        return None if found is None else results_of(found)
+
+    @strawberry.field(
+        graphql_type=Connection[ExecutionEvent], description="What happened to it, in order."
+    )
+    @staticmethod
+    async def timeline(
+        execution: strawberry.Parent[records.Execution],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.ExecutionEvent]:
+        return await connect(
+            info,
+            ("timeline", execution.id),
+            page_of(first, after, last, before),
+            lambda window: executions.events(info.context, execution, window),
+        )
+
+
+@strawberry.type
+class ExecutionQuery:
+    @strawberry.field(graphql_type=Execution | None, description="An execution by its global id.")
+    @staticmethod
+    async def execution(
+        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+    ) -> records.Execution | None:
+        return await executions.by_id(info.context, key_of("Execution", id))
