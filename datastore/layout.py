@@ -78,6 +78,8 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
+DESTINATION = row("ND:{service}", "ND:{table}", "ND")
+DESTINATION_NAME = row("NT:{table}", "NT")
 
 ROWS = (
     PIPELINE.latest,
@@ -90,4 +92,6 @@ ROWS = (
     IDEMPOTENCY,
     API_KEY,
     JOB,
+    DESTINATION,
+    DESTINATION_NAME,
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from datastore.keys import Part, Template, escape, join, split, unescape
 from datastore.layout import (
+    DESTINATION,
     GRANT,
     GROUP,
     OWNED,
@@ -26,7 +27,7 @@ PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 LEVELS = st.lists(TEXTS, min_size=1, max_size=4).map(tuple)
 NUMBERS = st.integers(1, 99)
 _PARTS: dict[str, st.SearchStrategy[Part]] = {
-    **dict.fromkeys(("id", "name", "group", "parent", "key", "user"), TEXTS),
+    **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "service", "table"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
     "version": NUMBERS,
@@ -34,7 +35,13 @@ _PARTS: dict[str, st.SearchStrategy[Part]] = {
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
 FAMILIES = (*ROWS, GRANT, OWNED)
-QUERIED = {PIPELINE.version: "PV:", TAG: "T:", TAG_VALUE_COUNT: "TA:{kind}:", GROUP: "G:"}
+QUERIED = {
+    PIPELINE.version: "PV:",
+    TAG: "T:",
+    TAG_VALUE_COUNT: "TA:{kind}:",
+    GROUP: "G:",
+    DESTINATION: "ND:",
+}
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
 DIGITS_APART = {("PV:{version.10}", "PV:latest")}

@@ -10,6 +10,8 @@ from datastore.items import latest_item, load, resource_id, version_item
 from datastore.keys import Part
 from datastore.layout import (
     API_KEY,
+    DESTINATION,
+    DESTINATION_NAME,
     GRANT,
     GROUP,
     IDEMPOTENCY,
@@ -62,6 +64,8 @@ ID = "018f3b6e-0000-7000-8000-000000000001"
         (API_KEY, {"id": ID, "user": "ann:1"}, f"AK:{ID}", "AK", "AK:ann%3A1"),
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
+        (DESTINATION, {"service": "s", "table": "sxffffx002f"}, "ND:s", "ND:sxffffx002f", "ND"),
+        (DESTINATION_NAME, {"table": "sxffffx002f"}, "NT:sxffffx002f", "NT", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(
