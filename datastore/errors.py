@@ -11,8 +11,9 @@ PenstockError
 │   └── IllegalState        the resource's state does not allow the change
 ├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
 ├── Unauthenticated         no caller could be established
-├── RateLimited             the caller used up what they may spend for now
-└── Unavailable             the store did not answer in time, whatever was retried
+└── TryAgain                what failed may succeed a little later
+    ├── RateLimited         the caller used up what they may spend for now
+    └── Unavailable         the store did not answer in time, whatever was retried
 """
 
 from collections.abc import Iterator, Sequence
@@ -188,21 +189,32 @@ class Unauthenticated(PenstockError):
     code = ErrorCode.UNAUTHENTICATED
 
 
-class RateLimited(PenstockError):
-    """The caller used up what they may spend for now; `retry_after` is in seconds."""
+class TryAgain(PenstockError):
+    """Asking again may help, after `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    @property
+    def extensions(self) -> dict[str, object]:
+        return {**super().extensions, "retryAfter": self.retry_after}
+
+
+class RateLimited(TryAgain):
+    """The caller used up what they may spend for now."""
 
     code = ErrorCode.RATE_LIMITED
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__(f"You asked for more than your share; try again in {retry_after} s.")
-        self.retry_after = retry_after
+        message = f"You asked for more than your share; try again in {retry_after} s."
+        super().__init__(message, retry_after)
 
 
-class Unavailable(PenstockError):
-    """The store did not answer within the deadline; `retry_after` is in seconds."""
+class Unavailable(TryAgain):
+    """The store did not answer within the deadline."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
+        super().__init__(message, retry_after)

@@ -7,7 +7,7 @@ both cut streams, stands below the protocol.
 
 import re
 import unicodedata
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -17,7 +17,7 @@ from datastore.errors import BadInput, LimitExceeded
 
 Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 Sentences: TypeAlias = list[str]
-Chunks: TypeAlias = AsyncIterator[bytes]
+Chunks: TypeAlias = AsyncGenerator[bytes]
 
 KEY_BYTES = 1024
 OBJECT_BYTES = 5 * 1024**3

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import formula.values as types
 from datastore.errors import FieldProblem
 from datastore.records import Parameter, Transformer, ValueType
 from datastore.text import prose_problem
+from formula.calls import Library, NoLibrary
 from formula.check import Surroundings
 from formula.errors import Code, Problem
 from formula.link import examine
 
 MAX_FORMULA = 16_384
 MAX_FORMULAS = 50_000
+NO_LIBRARY: Final = NoLibrary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,24 @@ class Written:
     earlier: frozenset[str] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What formulas are held to besides the language.
+
+    `library` has the calculations they may call; `within` is the identity of the calculation whose
+    formula it is, which then uses every parameter it declares.
+    """
+
+    library: Library = NO_LIBRARY
+    within: str | None = None
+
+
 def formula_text_problem(text: str) -> str | None:
     """What is wrong with a formula before it is read."""
     return prose_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
 
 
-def transform_problems(transformer: Transformer) -> list[FieldProblem]:
+def transform_problems(transformer: Transformer, library: Library) -> list[FieldProblem]:
     """Everything wrong with the formulas that can be looked at.
 
     A parameter that no formula uses is none of it: files have columns that pass through unread.
@@ -45,22 +60,24 @@ def transform_problems(transformer: Transformer) -> list[FieldProblem]:
         for n, transform in enumerate(transformer.transforms)
         if len(transform.outputs) == 1 and formula_text_problem(transform.formula) is None
     ]
-    return formula_problems(written, transformer.parameters)
+    return formula_problems(written, transformer.parameters, Rules(library))
 
 
 def formula_problems(
-    written: Sequence[Written], parameters: Sequence[Parameter]
+    written: Sequence[Written], parameters: Sequence[Parameter], rules: Rules
 ) -> list[FieldProblem]:
     """Everything wrong with formulas that share their parameters, each with its place."""
     length = sum(len(one.text) for one in written)
     if length > MAX_FORMULAS:
         message = f"the formulas together are longer than {MAX_FORMULAS} characters"
         return [FieldProblem(list(written[0].path[:-2]), message)]
-    known = tuple(map(_parameter, parameters))
+    known = declared(parameters)
     reports = [
         examine(
             one.text,
-            Surroundings(known, types.ValueType(one.output), earlier=one.earlier),
+            Surroundings(
+                known, types.ValueType(one.output), rules.library, rules.within, one.earlier
+            ),
         )
         for one in written
     ]
@@ -68,7 +85,7 @@ def formula_problems(
         _field_problem(one.path, problem)
         for one, report in zip(written, reports, strict=True)
         for problem in report.problems
-        if problem.code is not Code.UNUSED_PARAMETER
+        if rules.within is not None or problem.code is not Code.UNUSED_PARAMETER
     ]
 
 
@@ -83,9 +100,11 @@ def _field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
     )
 
 
-def _parameter(parameter: Parameter) -> types.Parameter:
-    return types.Parameter(
-        key=parameter.key, type=types.ValueType(parameter.type), required=parameter.required
+def declared(parameters: Sequence[Parameter]) -> tuple[types.Parameter, ...]:
+    """The parameters as formulas know them."""
+    return tuple(
+        types.Parameter(key=one.key, type=types.ValueType(one.type), required=one.required)
+        for one in parameters
     )
 
 

@@ -91,6 +91,15 @@ async def unfinished(table: Table) -> list[str]:
     return [resource_id(item) for item in page.items]
 
 
+async def left_alone(table: Table, before: str) -> int:
+    """Count the jobs begun before that time that nobody holds then, as far as one page goes."""
+    page = await table.query(Query(partition=JOB.index_of(), index=True))
+    return sum(
+        str(item["createdAt"]) < before and str(item.get("heldUntil", "")) < before
+        for item in page.items
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """The jobs that a caller may follow: their own, and those about groups they may know."""

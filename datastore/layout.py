@@ -1,14 +1,22 @@
 """The single table, row for row as `data-model.md` draws it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from datastore.calculations import calculation_problems
 from datastore.errors import FieldProblem
 from datastore.keys import Part, Template
-from datastore.records import Pipeline, PipelineVersion, Resource
+from datastore.records import (
+    Calculation,
+    CalculationVersion,
+    Pipeline,
+    PipelineVersion,
+    Resource,
+)
 from datastore.table import INDEX_HASH, Item, Key
 from datastore.transformers import transformer_problems
+from formula.calls import Library
 
 R = TypeVar("R", bound=Resource)
 
@@ -44,7 +52,11 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """A kind of resource: its letter, its own two rows, what they load as, its rules."""
+    """A kind of resource: its letter, its own two rows, what they load as, its rules.
+
+    `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
+    that may call calculations.
+    """
 
     letter: str
     noun: str
@@ -52,7 +64,17 @@ class Kind(Generic[R]):
     version: Row
     record: type[R]
     version_record: type[R]
-    problems: Callable[[R], list[FieldProblem]]
+    problems: Callable[[R, Library], list[FieldProblem]]
+    formulas: Callable[[R], Sequence[str]]
+
+    @property
+    def title(self) -> str:
+        """The noun as the name of a type."""
+        return self.noun.title().replace(" ", "")
+
+    @property
+    def version_title(self) -> str:
+        return f"{self.title}Version"
 
 
 PIPELINE = Kind(
@@ -62,10 +84,22 @@ PIPELINE = Kind(
     version=row("P:{id}", "PV:{version.10}"),
     record=Pipeline,
     version_record=PipelineVersion,
-    problems=lambda pipeline: transformer_problems(pipeline.transformer),
+    problems=lambda pipeline, library: transformer_problems(pipeline.transformer, library),
+    formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
 )
 
-KINDS: tuple[Kind[Any], ...] = (PIPELINE,)
+CALCULATION = Kind(
+    letter="C",
+    noun="calculation",
+    latest=row("C:{id}", "C", "C"),
+    version=row("C:{id}", "CV:{version.10}"),
+    record=Calculation,
+    version_record=CalculationVersion,
+    problems=calculation_problems,
+    formulas=lambda calculation: [calculation.formula],
+)
+
+KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION)
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
@@ -84,6 +118,8 @@ DESTINATION_NAME = row("NT:{table}", "NT")
 ROWS = (
     PIPELINE.latest,
     PIPELINE.version,
+    CALCULATION.latest,
+    CALCULATION.version,
     NAME,
     GROUP,
     TAG,

@@ -1,4 +1,4 @@
-"""A table whose calls are watched: how long, how much, how often again, and never about what."""
+"""Watched calls of the store: how long, how much, how often again, and never about what."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
 
-Method: TypeAlias = Literal["get", "query", "transact", "write"]
+TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
+FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]
 Ended: TypeAlias = Callable[[], None]
 """Called once, when what was begun has ended, however it did."""
 
@@ -27,13 +28,13 @@ class Again(StrEnum):
 
 @dataclass(slots=True)
 class Call:
-    """One call of the port: over how many keys or operations, and how it went.
+    """One call of a port: over how many keys, operations or files, and how it went.
 
     `units` are read units of a `get` or `query` and write units of the others. `raised` is only a
     type, as messages may hold what was written.
     """
 
-    method: Method
+    method: TableMethod | FilesMethod
     size: int
     units: float = 0.0
     again: Counter[Again] = field(default_factory=Counter)
@@ -65,6 +66,24 @@ def _nothing() -> None:
     return None
 
 
+@contextmanager
+def watching(call: Call, watchers: Sequence[WatchCall]) -> Iterator[Call]:
+    """Show a call, from here to the end of the block, to each of the watchers."""
+    ended = [watch(call) for watch in watchers]
+    token = _current.set(call)
+    try:
+        yield call
+    except BaseException as error:
+        call.raised = type(error)
+        if isinstance(error, ConditionFailed):
+            call.units = error.units
+        raise
+    finally:
+        _current.reset(token)
+        for end in ended:
+            end()
+
+
 class Observed:
     """The table port again, with every call shown to each of the `watchers`."""
 
@@ -75,24 +94,24 @@ class Observed:
         self._watchers = tuple(watchers)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        with self._watched("get", len(keys)) as call:
+        with watching(Call("get", len(keys)), self._watchers) as call:
             batch = await self._table.get(keys, consistent=consistent)
             call.units = batch.units
             return batch
 
     async def query(self, query: Query) -> Page:
-        with self._watched("query", 1) as call:
+        with watching(Call("query", 1), self._watchers) as call:
             page = await self._table.query(query)
             call.units = page.units
             return page
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        with self._watched("transact", len(operations)) as call:
+        with watching(Call("transact", len(operations)), self._watchers) as call:
             call.units = await self._table.transact(operations)
             return call.units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        with self._watched("write", len(operations)) as call:
+        with watching(Call("write", len(operations)), self._watchers) as call:
             call.units = await self._table.write(operations)
             return call.units
 
@@ -104,20 +123,3 @@ class Observed:
 
     async def close(self) -> None:
         await self._table.close()
-
-    @contextmanager
-    def _watched(self, method: Method, size: int) -> Iterator[Call]:
-        call = Call(method, size)
-        ended = [watch(call) for watch in self._watchers]
-        token = _current.set(call)
-        try:
-            yield call
-        except BaseException as error:
-            call.raised = type(error)
-            if isinstance(error, ConditionFailed):
-                call.units = error.units
-            raise
-        finally:
-            _current.reset(token)
-            for end in ended:
-                end()

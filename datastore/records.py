@@ -49,7 +49,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """A value that a transform gives."""
+    """A value that a transform or a calculation gives."""
 
     index: int
     key: str | None = None
@@ -105,6 +105,19 @@ class Pipeline(Resource, frozen=True, kw_only=True):
 
 class PipelineVersion(Pipeline, frozen=True, kw_only=True):
     """A pipeline as it was at one of its versions; `groups` as of that version."""
+
+
+class Calculation(Resource, frozen=True, kw_only=True):
+    """The latest version of a calculation; its formula gives the first output."""
+
+    summary: str | None = None
+    formula: str
+    parameters: tuple[Parameter, ...]
+    outputs: tuple[Output, ...]
+
+
+class CalculationVersion(Calculation, frozen=True, kw_only=True):
+    """A calculation as it was at one of its versions; `groups` as of that version."""
 
 
 class Group(Struct, frozen=True, kw_only=True):

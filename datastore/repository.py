@@ -20,6 +20,7 @@ R = TypeVar("R", bound=Resource)
 class Repository(Generic[R]):
     """The reads, lists, writes and deletes of one kind, bound to a caller."""
 
+    kind: Kind[R]
     reading: Reading[R]
     versions: Versions[R]
     listing: Listing[R]
@@ -30,6 +31,7 @@ class Repository(Generic[R]):
     @classmethod
     def of(cls, kind: Kind[R], scope: Scope) -> "Repository[R]":
         return cls(
+            kind,
             Reading(kind, scope),
             Versions(kind, scope),
             Listing(kind, scope),

@@ -9,6 +9,7 @@ from datastore.layout import Kind
 from datastore.records import Resource
 from datastore.tags import tag_problems
 from datastore.text import prose_problem, text_problem
+from formula.calls import Library
 
 R = TypeVar("R", bound=Resource)
 
@@ -16,8 +17,13 @@ MAX_NAME = 128
 MAX_DESCRIPTION = 8192
 
 
-async def check(kind: Kind[R], resource: R, noted: Sequence[FieldProblem] = ()) -> None:
-    """Raise Invalid with every broken rule of the resource, behind those noted before."""
+async def check(
+    kind: Kind[R], resource: R, library: Library, noted: Sequence[FieldProblem] = ()
+) -> None:
+    """Raise Invalid with every broken rule of the resource, behind those noted before.
+
+    Its formulas may call the library.
+    """
     found = (
         ("name", text_problem(resource.name, MAX_NAME)),
         ("description", prose_problem(resource.description or "", MAX_DESCRIPTION)),
@@ -25,6 +31,6 @@ async def check(kind: Kind[R], resource: R, noted: Sequence[FieldProblem] = ()) 
     problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)
     # Many or odd formulas take a while to read.
-    problems += await to_thread(kind.problems, resource)
+    problems += await to_thread(kind.problems, resource, library)
     if problems:
         raise Invalid(problems)

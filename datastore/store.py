@@ -3,22 +3,29 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any, TypeVar
 
 from datastore.access import Caller
 from datastore.api_keys import ApiKeys, Credential, find_credential
 from datastore.cascade import Cascades, begun_unheard
-from datastore.clock import Clock
+from datastore.clock import Clock, canonical
+from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import Jobs
-from datastore.layout import PIPELINE
+from datastore.jobs import Jobs, left_alone
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.metered import Metered, Units
+from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
-from datastore.records import Pipeline
+from datastore.records import Calculation, Pipeline, Resource
 from datastore.repository import Repository
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+
+R = TypeVar("R", bound=Resource)
+
+IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +38,19 @@ class View:
     cascades: Cascades
     jobs: Jobs
     pipelines: Repository[Pipeline]
+    calculations: Repository[Calculation]
     api_keys: ApiKeys
     watch: WatchBatch = unwatched
+
+    def of(self, kind: Kind[R]) -> Repository[R]:
+        """What the caller can do with one kind of resource."""
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        return next(repository for repository in kinds if repository.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job.
     """
@@ -46,6 +59,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = unwatched
+    files: Files = NO_FILES
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
@@ -53,17 +67,16 @@ class Store:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
-        pipelines = Repository.of(PIPELINE, scope)
-        api_keys = ApiKeys(scope, self.longest_api_key)
         return View(
-            caller,
-            table.units,
-            Groups(scope),
-            Cascades(scope, self.job_begun),
-            Jobs(scope),
-            pipelines,
-            api_keys,
-            self.watch,
+            caller=caller,
+            units=table.units,
+            groups=Groups(scope),
+            cascades=Cascades(scope, self.job_begun),
+            jobs=Jobs(scope),
+            pipelines=Repository.of(PIPELINE, scope),
+            calculations=Repository.of(CALCULATION, scope),
+            api_keys=ApiKeys(scope, self.longest_api_key),
+            watch=self.watch,
         )
 
     async def credential(self, api_key: str) -> Credential | None:
@@ -76,11 +89,15 @@ class Store:
 
     async def finish_deletes(self) -> int:
         """Go on with deletes that were cut short; return how many there were."""
-        return await self._deleting().sweep()
+        return sum([await deleting.sweep() for deleting in self._deleting()])
 
     async def pending_deletes(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
-        return await self._deleting().pending()
+        """Count the deletes that were cut short, as far as one page of each kind's goes."""
+        return sum([await deleting.pending() for deleting in self._deleting()])
+
+    async def idle_jobs(self) -> int:
+        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.
@@ -89,8 +106,8 @@ class Store:
         """
         return await JobRuns(self._nobody(), worker).run()
 
-    def _deleting(self) -> Deleting[Pipeline]:
-        return Deleting(PIPELINE, self._nobody())
+    def _deleting(self) -> list[Deleting[Any]]:
+        return [Deleting(kind, self._nobody()) for kind in KINDS]
 
     def _nobody(self) -> Scope:
         return Scope(self.table, Caller("", {}), self.clock, self.budget)

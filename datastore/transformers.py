@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from datastore.errors import FieldProblem
-from datastore.formulas import formula_text_problem, transform_problems
+from datastore.formulas import NO_LIBRARY, formula_text_problem, transform_problems
 from datastore.records import Output, Parameter, Transform, Transformer
 from datastore.text import comparison_form, prose_problem, text_problem
+from formula.calls import Library
 
 MAX_KEY = 128
 MAX_LABEL = 256
@@ -15,57 +16,62 @@ MAX_DESCRIPTION = 2048
 MAX_ENTRIES = 200
 
 
-def transformer_problems(transformer: Transformer) -> list[FieldProblem]:
+def transformer_problems(
+    transformer: Transformer, library: Library = NO_LIBRARY
+) -> list[FieldProblem]:
     """Every broken rule, each with its path below `transformer`.
 
-    Formulas are looked at where the parameters are right and there is an output to fill.
+    Formulas are looked at where the parameters are right and there is an output to fill; they may
+    call what is in the library.
     """
-    problems = _count_problems(transformer) or _structure_problems(transformer)
+    problems = count_problems(
+        parameters=transformer.parameters, transforms=transformer.transforms
+    ) or _structure_problems(transformer)
     if not any(problem.path[0] == "parameters" or len(problem.path) == 1 for problem in problems):
-        problems += transform_problems(transformer)
-    return _located(["transformer"], problems)
+        problems += transform_problems(transformer, library)
+    return located(["transformer"], problems)
 
 
 def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
     problems = [
-        *_sequence_problems("parameters", transformer.parameters),
-        *_key_problems(
+        *sequence_problems("parameters", transformer.parameters),
+        *key_problems(
             (["parameters", str(n), "key"], parameter.key)
             for n, parameter in enumerate(transformer.parameters)
         ),
-        *_sequence_problems("transforms", transformer.transforms),
-        *_key_problems(
+        *sequence_problems("transforms", transformer.transforms),
+        *key_problems(
             (["transforms", str(n), "outputs", str(m), "key"], output.key)
             for n, transform in enumerate(transformer.transforms)
             for m, output in enumerate(transform.outputs)
         ),
     ]
     for n, parameter in enumerate(transformer.parameters):
-        problems += _located(["parameters", str(n)], _column_problems(parameter))
+        problems += located(["parameters", str(n)], column_problems(parameter))
     for n, transform in enumerate(transformer.transforms):
-        problems += _located(["transforms", str(n)], _transform_problems(transform))
+        problems += located(["transforms", str(n)], _transform_problems(transform))
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
     return problems
 
 
-def _count_problems(transformer: Transformer) -> list[FieldProblem]:
+def count_problems(**lists: Sequence[object]) -> list[FieldProblem]:
     """Too many entries are told alone: there is no use in looking at each of them."""
     return [
         FieldProblem([field], f"at most {MAX_ENTRIES} are allowed")
-        for field, count in (
-            ("parameters", len(transformer.parameters)),
-            ("transforms", len(transformer.transforms)),
-        )
-        if count > MAX_ENTRIES
+        for field, entries in lists.items()
+        if len(entries) > MAX_ENTRIES
     ]
 
 
-def _located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+def located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+    """The problems of a part that lies at `path`."""
     return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
 
-def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> list[FieldProblem]:
+def sequence_problems(
+    field: str, entries: Sequence[Parameter | Output] | Sequence[Transform]
+) -> list[FieldProblem]:
     """Indexes are 0, 1, 2, ... in the order given."""
     return [
         FieldProblem([field, str(n), "index"], f"must be {n}, is {entry.index}")
@@ -74,7 +80,7 @@ def _sequence_problems(field: str, entries: Sequence[Parameter | Transform]) -> 
     ]
 
 
-def _key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProblem]:
+def key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProblem]:
     """A key, where there is one, is given once; told at each place but the first."""
     seen: set[str] = set()
     problems: list[FieldProblem] = []
@@ -88,7 +94,8 @@ def _key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldPro
     return problems
 
 
-def _column_problems(column: Parameter | Output) -> list[FieldProblem]:
+def column_problems(column: Parameter | Output) -> list[FieldProblem]:
+    """What is wrong with the texts of one column, each with its path below it."""
     found = (
         ("key", None if column.key is None else text_problem(column.key, MAX_KEY)),
         ("label", prose_problem(column.label or "", MAX_LABEL)),
@@ -108,5 +115,5 @@ def _transform_problems(transform: Transform) -> list[FieldProblem]:
         if output.index != n:
             path = ["outputs", str(n), "index"]
             problems.append(FieldProblem(path, f"must be {n}, is {output.index}"))
-        problems += _located(["outputs", str(n)], _column_problems(output))
+        problems += located(["outputs", str(n)], column_problems(output))
     return problems

@@ -1,11 +1,16 @@
 """What one request may touch: a view bound to its caller, and loaders that batch over it."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from datastore.access import Caller
+from datastore.layout import Kind
 from datastore.metered import Units
+from datastore.records import Resource
 from datastore.store import View
-from resolvers.loaders import Loaders
+from resolvers.loaders import Desk, Loaders
+
+R = TypeVar("R", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +27,7 @@ class Context:
     @property
     def units(self) -> Units:
         return self.view.units
+
+    def desk(self, kind: Kind[R]) -> Desk[R]:
+        """Where one kind of resource is asked for."""
+        return self.loaders.desks[kind.letter]

@@ -6,11 +6,13 @@ from typing import TypeAlias
 
 from datastore.errors import BadInput, NotFound
 from datastore.jobs import Job
+from datastore.layout import KINDS
 from datastore.paths import parse_group_path
-from datastore.records import Group, Pipeline
+from datastore.records import Group, Resource
+from resolvers import resources
 from resolvers.context import Context
 
-Record: TypeAlias = Pipeline | Group | Job
+Record: TypeAlias = Resource | Group | Job
 Named: TypeAlias = tuple[str, str]
 
 
@@ -27,19 +29,20 @@ async def _one(context: Context, id: Named | None) -> Record | None:
 
 
 async def _read(context: Context, type: str, key: str) -> Record | None:
-    match type:
-        case "Pipeline":
-            return await context.loaders.pipelines.load(key)
-        case "PipelineVersion":
+    if type == "Group":
+        path = parse_group_path(key)
+        return await context.loaders.groups.load(path) if path == key else None
+    if type == "Job":
+        return await context.loaders.jobs.load(key)
+    for kind in KINDS:
+        if type == kind.title:
+            latest: Resource = await resources.by_id(context.desk(kind), key)
+            return latest
+        if type == kind.version_title:
             id, _, version = key.partition(":")
-            return await context.loaders.pipeline_versions_by_id.load((id, _number(version)))
-        case "Group":
-            path = parse_group_path(key)
-            return await context.loaders.groups.load(path) if path == key else None
-        case "Job":
-            return await context.loaders.jobs.load(key)
-        case _:
-            return None
+            found: Resource = await context.desk(kind).versions_by_id.load((id, _number(version)))
+            return found
+    return None
 
 
 def _number(text: str) -> int:

@@ -13,6 +13,7 @@ class ResourceKind(StrEnum):
     """A kind of resource, by the letter of its rows."""
 
     PIPELINE = "P"
+    CALCULATION = "C"
 
 
 async def keys(
@@ -33,6 +34,4 @@ async def values(
 
 
 def _lists(context: Context, kind: ResourceKind) -> TagLists:
-    match kind:
-        case ResourceKind.PIPELINE:
-            return context.view.pipelines.tags
+    return context.loaders.desks[kind].repository.tags

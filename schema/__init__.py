@@ -4,6 +4,8 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from schema.api_keys import ApiKeyMutation
+from schema.calculation_mutations import CalculationMutation
+from schema.calculations import Calculation, CalculationQuery, CalculationVersion
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -16,12 +18,12 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery):
+class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, ApiKeyMutation):
+class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
     pass
 
 
@@ -29,7 +31,7 @@ schema = strawberry.Schema(
     Query,
     Mutation,
     Subscription,
-    types=[Group, Job, Pipeline, PipelineVersion],
+    types=[Group, Job, Pipeline, PipelineVersion, Calculation, CalculationVersion],
     config=StrawberryConfig(scalar_map=dict(SCALARS)),
     exception_handlers=HANDLERS,
 )

@@ -6,10 +6,11 @@ from strawberry.types.field import StrawberryField
 
 from datastore import errors
 from datastore.errors import ErrorCode
+from datastore.layout import KINDS
 from datastore.paths import GroupPath
 from schema.nodes import GlobalId
 
-_NODE_TYPES = {"P": "Pipeline", "G": "Group"}
+_NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}
 
 strawberry.enum(ErrorCode, description="Every code that a failure or an error can carry.")
 

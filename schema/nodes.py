@@ -8,11 +8,15 @@ import strawberry
 
 from datastore.errors import NotFound
 from datastore.jobs import Job
-from datastore.records import Group, Pipeline, PipelineVersion
+from datastore.layout import KINDS
+from datastore.records import Group, Resource
 
 MAX_LENGTH = 1024
 
-NodeRecord: TypeAlias = Pipeline | Group | Job
+NodeRecord: TypeAlias = Resource | Group | Job
+
+_TITLES = {kind.record: kind.title for kind in KINDS}
+_VERSION_TITLES = {kind.version_record: kind.version_title for kind in KINDS}
 
 
 class GlobalId(NamedTuple):
@@ -35,15 +39,13 @@ class Node:
 
 
 def _named(node: NodeRecord) -> GlobalId:
-    match node:
-        case PipelineVersion():
-            return GlobalId("PipelineVersion", f"{node.id}:{node.version}")
-        case Pipeline():
-            return GlobalId("Pipeline", node.id)
-        case Group():
-            return GlobalId("Group", node.path)
-        case Job():
-            return GlobalId("Job", node.id)
+    if isinstance(node, Group):
+        return GlobalId("Group", node.path)
+    if isinstance(node, Job):
+        return GlobalId("Job", node.id)
+    if version := _VERSION_TITLES.get(type(node)):
+        return GlobalId(version, f"{node.id}:{node.version}")
+    return GlobalId(_TITLES[type(node)], node.id)
 
 
 def parsed(text: str) -> GlobalId | None:

@@ -9,6 +9,7 @@ import strawberry
 from datastore import records
 from datastore.access import Caller
 from datastore.changes import Changes
+from datastore.layout import PIPELINE
 from datastore.store import Store
 from resolvers import changes
 from resolvers.loaders import Loaders
@@ -49,4 +50,6 @@ class Subscription:
         info: StreamInfo,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[records.Pipeline]:
-        return changes.pipeline(info.context, info.context.changes, key_of("Pipeline", id))
+        return changes.resource(
+            info.context, PIPELINE, info.context.changes, key_of("Pipeline", id)
+        )

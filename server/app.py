@@ -10,12 +10,13 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from datastore.access import Caller
 from datastore.changes import Changes, polled
+from datastore.local_files import LocalFiles
 from datastore.store import Store
 from schema import schema
 from schema.execution import Engine
 from schema.limits import Limits
 from schema.subscriptions import StreamContext
-from server import graphiql
+from server import files, graphiql
 from server.api_keys import ApiKeyAuthenticator
 from server.auth import Authenticator, open_authenticator
 from server.dev_identity import DevIdentity, is_loopback
@@ -50,6 +51,7 @@ async def open_app(
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
+    own_files = store.files if isinstance(store.files, LocalFiles) else None
     store = watching.store(store)
     async with (
         open_authenticator(settings) as tokens,
@@ -62,6 +64,7 @@ async def open_app(
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
+                *(files.routes(own_files) if own_files else ()),
                 *_graphql(settings, authenticator, open_context, streams, watching),
                 *_page(settings, identity),
             ],
@@ -70,7 +73,7 @@ async def open_app(
 
 
 def streams_of(settings: Settings) -> Streams:
-    return Streams(settings.max_streams_per_caller)
+    return Streams(settings.max_streams_per_caller, settings.max_unproven_streams)
 
 
 def limits_of(settings: Settings) -> Limits:

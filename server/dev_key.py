@@ -1,8 +1,6 @@
 """The development identity: a key of this machine's own, and tokens signed with it."""
 
 import json
-import os
-import tempfile
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,13 +15,14 @@ from datastore.access import Role
 from datastore.paths import GroupPath
 from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
 from server.jwks import pick
+from server.key_file import BadKeyFile, make_once
 
 DEV_ISSUER = "penstock-dev"
 DEV_ALGORITHM: Final = "Ed25519"
 FILE_NAME = "dev-key.json"
 
 
-class BadDevKey(Exception):
+class BadDevKey(BadKeyFile):
     """The key file holds something else, or cannot be read or made; the message names the file."""
 
 
@@ -45,7 +44,7 @@ def dev_key(data_dir: Path) -> OKPKey:
     path = data_dir / FILE_NAME
     try:
         if not path.exists():
-            _make(path)
+            make_once(path, _made)
         return _read(path)
     except OSError as error:
         raise BadDevKey(f"{path}: {error.strerror}") from error
@@ -84,19 +83,6 @@ def _read(path: Path) -> OKPKey:
     raise BadDevKey(f"{path} holds no {DEV_ALGORITHM} key; remove it and one will be made.")
 
 
-def _make(path: Path) -> None:
-    """Write a key under a name of its own, then link it: the first link wins and is never half."""
+def _made() -> bytes:
     key = OKPKey.generate_key(DEV_ALGORITHM, auto_kid=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The file is made with mode 0600.
-    descriptor, draft = tempfile.mkstemp(prefix=f".{FILE_NAME}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(key.as_dict(private=True), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        os.unlink(draft)
+    return json.dumps(key.as_dict(private=True)).encode()

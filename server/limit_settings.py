@@ -52,6 +52,12 @@ class LimitSettings(BaseSettings):
         description="Most WebSocket connections and event streams that one caller may hold open in "
         "one server process.",
     )
+    max_unproven_streams: int = Field(
+        200,
+        gt=0,
+        description="Most WebSocket connections in one server process whose client has not yet "
+        "said who it is; more are closed with 1013, try again later.",
+    )
     max_stream_operations: int = Field(
         50, gt=0, description="Most operations that run at once over one WebSocket connection."
     )

@@ -85,8 +85,33 @@ class Operations:
         return ended
 
 
+class FileCalls:
+    """What is counted of calls for files."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._total = Counter(
+            "penstock_file_calls", "Calls for files.", ("method", "outcome"), registry=registry
+        )
+        self._seconds = Histogram(
+            "penstock_file_call_seconds",
+            "Time of a call for a file, to its last byte.",
+            ("method",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+
+    def watch(self, call: Call) -> Ended:
+        started = perf_counter()
+
+        def ended() -> None:
+            self._total.labels(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
+            self._seconds.labels(call.method).observe(perf_counter() - started)
+
+        return ended
+
+
 class Calls:
-    """What is counted of calls of the store."""
+    """What is counted of calls of the table."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
@@ -120,22 +145,10 @@ class Calls:
         return ended
 
 
-class Metrics:
-    """The metrics of one application, in a registry of their own."""
+class Holdings:
+    """What the process holds in memory, counted each time the metrics are read."""
 
-    def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
-        self.operation = Operations(registry).watch
-        self.call = Calls(registry).watch
-        self._batches = Histogram(
-            "penstock_loader_batch_size",
-            "Keys in each batch that a loader read.",
-            ("loader",),
-            buckets=_SIZES,
-            registry=registry,
-        )
+    def __init__(self, registry: CollectorRegistry) -> None:
         self._streams = Gauge(
             "penstock_open_streams",
             "WebSocket connections and event streams held open.",
@@ -145,16 +158,36 @@ class Metrics:
             "penstock_cache_entries", "Entries held in memory.", ("cache",), registry=registry
         )
 
-    def batch(self, loader: str, size: int) -> Ended:
-        return lambda: self._batches.labels(loader).observe(size)
-
     def count_streams(self, count: Callable[[], int]) -> None:
-        """Ask `count` for the streams that are open, each time the metrics are read."""
+        """Ask `count` for the streams that are open."""
         self._streams.set_function(count)
 
     def count_cache(self, cache: str, count: Callable[[], int]) -> None:
-        """Ask `count` for the entries of a cache, each time the metrics are read."""
+        """Ask `count` for the entries of a cache."""
         self._cached.labels(cache).set_function(count)
+
+
+class Metrics:
+    """The metrics of one application, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.operation = Operations(registry).watch
+        self.call = Calls(registry).watch
+        self.file_call = FileCalls(registry).watch
+        self.holdings = Holdings(registry)
+        self._batches = Histogram(
+            "penstock_loader_batch_size",
+            "Keys in each batch that a loader read.",
+            ("loader",),
+            buckets=_SIZES,
+            registry=registry,
+        )
+
+    def batch(self, loader: str, size: int) -> Ended:
+        return lambda: self._batches.labels(loader).observe(size)
 
     def route(self) -> Route:
         """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""

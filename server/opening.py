@@ -1,4 +1,4 @@
-"""Opens what the settings choose: the table behind the store, and the keys that seal cursors."""
+"""Opens what the settings choose: table and files behind the store, and the seal of cursors."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,15 +6,20 @@ from datetime import timedelta
 from hashlib import sha256
 
 from datastore.dynamodb import DynamoDBTable
+from datastore.files import Files
+from datastore.local_files import LocalFiles
+from datastore.no_files import NO_FILES
 from datastore.resources.scope import Budget
 from datastore.s3_files import S3Files
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
 from schema.cursors import Cursors
+from server.key_file import url_key
 from server.settings import Settings
 
 DATABASE = "penstock.db"
+FILES = "files"
 
 
 @asynccontextmanager
@@ -33,26 +38,46 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         await table.close()
 
 
-async def bucket_problems(settings: Settings) -> list[str]:
-    """Say in sentences why the bucket cannot be used; empty when it can, or none is set."""
-    if settings.bucket is None:
-        return []
-    files = await S3Files.open(
-        settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
-    )
+@asynccontextmanager
+async def open_files(settings: Settings, url: str | None = None) -> AsyncIterator[Files]:
+    """Open the files beside the table: a directory, the bucket, or none at all without a bucket.
+
+    `url` is where clients reach this server, by default as the settings say; the URLs of files in
+    the directory begin with it.
+    """
+    files = await _files(settings, url or url_at(settings, settings.host, settings.port))
     try:
-        return list(await files.verify())
+        yield files
     finally:
         await files.close()
 
 
-def store_over(table: Table, settings: Settings) -> Store:
+async def _files(settings: Settings, url: str) -> Files:
+    if settings.store == "sqlite":
+        directory = settings.data_dir / FILES
+        return await LocalFiles.open(directory, base_url=url, key=url_key(settings.data_dir))
+    if settings.bucket is None:
+        return NO_FILES
+    return await S3Files.open(
+        settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
+    )
+
+
+def url_at(settings: Settings, host: str, port: int) -> str:
+    """The URL under which clients reach a server that listens there."""
+    if settings.public_url is not None:
+        return settings.public_url
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def store_over(table: Table, settings: Settings, files: Files = NO_FILES) -> Store:
     budget = Budget(
         units=settings.search_max_units,
         reads=2 * settings.search_max_units,
         rounds=settings.search_max_round_trips,
     )
-    return Store(table, budget=budget, longest_api_key=timedelta(days=settings.api_key_max_days))
+    longest = timedelta(days=settings.api_key_max_days)
+    return Store(table, files=files, budget=budget, longest_api_key=longest)
 
 
 def cursors_of(settings: Settings) -> Cursors:

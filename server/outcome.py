@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cyclopts import CycloptsError
 
 from datastore.errors import PenstockError, Unavailable
-from server.dev_key import BadDevKey
+from server.key_file import BadKeyFile
 from server.settings import InvalidSettings
 
 
@@ -58,7 +58,7 @@ def failure_of(error: Exception) -> Failure:
             return Failure(ExitCode.USAGE, error.problems)
         case CycloptsError():
             return Failure(ExitCode.USAGE, (one_line,))
-        case PenstockError() | BadDevKey():
+        case PenstockError() | BadKeyFile():
             unreachable = isinstance(error, Unavailable)
             return Failure(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
         case _:

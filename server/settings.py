@@ -40,6 +40,12 @@ class Settings(LimitSettings):
     port: int = Field(
         8000, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one."
     )
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/?#\s]+(/[^?#\s]*[^/?#\s])?$",
+        description="URL under which clients reach the server, without a slash at its end. URLs of "
+        "files in the data directory begin with it. By default the address it listens on.",
+    )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Host names that requests may be sent to, `*.example.org` for all below one. "

@@ -56,18 +56,25 @@ class Tracing:
         return ended
 
     def call(self, call: Call) -> Ended:
-        """Begin the span of a call that is made for an operation; others have none."""
-        if not trace.get_current_span().is_recording():
-            return unwatched(call.method, call.size)
-        span = self._tracer.start_span(
+        """Begin the span of a call of the table made for an operation; others have none."""
+        return self._call(
+            call,
             f"{call.method} {self._names['db.collection.name']}",
-            kind=SpanKind.CLIENT,
-            attributes={
+            {
                 **self._names,
                 "db.operation.name": call.method,
                 "db.operation.batch.size": call.size,
             },
         )
+
+    def file_call(self, call: Call) -> Ended:
+        """Begin the span of a call for a file, likewise."""
+        return self._call(call, f"{call.method} file", {"penstock.files.operation": call.method})
+
+    def _call(self, call: Call, name: str, attributes: dict[str, str | int]) -> Ended:
+        if not trace.get_current_span().is_recording():
+            return unwatched(call.method, call.size)
+        span = self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
 
         def ended() -> None:
             span.set_attribute("penstock.units", call.units)

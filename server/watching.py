@@ -8,6 +8,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datastore.observed import Ended, Observed, WatchBatch
+from datastore.observed_files import ObservedFiles
 from datastore.store import Store
 from schema.execution import Engine
 from server.access_log import logged
@@ -64,8 +65,9 @@ class Watching:
         if not self._sources:
             return store
         table = Observed(store.table, [source.call for source in self._sources])
+        files = ObservedFiles(store.files, [source.file_call for source in self._sources])
         batches = [source.batch for source in self._sources]
-        return replace(store, table=table, watch=_together(batches))
+        return replace(store, table=table, files=files, watch=_together(batches))
 
     def app(self, app: ASGIApp) -> ASGIApp:
         """Show the operations of an application."""
@@ -74,9 +76,10 @@ class Watching:
     def count(self, engine: Engine, streams: Sized) -> None:
         """Count the documents that an engine keeps, and the streams that are open."""
         if self.metrics is not None:
-            self.metrics.count_cache("documents", lambda: engine.documents_kept)
-            self.metrics.count_cache("persisted", lambda: engine.persisted_kept)
-            self.metrics.count_streams(lambda: len(streams))
+            holdings = self.metrics.holdings
+            holdings.count_cache("documents", lambda: engine.documents_kept)
+            holdings.count_cache("persisted", lambda: engine.persisted_kept)
+            holdings.count_streams(lambda: len(streams))
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

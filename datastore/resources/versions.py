@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+import msgspec
+
 from datastore.clock import is_id
 from datastore.errors import NotFound
 from datastore.items import load
@@ -50,6 +52,28 @@ class Versions(Generic[R]):
             raise found
         return found
 
+    async def as_at(self, of: R, at: str) -> R:
+        """Get the resource as it was at a time: the version that was the latest then.
+
+        Versions are contiguous and in the order of their times, so that halving finds it in at
+        most log2(versions) gets. Raises NotFound for a time before the first.
+        """
+        if at < of.created_at:
+            raise NotFound(f"It was created at {of.created_at}.", ("asAt",))
+        if of.updated_at <= at:
+            return of
+        low, high, found = 1, of.version, None
+        while found is None or high - low > 1:
+            middle = (low + high) // 2
+            (version,) = await self.numbered([(of, middle)])
+            if isinstance(version, NotFound):
+                raise version
+            if version.updated_at <= at:
+                low, found = middle, version
+            else:
+                high = middle
+        return self.kind.record(**msgspec.structs.asdict(found))
+
     async def numbered(self, wanted: Sequence[tuple[R, int]]) -> list[R | NotFound]:
         """Get versions of resources in hand: `pk = P:<id>, sk = PV:<version>`, batched, aligned."""
         keys = [
@@ -65,9 +89,9 @@ class Versions(Generic[R]):
         ]
 
     async def page(self, of: R, window: Window) -> Slice[R]:
-        """List versions: `pk = P:<id>`, sk between the first and last `PV:`, newest first."""
+        """List versions: `pk = P:<id>`, sk from the first `PV:` to that in hand, newest first."""
         row = self.kind.version
-        low, high = (row.sk.fill({"version": n}) for n in (1, MAX_VERSION))
+        low, high = (row.sk.fill({"version": n}) for n in (1, of.version))
         after = None if window.after is None else row.key(id=of.id, version=int(window.after))
         query = Query(
             partition=row.pk.fill({"id": of.id}),

@@ -1,7 +1,7 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
 from asyncio import sleep
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import uniform
 from typing import Any, Generic, TypeVar
@@ -27,6 +27,7 @@ from datastore.layout import NAME, Kind
 from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource, State
 from datastore.resources import idempotency
+from datastore.resources.callees import library_for
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.groups import with_grant, without_grant
 from datastore.resources.reading import Reading
@@ -65,7 +66,7 @@ class Writing(Generic[R]):
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await check(self.kind, resource, [*noted, *idempotency.key_problems(idempotency_key)])
+        await self._check(resource, [*noted, *idempotency.key_problems(idempotency_key)])
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
@@ -101,7 +102,12 @@ class Writing(Generic[R]):
             _require_state_allows(current, changes)
             return self._stamped(current, {**changes, "version": current.version + 1})
 
-        return (await self._rewrite(id, updated, noted=noted))[1]
+        async def checked(changed: R) -> None:
+            # What a formula calls may be gone by now: that must keep nobody from disabling it.
+            if noted or set(changes) != {"state"}:
+                await self._check(changed, noted)
+
+        return (await self._rewrite(id, updated, checked=checked))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -149,11 +155,12 @@ class Writing(Generic[R]):
         id: str,
         change: Callable[[R], R],
         place: str | None = None,
-        noted: Sequence[FieldProblem] = (),
+        checked: Callable[[R], Awaitable[None]] | None = None,
     ) -> tuple[R, R]:
         """Read, change and write, until nobody else wrote in between; return both states.
 
-        `place` is the field of the input that failures are about, where it is not the content.
+        `place` is the field of the input that failures are about, where it is not the content,
+        which is `checked`.
         """
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
@@ -161,14 +168,18 @@ class Writing(Generic[R]):
             changed = change(current)
             if changed is current:
                 return current, current
-            if changed.version != current.version:
-                await check(self.kind, changed, noted)
+            if checked is not None:
+                await checked(changed)
             try:
                 await self._commit(id, self._replacement(current, changed), place)
             except Moved:
                 continue
             return current, changed
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    async def _check(self, resource: R, noted: Sequence[FieldProblem]) -> None:
+        library = await library_for(self.scope, resource, self.kind.formulas(resource))
+        await check(self.kind, resource, library, noted)
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)

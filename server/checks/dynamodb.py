@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from datastore.dynamodb.failures import Refused
 from datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
 from datastore.errors import PenstockError
-from server.checks.deletes import pending_deletes
 from server.checks.finding import Finding, Findings, fail, ok, warn
+from server.checks.unfinished import unfinished
 from server.opening import open_table, store_over
 from server.settings import Settings
 
@@ -54,7 +54,8 @@ async def dynamodb(settings: Settings) -> Findings:
     yield _part("index", parts.index, f"{_CREATE} An index that differs must be deleted first.")
     yield _part("ttl", parts.ttl, _CREATE)
     if not parts.index:
-        yield await _items(settings)
+        async for finding in _items(settings):
+            yield finding
 
 
 def surroundings(found: Survey) -> Iterator[Finding]:
@@ -89,10 +90,11 @@ def _part(check: str, problems: Sequence[str], advice: str) -> Finding:
     return fail(check, " ".join(problems), advice) if problems else ok(check, "As it must be.")
 
 
-async def _items(settings: Settings) -> Finding:
+async def _items(settings: Settings) -> Findings:
     """Read, as the server does, which takes permissions of its own."""
     try:
         async with open_table(settings) as table:
-            return await pending_deletes(store_over(table, settings))
+            async for finding in unfinished(store_over(table, settings)):
+                yield finding
     except (PenstockError, Refused) as error:
-        return fail("items", str(error), _PERMIT)
+        yield fail("items", str(error), _PERMIT)

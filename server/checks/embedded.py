@@ -5,8 +5,8 @@ import tempfile
 from pathlib import Path
 
 from datastore.sqlite import SqliteTable
-from server.checks.deletes import pending_deletes
 from server.checks.finding import Finding, Findings, fail, ok, warn
+from server.checks.unfinished import unfinished
 from server.opening import DATABASE, store_over
 from server.settings import Settings
 
@@ -28,7 +28,8 @@ async def embedded(settings: Settings) -> Findings:
             yield fail("table", " ".join(problems), "Restore the file from a backup, or move it.")
             return
         yield ok("table", f"{path} fits.")
-        yield await pending_deletes(store_over(table, settings))
+        async for finding in unfinished(store_over(table, settings)):
+            yield finding
     finally:
         await table.close()
 

@@ -14,13 +14,14 @@ from cyclopts import Parameter
 from starlette.applications import Starlette
 from uvloop import new_event_loop
 
+from datastore.files import Files
 from datastore.table import Table
 from server.app import open_app, streams_of
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
 from server.jobs import running_jobs
 from server.logs import configure
-from server.opening import bucket_problems, location, open_table, store_over
+from server.opening import location, open_files, open_table, store_over, url_at
 from server.options import option
 from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
@@ -69,9 +70,14 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    async with exporting(), open_table(settings) as table:
-        await _prepare(table, settings)
-        store = store_over(table, settings)
+    url = url_at(settings, *listener.getsockname()[:2])
+    async with (
+        exporting(),
+        open_table(settings) as table,
+        open_files(settings, url) as files,
+    ):
+        await _prepare(table, files, settings)
+        store = store_over(table, settings, files)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
             with shown("Loading the sample data", DEFAULT_SIZE) as progress:
                 await seed(store, DEFAULT_SIZE, progress)
@@ -82,13 +88,13 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             running_jobs(store) as store,
             open_app(settings, store, identity, streams) as app,
         ):
-            _announce(settings, listener, identity)
+            _announce(settings, url, identity)
             _settle_garbage_collector()
             server = DrainingServer(_config(app, settings), streams, settings.shutdown_seconds)
             await server.serve([listener])
 
 
-async def _prepare(table: Table, settings: Settings) -> None:
+async def _prepare(table: Table, files: Files, settings: Settings) -> None:
     """Make the embedded table; on DynamoDB a server does not make tables, it asks for them."""
     if settings.store == "sqlite":
         await table.create()
@@ -97,7 +103,7 @@ async def _prepare(table: Table, settings: Settings) -> None:
         raise CommandFailed(
             *problems, "`penstock table create` makes the table.", code=ExitCode.STORE
         )
-    if problems := await bucket_problems(settings):
+    if problems := await files.verify():
         raise CommandFailed(*problems, code=ExitCode.STORE)
 
 
@@ -121,10 +127,8 @@ def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
     )
 
 
-def _announce(settings: Settings, listener: socket.socket, identity: DevIdentity | None) -> None:
+def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> None:
     """Say where everything is, on standard error: the answer of a server is what it serves."""
-    host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     if settings.serves_graphiql:
         lines.insert(0, f"GraphiQL  {url}/graphiql")

@@ -35,7 +35,7 @@ _PLANTS = ("abc", "def", "ghi", "jkl", "mno")
 
 
 class Sample(NamedTuple):
-    """One pipeline of the catalogue and the group it belongs to."""
+    """One resource of the catalogue and the group it belongs to."""
 
     group: GroupPath
     content: dict[str, Any]

@@ -4,14 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from datastore.access import Caller, Role
 from datastore.errors import IllegalState, NameTaken, NotFound
 from datastore.paths import ROOT, GroupPath
-from datastore.records import Pipeline
+from datastore.records import Resource
+from datastore.repository import Repository
 from datastore.resources.listing import Listed
 from datastore.slices import Window
 from datastore.store import Store, View
+from server.samples.calculations import calculations
 from server.samples.catalogue import GROUPS, Sample, samples
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
@@ -22,7 +25,7 @@ Progress = Callable[[], None]
 
 @dataclass(slots=True)
 class Seeded:
-    """What a seeding made, and what it found there already."""
+    """How many pipelines a seeding made, and how many it found there already."""
 
     created: int = 0
     found: int = 0
@@ -36,15 +39,17 @@ async def is_empty(store: Store) -> bool:
 
 
 async def seed(store: Store, size: int, progress: Progress) -> Seeded:
-    """Make the groups and the first `size` pipelines, as far as they are not there."""
+    """Make groups, calculations and the first `size` pipelines, as far as they are not there."""
     view, seeded = store.seen_by(SEEDER), Seeded()
     for group in GROUPS:
         await _create_group(view, group)
+    for calculation in calculations():
+        await _create(view.calculations, calculation)
     queue = samples(size)
 
     async def worker() -> None:
         for sample in queue:
-            if await _create_pipeline(view, sample):
+            if await _create(view.pipelines, sample):
                 seeded.created += 1
             else:
                 seeded.found += 1
@@ -57,13 +62,18 @@ async def seed(store: Store, size: int, progress: Progress) -> Seeded:
 
 
 async def purge(store: Store, progress: Progress) -> int:
-    """Delete every pipeline that was seeded, and the sample groups that are empty then."""
+    """Delete all that was seeded, and the sample groups that are empty then.
+
+    Gives the number of pipelines, of which alone there can be many.
+    """
     view = store.seen_by(SEEDER)
     deleted = 0
-    async for pipeline in _seeded_pipelines(view):
+    async for pipeline in _seeded(view.pipelines):
         await view.pipelines.deleting.delete(pipeline.id)
         deleted += 1
         progress()
+    async for calculation in _seeded(view.calculations):
+        await view.calculations.deleting.delete(calculation.id)
     for group in reversed(GROUPS):
         await _delete_group(view, group)
     return deleted
@@ -80,20 +90,20 @@ async def _delete_group(view: View, group: GroupPath) -> None:
             await view.groups.delete(group)
 
 
-async def _create_pipeline(view: View, sample: Sample) -> bool:
+async def _create(repository: Repository[Any], sample: Sample) -> bool:
     try:
-        await view.pipelines.writing.create(sample.group, sample.content, None)
+        await repository.writing.create(sample.group, sample.content, None)
     except NameTaken:
         return False
     return True
 
 
-async def _seeded_pipelines(view: View) -> AsyncIterator[Pipeline]:
+async def _seeded(repository: Repository[Any]) -> AsyncIterator[Resource]:
     listed = Listed(group=ROOT, include_child_groups=True)
     window: Window | None = Window(size=100)
     while window is not None:
-        page = await view.pipelines.listing.page(listed, window)
-        for _, pipeline in page.entries:
-            if pipeline.created_by == SEEDER.user_id:
-                yield pipeline
+        page = await repository.listing.page(listed, window)
+        for _, resource in page.entries:
+            if resource.created_by == SEEDER.user_id:
+                yield resource
         window = Window(size=100, after=page.reached) if page.more else None

@@ -25,7 +25,7 @@ from server.streams.messages import (
 )
 from server.streams.outbox import Outbox
 from server.streams.pace import Pace
-from server.streams.registry import TooManyStreams
+from server.streams.registry import TooManyStreams, TooManyUnproven
 from server.streams.running import Running
 from server.streams.service import StreamService
 from server.streams.socket import ClientLeft, Socket
@@ -68,7 +68,8 @@ class Connection:
         """Converse; how to close the socket in the end, None where nobody is there any more."""
         try:
             async with self._lifetime:
-                session = await self._session()
+                with self._service.streams.unproven():
+                    session = await self._session()
                 held.enter_context(self._service.streams.held_by(session.caller))
                 self._lifetime.until(session.expires_at)
                 await self._outbox.put(ACK)
@@ -143,6 +144,8 @@ class Connection:
 
 def _closing_for(error: Exception) -> Closing:
     match error:
+        case TooManyUnproven():
+            return Closing(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
         case TooManyStreams():
             return Closing(CloseCode.FORBIDDEN, str(error))
         case Unauthenticated():

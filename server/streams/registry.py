@@ -16,11 +16,21 @@ class TooManyStreams(Exception):
         super().__init__(f"You hold {most} streams already; that is the most.")
 
 
-class Streams:
-    """Counts streams, at most `per_caller` for each user id, and tells all of them to end."""
+class TooManyUnproven(Exception):
+    """As many clients as may have connected and not said who they are."""
 
-    def __init__(self, per_caller: int) -> None:
+
+class Streams:
+    """Counts streams and tells all of them to end.
+
+    At most `per_caller` for each user id, and `unproven` of clients who have not yet said who they
+    are.
+    """
+
+    def __init__(self, per_caller: int, unproven: int = 200) -> None:
         self._per_caller = per_caller
+        self._most_unproven = unproven
+        self._unproven = 0
         self._held: Counter[str] = Counter()
         self._open: set[Lifetime] = set()
         self._none_open = asyncio.Event()
@@ -47,6 +57,17 @@ class Streams:
             self._open.discard(lifetime)
             if not self._open:
                 self._none_open.set()
+
+    @contextmanager
+    def unproven(self) -> Iterator[None]:
+        """Count a stream as nobody's yet; TooManyUnproven where there are no more of them."""
+        if self._unproven >= self._most_unproven:
+            raise TooManyUnproven
+        self._unproven += 1
+        try:
+            yield
+        finally:
+            self._unproven -= 1
 
     @contextmanager
     def held_by(self, caller: Caller) -> Iterator[None]:

@@ -19,6 +19,9 @@ from tests.datastore.watched import Watched
 OWN_FACTS = ("IK:", "AK:", "J:")
 """Receipts, API keys and jobs, on which nothing else depends."""
 
+LATEST = {"P": "PV:latest", "C": "C"}
+"""The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
+
 Rows = dict[Key, Item]
 Facts = dict[Key, dict[str, Any]]
 
@@ -73,8 +76,9 @@ def _wanted(rows: Rows) -> Facts:
     wanted: Facts = {}
     counters: dict[Key, Counter[str]] = defaultdict(Counter)
     for (pk, sk), item in rows.items():
-        if sk == "PV:latest" and "deletedAt" not in item:
-            _resource(pk.removeprefix("P:"), item, wanted, counters)
+        kind, _, id = pk.partition(":")
+        if sk == LATEST.get(kind) and "deletedAt" not in item:
+            _resource(kind, id, item, wanted, counters)
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
@@ -89,11 +93,16 @@ def _group(path: str, counters: dict[Key, Counter[str]]) -> Counter[str]:
 
 
 def _resource(
-    id: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
+    kind: str,
+    id: str,
+    item: Mapping[str, Any],
+    wanted: Facts,
+    counters: dict[Key, Counter[str]],
 ) -> None:
-    wanted[Key(f"P:{id}", "PV:latest")] = {"siKey1": "P"}
+    pk = f"{kind}:{id}"
+    wanted[Key(pk, LATEST[kind])] = {"siKey1": kind}
     for version in range(1, item["version"] + 1):
-        wanted[Key(f"P:{id}", f"PV:{version:010}")] = {"version": version}
+        wanted[Key(pk, f"{kind}V:{version:010}")] = {"version": version}
     values = {
         escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
@@ -106,12 +115,12 @@ def _resource(
         _group(home, counters)["grants"] += 1
     if item["owner"] not in item["groups"]:
         at_owner = f"O:{item['owner']}"
-        wanted[Key(f"P:{id}", at_owner)] = {"siKey1": at_owner}
+        wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
     for group in item["groups"]:
-        wanted[Key(f"P:{id}", f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
-        _name(id, f"AID:P:{escaped(form(item['name']))}", group, wanted, counters)
+        wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
+        _name(id, f"AID:{kind}:{escaped(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
-            _tag(id, group, key, levels, plain, wanted, counters)
+            _tag(kind, id, group, key, levels, plain, wanted, counters)
 
 
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
@@ -122,6 +131,7 @@ def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Count
 
 
 def _tag(
+    kind: str,
     id: str,
     group: str,
     key: str,
@@ -130,13 +140,13 @@ def _tag(
     wanted: Facts,
     counters: dict[Key, Counter[str]],
 ) -> None:
-    of_key = Key(f"TA:{group}:{key}", "TA:P")
-    wanted.setdefault(of_key, {"siKey1": f"TA:{group}:P"})
+    of_key = Key(f"TA:{group}:{key}", f"TA:{kind}")
+    wanted.setdefault(of_key, {"siKey1": f"TA:{group}:{kind}"})
     counters[of_key]["count"] += 1
     for depth in range(1, len(levels) + 1):
         value = "#".join(levels[:depth])
-        wanted[Key(f"T:{group}:{key}", f"T:{value}:P:{id}")] = {"tags": carried}
-        counts = counters[Key(f"TA:{group}:{key}", f"TA:P:{depth:02}:{value}")]
+        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = {"tags": carried}
+        counts = counters[Key(f"TA:{group}:{key}", f"TA:{kind}:{depth:02}:{value}")]
         counts["count"] += 1
         if depth < len(levels):
             counts["deeper"] += 1
@@ -156,9 +166,9 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     """What is compared of a row; counts of nothing are left out."""
     names: Iterable[str] = ("siKey1", "id", "below", "children", "grants", "count", "deeper")
     facts = {name: item[name] for name in names if item.get(name)}
-    if key.sk != "PV:latest" and "tags" in item and isinstance(item["tags"], dict):
+    if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
-    if key.sk.startswith("PV:0"):
+    if key.sk.startswith(("PV:0", "CV:0")):
         facts["version"] = item["version"]
     if "id" in facts:
         facts["id"] = [facts["id"]]
@@ -170,6 +180,6 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            name = pk.rpartition(":")[2] if sk == "TA:P" else sk.rpartition(":")[2]
+            name = pk.rpartition(":")[2] if sk in ("TA:P", "TA:C") else sk.rpartition(":")[2]
             if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

@@ -8,10 +8,14 @@ from typing import NamedTuple, get_origin, get_type_hints
 import pytest
 
 from datastore.store import View
-from tests.documents import test_pipelines, test_resource_management
+from tests.documents import test_calculations, test_pipelines, test_resource_management
 
 PAGE = Path(__file__).parents[2] / "docs" / "access-patterns.md"
-MODULES = {"Pipelines": test_pipelines, "Groups, names and grants": test_resource_management}
+MODULES = {
+    "Pipelines": test_pipelines,
+    "Calculations": test_calculations,
+    "Groups, names and grants": test_resource_management,
+}
 
 
 class Pattern(NamedTuple):

@@ -1,7 +1,10 @@
-"""The patterns of groups, names and grants, for pipelines, one test for each row."""
+"""The patterns of groups, names and grants, for each kind, one test for each row."""
 
 from typing import Any
 
+import pytest
+
+from datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
@@ -27,6 +30,12 @@ BY_NAME = """query($name: String!, $group: GroupPath!) {
   pipelineByName(name: $name, group: $group) { id owner } }"""
 VALUES = """query($group: GroupPath!) { tagValues(kind: PIPELINE, key: "scope", group: $group) {
   nodes { value count } } }"""
+
+
+@pytest.fixture(params=["pipeline", "calculation"])
+def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
+    """Asks of each kind what the documents say of pipelines."""
+    return Ask(store, request.param)
 
 
 async def children(ask: Ask, path: str, caller: Any = ROOT) -> list[str]:

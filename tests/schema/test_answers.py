@@ -27,7 +27,10 @@ async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
             {"code": "BAD_USER_INPUT", "path": ["first"]},
         ),
         "forbid": ("That is not for you.", {"code": "FORBIDDEN"}),
-        "away": ("The store did not answer.", {"code": "SERVICE_UNAVAILABLE"}),
+        "away": (
+            "The store did not answer.",
+            {"code": "SERVICE_UNAVAILABLE", "retryAfter": 7},
+        ),
         "tooWide": ("Internal error", masked),
     }
     assert [record.exc_info is not None for record in caplog.records] == [True, True]

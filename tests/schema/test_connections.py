@@ -84,6 +84,16 @@ LISTS = {
         ["p0", "p1", "p2", "p3", "p4", "p5"],
     ),
     "versions": Listing("Pipeline.versions", (NAMED, "versions"), "", "version", [3, 2, 1]),
+    "calculations": Listing(
+        "Query.calculations", ("calculations",), 'group: "/usa/west"', "name", ["c2", "p3", "c0"]
+    ),
+    "versions of a calculation": Listing(
+        "Calculation.versions",
+        ('calculationByName(name: "p3", group: "/usa/west")', "versions"),
+        "",
+        "version",
+        [2, 1],
+    ),
     "children": Listing(
         "Group.children",
         ('group(path: "/usa")', "children"),
@@ -117,7 +127,7 @@ LISTS = {
 
 
 async def catalogue(ask: Ask) -> None:
-    """Pipelines p0 to p5, granted in turn to a group and to the one above it."""
+    """Pipelines p0 to p5, granted in turn to a group and to the one above it; calculations."""
     await ask.grow("/usa", "/usa/west", "/usa/east", "/usa/west coast")
     for n, tag in enumerate(TAGS):
         more = ["scope=1", "k: 1=#a", "k%2=b:c"][:n]
@@ -127,6 +137,9 @@ async def catalogue(ask: Ask) -> None:
     for version in (1, 2):
         found = await ask('{ pipelineByName(name: "p3", group: "/usa/west") { id } }')
         await ask.change(found.value["id"], version, description=f"{version}")
+    calculations = Ask(ask.store, "calculation")
+    made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
+    await calculations.change(made[1], 1, description="changed")
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]

@@ -14,6 +14,8 @@ from schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
+    "Calculation": records.Calculation,
+    "CalculationVersion": records.CalculationVersion,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,

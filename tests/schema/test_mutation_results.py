@@ -15,14 +15,15 @@ from datastore.store import Store
 from datastore.table import Put
 from schema import schema
 from schema.documents import core_schema
-from tests.asking import ROOT, Ask, as_caller, draft, tagged
+from schema.nodes import GlobalId
+from tests.asking import ROOT, Ask, as_caller, draft, tagged, translated, worded
 from tests.datastore.recount import contents
 
 READER = as_caller("rita", "/=reader")
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
 USA = as_caller("uma", "/usa=admin")
 COLLECTOR = as_caller("cora", "/usa=admin")
-ABSENT = "UGlwZWxpbmU6MDFhMWZkMzMtNDUzMS03N2YwLTg1NTUtY2RiOTEyYTkzZmVm"
+ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 MANY = tagged(*(f"key {n}=value" for n in range(28)))
 LIMIT = {"limit": "operations of a transaction", "maximum": 100}
 DETAILS = {
@@ -41,7 +42,7 @@ def key(group: str = "/usa", **more: Any) -> dict[str, Any]:
 
 
 class Case(NamedTuple):
-    """An input that ends in a failure; ids stand under the names that `pipelines` gives them."""
+    """An input that ends in a failure; ids stand under the names that `resources` gives them."""
 
     field: str
     input: dict[str, Any]
@@ -216,6 +217,18 @@ CASES: dict[tuple[str, str], Case] = {
 }
 
 
+LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
+CASES |= {
+    (worded(union, "calculation"), member): case._replace(
+        field=worded(case.field, "calculation"), input=translated(case.input)
+    )
+    for (union, member), case in CASES.items()
+    if "Pipeline" in union
+}
+CASES["UpdateCalculationResult", "LimitExceeded"].input.update(outputs=LARGE)
+del CASES["UpdateCalculationResult", "LimitExceeded"].input["attributes"]
+
+
 def mutation(field: str, member: str) -> str:
     name = f"{field[0].upper()}{field[1:]}Input"
     details = f"...on {member} {{ {DETAILS[member]} }}" if member in DETAILS else ""
@@ -223,7 +236,7 @@ def mutation(field: str, member: str) -> str:
     return f"mutation($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
 
 
-async def pipelines(ask: Ask) -> dict[str, str]:
+async def resources(ask: Ask) -> dict[str, str]:
     """What the cases need, by name; rows of the heavy ones just fit one transaction."""
     await ask.grow()
     made = {"one": await ask.make("/usa", "one", "a=b")}
@@ -260,10 +273,13 @@ def test_every_failure_of_every_result_has_a_case() -> None:
 async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, ask: Ask, store: Store
 ) -> None:
-    case, made = CASES[union, member], await pipelines(ask)
+    case = CASES[union, member]
+    noun = "calculation" if "Calculation" in union else "pipeline"
+    made = await resources(Ask(ask.store, noun))
     input = {**case.input}
     if "id" in input:
-        input["id"] = made.get(input["id"], ABSENT)
+        absent = ABSENT if "Key" in case.field else GlobalId(noun.title(), ABSENT).text()
+        input["id"] = made.get(input["id"], absent)
     before = await contents(store.table)
     told = (await ask(mutation(case.field, member), {"input": input}, case.caller)).value
     assert (told["__typename"], told["code"], told["path"]) == (member, case.code, case.path)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datastore.store import Store
 from schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
 from tests.asking import Ask, as_caller
 
@@ -37,7 +38,9 @@ async def ids(ask: Ask) -> dict[str, str]:
     }
 
 
-async def test_every_type_is_found_by_the_id_it_shows(ask: Ask) -> None:
+@pytest.mark.parametrize("noun", ["pipeline", "calculation"])
+async def test_every_type_is_found_by_the_id_it_shows(noun: str, store: Store) -> None:
+    ask = Ask(store, noun)
     shown: dict[str, dict[str, Any]] = {
         "Group": {"path": "/usa"},
         "Job": {"kind": "DELETE_GROUP"},
@@ -62,6 +65,8 @@ ODD = [
     id_of(f"Pipeline:{UUID}"),
     id_of(f"pipeline:{UUID}"),
     id_of(f"Calculation:{UUID}"),
+    id_of(f"CalculationVersion:{UUID}:1"),
+    id_of(f"Calculations:{UUID}"),
     id_of(f"PipelineVersion:{UUID}"),
     id_of(f"PipelineVersion:{UUID}:0"),
     id_of(f"PipelineVersion:{UUID}:1"),

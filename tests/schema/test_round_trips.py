@@ -23,12 +23,19 @@ NESTED = """query($group: GroupPath, $first: Int, $tags: TagFilter) {
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id ...on Pipeline { name } } }"
 
 
+@pytest.fixture(scope="module", params=["pipeline", "calculation"])
+def noun(request: pytest.FixtureRequest) -> str:
+    """The kind of resource that is asked for; all have the same budgets."""
+    found: str = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with 60 pipelines of two versions, and the table that counts what it is asked."""
+async def traced(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A store with 60 resources of two versions, and the table that counts what it is asked."""
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table:
-        ask = Ask(Store(table))
+        ask = Ask(Store(table), noun)
         await ask.grow()
         for n in range(60):
             group = ("/usa", "/usa/northwest")[n % 2]
@@ -39,10 +46,10 @@ async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def ask(traced: Traced) -> Ask:
+def ask(traced: Traced, noun: str) -> Ask:
     """Asks the filled store; the count starts anew."""
     traced.start()
-    return Ask(Store(traced))
+    return Ask(Store(traced), noun)
 
 
 async def ids(ask: Ask, count: int) -> list[str]:
@@ -157,9 +164,9 @@ REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input)
 DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"
 
 
-async def test_writes_keep_their_budgets(store: Store) -> None:
+async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
     traced = Traced(store.table)
-    ask = Ask(Store(traced))
+    ask = Ask(Store(traced), noun)
     await ask.grow()
     # Another carrier of the tags in each group: the last one to leave costs one try more.
     for group in ("/usa/northwest", "/eu"):
@@ -182,9 +189,11 @@ async def test_writes_keep_their_budgets(store: Store) -> None:
         assert traced.seen == (1, 1, 2)
 
 
-async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(store: Store) -> None:
+async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
+    noun: str, store: Store
+) -> None:
     traced = Traced(store.table)
-    ask = Ask(Store(traced))
+    ask = Ask(Store(traced), noun)
     await ask.grow()
     id = await ask.make("/usa", "one", "a=b/c/d", "e=f")
     traced.start()
@@ -193,8 +202,9 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(store
 
 
 async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:
-    keys = [key_of("Pipeline", id) for id in await ids(ask, 50)]
-    wanted = [GlobalId("PipelineVersion", f"{key}:1").text() for key in keys]
+    kind = ask.noun.title()
+    keys = [key_of(kind, id) for id in await ids(ask, 50)]
+    wanted = [GlobalId(f"{kind}Version", f"{key}:1").text() for key in keys]
     answer = await ask(NODES, {"ids": wanted})
     assert [node["id"] for node in answer.value] == wanted
     assert answer.units.calls == 1

@@ -14,7 +14,8 @@ from datastore.clock import canonical
 from datastore.store import Store
 from schema import schema
 from schema.documents import core_schema
-from tests.asking import Ask, as_caller, draft, tagged
+from schema.nodes import GlobalId
+from tests.asking import Ask, as_caller, draft, tagged, worded
 from tests.datastore.recount import contents
 
 OUTSIDERS = {
@@ -151,15 +152,24 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
     }
 
 
-NOWHERE = World(
-    id="UGlwZWxpbmU6MDFhMWZkMzMtNDUzMS03N2YwLTg1NTUtY2RiOTEyYTkzZmVm",
-    version_id="UGlwZWxpbmVWZXJzaW9uOjAxYTFmZDMzLTQ1MzEtNzdmMC04NTU1LWNkYjkxMmE5M2ZlZjox",
-    group_id="R3JvdXA6L25vd2hlcmU=",
-    group="/nowhere",
-    name="no such name",
-    key="01a1fd33-4531-77f0-8555-cdb912a93fef",
-    job="Sm9iOjAxYTFmZDMzLTQ1MzEtNzdmMC04NTU1LWNkYjkxMmE5M2ZlZg==",
-)
+KINDS = ("pipeline", "calculation")
+
+
+def nowhere(noun: str) -> World:
+    """Names of nothing, in the form that those of the kind have."""
+    key = "01a1fd33-4531-77f0-8555-cdb912a93fef"
+    return World(
+        id=GlobalId(noun.title(), key).text(),
+        version_id=GlobalId(f"{noun.title()}Version", f"{key}:1").text(),
+        group_id=GlobalId("Group", "/nowhere").text(),
+        group="/nowhere",
+        name="no such name",
+        key=key,
+        job=GlobalId("Job", key).text(),
+    )
+
+
+NOWHERE = nowhere("pipeline")
 FIELDS = [
     field
     for root in (core_schema(schema).query_type, core_schema(schema).mutation_type)
@@ -208,22 +218,24 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 
 def test_every_field_of_the_schema_has_a_case() -> None:
-    assert cases(NOWHERE).keys() == {*FIELDS}
+    assert {worded(field, noun) for field in cases(NOWHERE) for noun in KINDS} == {*FIELDS}
 
 
+@pytest.mark.parametrize("noun", KINDS)
 @pytest.mark.parametrize("outsider", OUTSIDERS)
 async def test_an_outsider_is_told_what_is_told_of_nothing(
-    outsider: str, ask: Ask, store: Store
+    outsider: str, noun: str, store: Store
 ) -> None:
+    ask, absence = Ask(store, noun), nowhere(noun)
     world, caller = await others(ask), OUTSIDERS[outsider]
     before = await contents(store.table)
-    for field in (field for field in FIELDS if field != "viewer"):
-        pairs = zip(cases(world)[field], cases(NOWHERE)[field], strict=True)
+    for field in (field for field in cases(absence) if field != "viewer"):
+        pairs = zip(cases(world)[field], cases(absence)[field], strict=True)
         for (document, theirs), (_, nothing) in pairs:
             answer = await ask(document, theirs, caller)
             assert_says_nothing(field, answer.data, answer.errors)
             absent = await ask(document, nothing, caller)
-            assert world.blurred([answer.data, answer.errors]) == NOWHERE.blurred(
+            assert world.blurred([answer.data, answer.errors]) == absence.blurred(
                 [absent.data, absent.errors]
             )
             assert await contents(store.table) == before, field

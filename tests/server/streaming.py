@@ -20,6 +20,7 @@ from schema.limits import Limits
 from server.auth import Session
 from server.graphql import Admission, GraphQLApp
 from server.observing import Seen
+from server.rate_limit import RateLimiter
 from server.streams.events import EventStreams
 from server.streams.limits import StreamLimits
 from server.streams.messages import PROTOCOL
@@ -115,13 +116,18 @@ SCHEMA = strawberry.Schema(Query, Mutation, Subscription)
 
 
 class House:
-    """The service with its two transports; `Bearer NAME` is NAME, for as long as `valid` says."""
+    """The service with its two transports; `Bearer NAME` is NAME, for as long as `valid` says.
+
+    Each caller may spend `share` in all, without one as much as they like.
+    """
 
     def __init__(
         self,
         limits: StreamLimits = QUICK,
         *,
         per_caller: int = 20,
+        unproven: int = 200,
+        share: int | None = None,
         valid: float | None = None,
         introspection: bool = True,
         engine: Limits | None = None,
@@ -131,7 +137,8 @@ class House:
         self.closed = 0
         self.seen: list[Seen] = []
         self.valid = valid
-        self.streams = Streams(per_caller)
+        self.streams = Streams(per_caller, unproven)
+        self.limiter = RateLimiter(1 if share else 0, share or 1, clock=lambda: 0.0)
         self.engine = Engine(SCHEMA, engine)
         runner = Runner(self.engine, self._open, introspection)
         service = StreamService(runner, self.session_of, self.streams, limits)
@@ -155,7 +162,8 @@ class House:
         return (await self.session_of(headers)).caller
 
     @contextmanager
-    def _open(self, _caller: Caller, admission: Admission) -> Iterator[World]:
+    def _open(self, caller: Caller, admission: Admission) -> Iterator[World]:
+        self.limiter.spend(caller.user_id, admission.cost)
         self.opened.append(admission)
         try:
             yield self.world

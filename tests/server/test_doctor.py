@@ -5,12 +5,15 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from datastore.clock import Clock, canonical
+from datastore.layout import JOB
 from datastore.s3_files import CorsRule, S3Files
 from datastore.sqlite import SqliteTable
 from datastore.table import Put
@@ -45,7 +48,7 @@ async def test_nothing_is_wrong_before_the_first_start_and_nothing_is_made(
     assert os.listdir(tmp_path) == []
 
 
-async def test_the_embedded_store_is_examined_with_its_unfinished_deletes(
+async def test_the_embedded_store_is_examined_with_its_unfinished_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = SqliteTable.open(tmp_path / "penstock.db")
@@ -56,6 +59,28 @@ async def test_the_embedded_store_is_examined_with_its_unfinished_deletes(
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["deletes"]) == (0, "warn")
     assert report["deletes"].startswith("1 deletes are not finished.")
+    await table.close()
+
+
+async def test_jobs_that_nobody_works_on_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    now, clock = datetime.now(UTC), Clock()
+
+    async def jobs_of(begun: timedelta, held: timedelta | None) -> str:
+        times = {"createdAt": canonical(now - begun)}
+        if held is not None:
+            times["heldUntil"] = canonical(now + held)
+        await table.write([Put({**JOB.item(id=clock.new_id()), **times})])
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["jobs"]
+
+    minutes = timedelta(minutes=2)
+    assert await jobs_of(timedelta(), None) == "No job waits for a server."
+    assert await jobs_of(minutes, minutes) == "No job waits for a server."
+    assert (await jobs_of(minutes, -minutes)).startswith("1 jobs wait for a server.")
+    assert (await jobs_of(minutes, None)).startswith("2 jobs wait for a server.")
     await table.close()
 
 

@@ -71,6 +71,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "index",
             "ttl",
             "deletes",
+            "jobs",
             "bucket",
             "issuer",
         ),

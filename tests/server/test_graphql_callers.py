@@ -89,7 +89,10 @@ async def test_a_store_that_is_away_says_when_to_come_back(client: Client) -> No
     partial = await client.post({"query": "{ hello away }"})
     assert (partial.status, partial.headers["retry-after"]) == (200, "7")
     assert partial.json["data"] == {"hello": "world", "away": None}
-    assert partial.json["errors"][0]["extensions"] == {"code": "SERVICE_UNAVAILABLE"}
+    assert partial.json["errors"][0]["extensions"] == {
+        "code": "SERVICE_UNAVAILABLE",
+        "retryAfter": 7,
+    }
 
 
 async def test_an_unexpected_exception_says_nothing_but_its_request_id(

@@ -168,7 +168,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(table)
     await store.ping()
     ask = Ask(store)
-    await ask.grow("/usa", "/usa/northwest")
+    await ask.grow("/usa", "/usa/northwest", "/usa/southwest")
     first = await ask.make("/usa", "one", "color=red", idempotencyKey="k")
     second = await ask.make("/usa/northwest", "two", "color=red")
     assert await ask.names("/usa", tags=None) == ["one"]
@@ -181,7 +181,11 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
     deleted = await ask.input(DELETE_GROUP, path="/usa/northwest")
     assert deleted["__typename"] == "DeleteGroupPayload"
-    assert await store.finish_deletes() == 0
+    await ask.make("/usa/southwest", "three")
+    cascaded = await ask.input(DELETE_GROUP, path="/usa", cascade=True)
+    assert cascaded["__typename"] == "DeleteGroupPayload"
+    assert await store.run_jobs("worker") == 1
+    assert (await store.finish_deletes(), await store.idle_jobs()) == (0, 0)
 
 
 async def keep_files(files: S3Files) -> None:

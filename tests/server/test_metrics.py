@@ -172,6 +172,17 @@ def test_a_call_is_counted_by_how_it_ended(
     assert samples(metrics, "penstock_store_units_total") == {("transact",): 4.5}
 
 
+def test_a_call_for_a_file_is_counted_apart() -> None:
+    metrics = Metrics()
+    call = Call("read", 1)
+    ended = metrics.file_call(call)
+    call.raised = errors.Unavailable
+    ended()
+    assert samples(metrics, "penstock_file_calls_total") == {("read", "unavailable"): 1}
+    assert samples(metrics, "penstock_file_call_seconds_count") == {("read",): 1}
+    assert samples(metrics, "penstock_store_calls_total") == {}
+
+
 def test_an_operation_that_nobody_waits_for_is_counted_as_aborted() -> None:
     metrics = Metrics()
     metrics.operation(seen("websocket"))()
@@ -190,7 +201,7 @@ def test_an_operation_that_nobody_waits_for_is_counted_as_aborted() -> None:
 def test_open_streams_are_counted_when_they_are_asked_for() -> None:
     metrics = Metrics()
     streams = [1, 2, 3]
-    metrics.count_streams(lambda: len(streams))
+    metrics.holdings.count_streams(lambda: len(streams))
     assert samples(metrics, "penstock_open_streams") == {(): 3}
     streams.pop()
     assert samples(metrics, "penstock_open_streams") == {(): 2}

@@ -94,6 +94,18 @@ async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask
     assert await faults(store.table) == []
 
 
+async def test_calculations_are_seeded_and_call_each_other(store: Store, ask: Ask) -> None:
+    await seed(store, 1, nothing)
+    calculations = Ask(store, "calculation")
+    named = await calculations.names("/", below=True)
+    assert named == ["vehicle_emissions", "miles_to_kilometres", "freight_emissions"]
+    assert await calculations.names("/usa") == named[:2]
+    await seed(store, 1, nothing)
+    assert await calculations.names("/", below=True) == named
+    await purge(store, nothing)
+    assert await calculations.names("/", below=True) == []
+
+
 def test_the_catalogue_is_the_same_each_time_and_grows_at_its_end() -> None:
     assert list(samples(40))[:10] == list(samples(10))
     names = [sample.content["name"] for sample in samples(500)]

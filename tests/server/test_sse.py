@@ -272,6 +272,16 @@ async def test_streams_and_connections_count_together() -> None:
             await stream.opened()
 
 
+async def test_what_a_caller_may_not_spend_is_refused_in_the_stream() -> None:
+    house = House(share=2)
+    async with posted(house, {"query": "subscription { ticks(to: 9) { number } }"}) as stream:
+        await stream.opened()
+        tick, refused, *_ = await stream.rest()
+        assert tick == FIRST.replace(b"silence", b"ticks")
+        assert b'"code":"RATE_LIMITED","retryAfter":1' in refused
+    assert house.world.closed_sources == 1
+
+
 async def test_a_reader_that_takes_nothing_is_given_up() -> None:
     house = House(replace(QUICK, queue=1, stall_seconds=SOON))
     async with posted(house, {"query": "subscription { ticks(to: 50) { number } }"}) as stream:

@@ -62,6 +62,15 @@ class Shaken:
         (error,) = response.json()["errors"]
         return error["extensions"]["code"], response.headers.get("retry-after")
 
+    @asynccontextmanager
+    async def impatient(self, seconds: float) -> AsyncIterator[None]:
+        """Wait no longer than that for the store; only what is done in here may run out of time."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.table, "_deadline", seconds)
+            yield
+        # Reads begun beside one that failed go on until their own deadline.
+        await asyncio.sleep(seconds)
+
     def calm(self) -> None:
         self.proxy.chance(0, [], seed=0)
 
@@ -84,15 +93,13 @@ def quick_endpoint() -> str:
 
 
 @asynccontextmanager
-async def shaken(
-    tmp_path: Path, deadline: float = 8.0, endpoint: str | None = None
-) -> AsyncIterator[Shaken]:
+async def shaken(tmp_path: Path, endpoint: str | None = None) -> AsyncIterator[Shaken]:
     async with AsyncExitStack() as held:
         proxy = await held.enter_async_context(FaultProxy(endpoint or quick_endpoint()))
         patient = await open_dynamodb(proxy.url)
         held.push_async_callback(patient.close)
         await patient.create()
-        table = await open_dynamodb(proxy.url, name=patient._name, deadline=deadline)
+        table = await open_dynamodb(proxy.url, name=patient._name)
         held.push_async_callback(table.close)
         app = await held.enter_async_context(whole(Store(table), tmp_path, **NO_RATE))
         at = Shaken(app, proxy, table)
@@ -100,9 +107,6 @@ async def shaken(
             assert (await at.ask(CREATE_GROUP, input={"path": path}))["group"]
         yield at
         at.calm()
-        if deadline < 1:
-            # Reads begun beside one that failed go on until their own deadline.
-            await asyncio.sleep(deadline)
         # A transaction of moto takes the longer the more there is in all its tables.
         await table._client.delete_table(TableName=table._name)
 
@@ -250,24 +254,26 @@ async def test_keys_are_made_and_ended_through_any_faults(tmp_path: Path) -> Non
 async def test_while_the_store_is_away_clients_are_told_when_to_come_again(
     tmp_path: Path, document: str, variables: dict[str, Any]
 ) -> None:
-    async with shaken(tmp_path, deadline=0.3) as at:
+    async with shaken(tmp_path) as at:
         made = (await at.ask(CREATE, input=draft("one", group="/usa")))["pipeline"]
         before = await contents(at.table)
         at.proxy.chance(1, AWAY, seed=0)
         given = json.loads(json.dumps(variables).replace("ABSENT", made["id"]))
-        assert await at.refusal(document, **given) == ("SERVICE_UNAVAILABLE", "1")
+        async with at.impatient(0.3):
+            assert await at.refusal(document, **given) == ("SERVICE_UNAVAILABLE", "1")
         at.calm()
         assert await contents(at.table) == before
         assert (await at.ask(ONE, id=made["id"]))["version"] == 1
 
 
 async def test_while_the_store_is_away_a_caller_with_a_key_is_told_so_too(tmp_path: Path) -> None:
-    async with shaken(tmp_path, deadline=0.3) as at:
+    async with shaken(tmp_path) as at:
         content = {"name": "key", "roles": [{"group": "/usa", "role": "READER"}]}
         made = await at.ask(MAKE_KEY, input={**content, "expiresAt": tomorrow()})
         at.proxy.chance(1, AWAY, seed=0)
         headers = {"authorization": f"Bearer {made['secret']}"}
-        answer = await at.app.ask("{ viewer { userId } }", headers=headers)
+        async with at.impatient(0.3):
+            answer = await at.app.ask("{ viewer { userId } }", headers=headers)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         at.calm()
         answer = await at.app.ask("{ viewer { userId } }", headers=headers)
@@ -295,10 +301,11 @@ async def test_a_create_whose_answer_is_lost_is_no_name_taken(
 
 
 async def test_a_create_that_was_told_to_come_again_and_does_is_done_once(tmp_path: Path) -> None:
-    async with shaken(tmp_path, deadline=0.2) as at:
+    async with shaken(tmp_path) as at:
         at.proxy.script("TransactWriteItems", Fault.SILENT_AFTER)
         content = {**draft("one", "all=yes", group="/usa"), "idempotencyKey": "key"}
-        assert await at.refusal(CREATE, input=content) == ("SERVICE_UNAVAILABLE", "1")
+        async with at.impatient(0.2):
+            assert await at.refusal(CREATE, input=content) == ("SERVICE_UNAVAILABLE", "1")
         made = await at.ask(CREATE, input=content)
         assert made["__typename"] == "CreatePipelinePayload", made
         again = await at.ask(CREATE, input=content)

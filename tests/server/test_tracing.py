@@ -1,6 +1,7 @@
 """Spans: one for each operation, loader batch and call of the store, without what they held."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from datastore.errors import NotFound
+from datastore.local_files import LocalFiles
 from datastore.observed import Observed
 from datastore.store import Store
 from schema.persisted import _digest
@@ -142,6 +145,25 @@ async def test_what_the_store_went_through_is_on_the_span_of_its_call(
     operation = [span for span in spans if span.name == "query"][1]
     assert facts(operation)["error.type"] == "SERVICE_UNAVAILABLE"
     assert operation.status.status_code is StatusCode.ERROR
+
+
+async def test_a_call_for_a_file_has_a_span_below_its_operation_and_names_no_file(
+    store: Store, tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
+    local = await LocalFiles.open(tmp_path, base_url="http://localhost", key=b"k" * 32)
+    watching = Watching.of(Settings.load(metrics=False, access_log=False))
+    files = watching.store(replace(store, files=local)).files
+    assert await files.list("") == ()
+    with trace.get_tracer_provider().get_tracer("test").start_as_current_span("query"):
+        with pytest.raises(NotFound):
+            [chunk async for chunk in files.read(SECRET)]
+        assert await files.stat(SECRET) is None
+    spans = exporter.get_finished_spans()
+    assert tree(spans) == {"query": [{"read file": []}, {"stat file": []}]}
+    read, stat = one(spans, "read file"), one(spans, "stat file")
+    assert facts(stat)["penstock.files.operation"] == "stat"
+    assert (facts(read)["error.type"], read.status.status_code) == ("NotFound", StatusCode.ERROR)
+    assert SECRET not in json.dumps([json.loads(span.to_json()) for span in spans])
 
 
 async def test_a_readiness_probe_leaves_no_span(

@@ -83,6 +83,27 @@ async def test_nothing_runs_before_the_acknowledgement() -> None:
     assert house.opened == []
 
 
+async def test_few_may_connect_without_saying_who_they_are() -> None:
+    house = House(unproven=1)
+    async with accepted(house) as first:
+        async with accepted(house) as second:
+            assert await second.closed() == (1013, "Too many clients are connecting")
+        first.say(INIT)
+        assert await first.heard() == ACK
+        async with connected(house) as third:
+            assert await third.is_served()
+        assert await first.is_served()
+    assert len(house.streams) == 0
+
+
+async def test_who_leaves_without_a_word_makes_room_for_the_next() -> None:
+    house = House(unproven=1)
+    for _ in range(3):
+        async with accepted(house) as talk:
+            talk.leave()
+            await talk.ended()
+
+
 async def test_a_connection_is_initialised_once() -> None:
     async with connected(House()) as talk:
         talk.say(INIT)

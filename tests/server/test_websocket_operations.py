@@ -65,6 +65,34 @@ async def test_a_client_that_leaves_takes_its_subscriptions_with_it() -> None:
     assert house.closed == len(house.opened)
 
 
+async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays() -> None:
+    house = House(share=2)
+    async with connected(house) as talk, connected(house, "bob") as other:
+        for id in "12":
+            talk.ask(id, "{ hello }")
+            assert [m["type"] for m in await talk.heard_all(id)] == ["next", "complete"]
+        talk.ask("3", WRITE)
+        (refused,) = await talk.heard_all("3")
+        assert refused["type"] == "error"
+        message = "You asked for more than your share; try again in 1 s."
+        extensions = {"code": "RATE_LIMITED", "retryAfter": 1}
+        assert refused["payload"] == [{"message": message, "extensions": extensions}]
+        assert await other.is_served()
+        talk.say({"type": "ping"})
+        assert await talk.heard() == {"type": "pong"}
+    assert house.world.written == []
+
+
+async def test_a_subscription_ends_when_its_events_cost_more_than_the_caller_has() -> None:
+    house = House(share=3)
+    async with connected(house) as talk:
+        talk.ask("1", "subscription { ticks(to: 9) { number } }")
+        messages = await talk.heard_all("1")
+        assert [m["type"] for m in messages] == ["next", "next", "error"]
+        assert messages[-1]["payload"][0]["extensions"]["code"] == "RATE_LIMITED"
+    assert house.world.closed_sources == 1
+
+
 @pytest.mark.parametrize("how", ["complete", "leave"])
 async def test_a_mutation_runs_to_its_end_although_nobody_waits_for_it(how: str) -> None:
     house = House()

@@ -1,0 +1,92 @@
+"""What each field and mutation of a kind of resource does, at the desk of that kind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from datastore.errors import FieldProblem, NotFound
+from datastore.paths import GroupPath
+from datastore.records import Group, Resource
+from datastore.resources.listing import Listed
+from datastore.slices import Slice, Window
+from resolvers.context import Context
+from resolvers.loaders import Desk
+
+R = TypeVar("R", bound=Resource)
+
+
+async def by_id(desk: Desk[R], id: str) -> R:
+    return await desk.latest.load(id)
+
+
+async def as_at(desk: Desk[R], id: str, time: str) -> R:
+    """The resource as its version of that time has it."""
+    return await desk.repository.versions.as_at(await desk.latest.load(id), time)
+
+
+async def by_name(desk: Desk[R], name: str, group: GroupPath | None) -> R:
+    return await desk.repository.reading.by_name(name, group)
+
+
+async def page(desk: Desk[R], listed: Listed, window: Window) -> Slice[R]:
+    """A page of resources, which the loader then knows as well."""
+    found = await desk.repository.listing.page(listed, window)
+    for _, resource in found.entries:
+        desk.latest.prime(resource.id, resource)
+    return found
+
+
+async def version(desk: Desk[R], resource: R, number: int) -> R:
+    return await desk.versions.load((resource, number))
+
+
+async def versions(desk: Desk[R], resource: R, window: Window) -> Slice[R]:
+    return await desk.version_pages.load((resource, window))
+
+
+async def owner_group(context: Context, resource: Resource) -> Group | None:
+    """None where the caller, to whom a grant shows the resource, may not know its owner."""
+    try:
+        return await context.loaders.groups.load(resource.owner)
+    except NotFound:
+        return None
+
+
+async def create(
+    desk: Desk[R],
+    group: GroupPath | None,
+    content: Mapping[str, Any],
+    idempotency_key: str | None,
+    noted: Sequence[FieldProblem],
+) -> R:
+    writing = desk.repository.writing
+    return _renewed(desk, await writing.create(group, content, idempotency_key, noted))
+
+
+async def update(
+    desk: Desk[R],
+    id: str,
+    expected_version: int,
+    changes: Mapping[str, Any],
+    noted: Sequence[FieldProblem],
+) -> R:
+    writing = desk.repository.writing
+    return _renewed(desk, await writing.update(id, expected_version, changes, noted))
+
+
+async def delete(desk: Desk[R], id: str, expected_version: int | None) -> R:
+    return _renewed(desk, await desk.repository.deleting.delete(id, expected_version))
+
+
+async def grant(desk: Desk[R], id: str, group: GroupPath) -> tuple[R, bool]:
+    granted, changed = await desk.repository.writing.grant(id, group)
+    return _renewed(desk, granted), changed
+
+
+async def revoke(desk: Desk[R], id: str, group: GroupPath) -> R:
+    return _renewed(desk, await desk.repository.writing.revoke(id, group))
+
+
+def _renewed(desk: Desk[R], written: R) -> R:
+    """Let later fields of the document see what this one wrote, or last was."""
+    desk.latest.clear(written.id).prime(written.id, written)
+    return written

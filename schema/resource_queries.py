@@ -1,0 +1,90 @@
+"""The query fields of a kind of resource: by id, by name, and the list."""
+
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import strawberry
+from strawberry import UNSET
+
+from datastore import records
+from datastore.layout import Kind
+from datastore.resources.listing import Listed
+from resolvers import resources
+from schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from schema.connections import Connection, connect, page_of
+from schema.nodes import key_of
+from schema.tags import TagFilter
+
+R = TypeVar("R", bound=records.Resource)
+
+OfId: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+
+
+def by_id(kind: Kind[R], type: Any) -> Any:
+    """Make the field that gives one by its id."""
+
+    async def by_id(info: Info, id: OfId) -> R | None:
+        return await resources.by_id(info.context.desk(kind), key_of(kind.title, id))
+
+    return strawberry.field(
+        resolver=by_id, graphql_type=type | None, description=f"A {kind.noun} by its global id."
+    )
+
+
+def by_name(kind: Kind[R], type: Any) -> Any:
+    """Make the field that gives one by its name."""
+
+    async def by_name(
+        info: Info,
+        name: Annotated[str, strawberry.argument(description="The name, in any case.")],
+        group: InGroup = UNSET,
+    ) -> R | None:
+        return await resources.by_name(info.context.desk(kind), name, given(group))
+
+    return strawberry.field(
+        resolver=by_name,
+        graphql_type=type | None,
+        description=f"The {kind.noun} that holds the name in the group or nearest above it.",
+    )
+
+
+def listed(kind: Kind[R], type: Any) -> Any:
+    """Make the field that lists them."""
+
+    async def listed(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: TagFilter | None = UNSET,
+        include_child_groups: Annotated[
+            bool | None, strawberry.argument(description="Whether to look below the group as well.")
+        ] = False,
+        order: Annotated[
+            Order | None, strawberry.argument(description="By the time of creation.")
+        ] = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[R]:
+        asked = Listed(
+            group=given(group) or info.context.caller.default_group,
+            tags=(given(tags) or TagFilter()).filter(),
+            include_child_groups=bool(include_child_groups),
+            newest_first=order is not Order.OLDEST_FIRST,
+        )
+        return await connect(
+            info,
+            (f"{kind.noun}s", asked),
+            page_of(first, after, last, before),
+            lambda window: resources.page(info.context.desk(kind), asked, window),
+        )
+
+    listed.__annotations__["tags"] = Annotated[
+        TagFilter | None, strawberry.argument(description=f"All {kind.noun}s if absent.")
+    ]
+    return strawberry.field(
+        resolver=listed,
+        graphql_type=Connection[type],
+        description="What the group sees by its own grants and those above it; with "
+        "`includeChildGroups` also what is granted below it. A search that reads very much ends "
+        "its page early; its cursor goes on from there.",
+    )

@@ -1,0 +1,80 @@
+"""The calculations of the sample catalogue, those that are called first."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from datastore.records import Output, Parameter, Tag, ValueType
+from server.samples.catalogue import GROUPS, Sample
+
+_NUMBER, _STRING = ValueType.NUMBER, ValueType.STRING
+
+
+def calculations() -> tuple[Sample, ...]:
+    """The calculation of the calculations document, and others that call each other."""
+    usa, northwest = GROUPS[0], GROUPS[1]
+    return (
+        Sample(usa, _vehicle_emissions()),
+        Sample(
+            usa,
+            _content(
+                "miles_to_kilometres",
+                "Converts a distance.",
+                ":miles*1.609344",
+                (_parameter("miles", "Distance (Miles)", _NUMBER),),
+                ("International yard and pound", "Conversion", "km"),
+            ),
+        ),
+        Sample(
+            northwest,
+            _content(
+                "freight_emissions",
+                "Calculates freight CO2eq emissions from weight and distance.",
+                "#miles_to_kilometres(:miles)*:tonnes*0.062",
+                (
+                    _parameter("miles", "Distance (Miles)", _NUMBER),
+                    _parameter("tonnes", "Weight (Tonnes)", _NUMBER),
+                ),
+                ("GHG Protocol", "Transportation/freight", "kg CO2eq"),
+            ),
+        ),
+    )
+
+
+def _vehicle_emissions() -> dict[str, Any]:
+    return _content(
+        "vehicle_emissions",
+        "Calculates vehicle CO2eq emissions using the GHG Protocol.",
+        "IF(COALESCE(:passengers,0)>0,IMPACT('passenger_vehicles',:vehicleType,:pollutant)"
+        "*:distance*:passengers,IMPACT('vehicles',:vehicleType,:pollutant)*:distance)",
+        (
+            _parameter("vehicleType", "Vehicle Type", _STRING),
+            _parameter("pollutant", "CO2eq pollutant", _STRING),
+            _parameter("distance", "Distance (Miles)", _NUMBER),
+            _parameter("passengers", "Passengers", _NUMBER, required=False),
+        ),
+        ("GHG Protocol", "Transportation", "kg CO2eq"),
+    )
+
+
+def _parameter(key: str, label: str, type: ValueType, *, required: bool = True) -> Parameter:
+    return Parameter(index=0, key=key, label=label, type=type, required=required)
+
+
+def _content(
+    name: str,
+    summary: str,
+    formula: str,
+    parameters: tuple[Parameter, ...],
+    described: tuple[str, str, str],
+) -> dict[str, Any]:
+    """The fields a user gives; `described` are the data source, the type and the unit."""
+    source, type, unit = described
+    return {
+        "name": name,
+        "summary": summary,
+        "formula": formula,
+        "parameters": tuple(replace(one, index=n) for n, one in enumerate(parameters)),
+        "outputs": (Output(index=0, label=unit, type=_NUMBER),),
+        "tags": (Tag(key="Datasource", value=source), Tag(key="Type", value=type)),
+    }

@@ -1,0 +1,91 @@
+"""Watched files: they answer as before, and tell how each call went but not what it was about."""
+
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from datastore.errors import NotFound
+from datastore.local_files import LocalFiles
+from datastore.observed import Call, Ended
+from datastore.observed_files import ObservedFiles
+from tests.files.conftest import SECRET, broken, stream, whole
+
+BLOCK = 1_000_000
+
+
+class Watcher:
+    """Keeps the calls, those that ended apart."""
+
+    def __init__(self) -> None:
+        self.begun: list[Call] = []
+        self.ended: list[Call] = []
+
+    def __call__(self, call: Call) -> Ended:
+        self.begun.append(call)
+        return lambda: self.ended.append(call)
+
+    @property
+    def calls(self) -> list[tuple[str, type[BaseException] | None]]:
+        assert self.begun == self.ended
+        return [(call.method, call.raised) for call in self.ended]
+
+
+@pytest.fixture
+def watcher() -> Watcher:
+    return Watcher()
+
+
+@pytest.fixture
+async def files(tmp_path: Path, watcher: Watcher) -> ObservedFiles:
+    local = await LocalFiles.open(tmp_path, base_url="http://localhost", key=SECRET)
+    return ObservedFiles(local, [watcher])
+
+
+async def test_every_call_is_shown_and_signing_is_none(
+    files: ObservedFiles, watcher: Watcher
+) -> None:
+    etag = await files.write("a/1", stream(b"one"), content_type="text/csv")
+    stat = await files.stat("a/1")
+    assert stat is not None
+    assert (stat.size, stat.etag) == (3, etag)
+    assert await whole(files.read("a/1", start=1, end=3)) == b"ne"
+    await files.copy("a/1", "a/2")
+    assert await files.list("a/") == ("a/1", "a/2")
+    await files.delete("a/1")
+    await files.presign_download("a/2", expires_in=60)
+    await files.presign_upload("a/3", max_bytes=1, content_type="text/csv", expires_in=60)
+    assert await files.verify() == []
+    methods = ("upload", "stat", "read", "copy", "list", "delete")
+    assert watcher.calls == [(method, None) for method in methods]
+    await files.close()
+
+
+async def test_a_read_lasts_until_its_last_byte(files: ObservedFiles, watcher: Watcher) -> None:
+    await files.write("a", stream(bytes(BLOCK)), content_type="text/csv")
+    async with aclosing(files.read("a")) as chunks:
+        await anext(chunks)
+        assert (len(watcher.begun), len(watcher.ended)) == (2, 1)
+        rest = [chunk async for chunk in chunks]
+        assert rest
+    assert watcher.calls == [("upload", None), ("read", None)]
+
+
+async def test_a_read_that_is_given_up_ends_and_did_not_fail(
+    files: ObservedFiles, watcher: Watcher
+) -> None:
+    await files.write("a", stream(bytes(BLOCK)), content_type="text/csv")
+    async with aclosing(files.read("a")) as chunks:
+        await anext(chunks)
+    assert watcher.calls == [("upload", None), ("read", None)]
+
+
+async def test_what_failed_is_shown_by_its_type_and_raises_as_before(
+    files: ObservedFiles, watcher: Watcher
+) -> None:
+    with pytest.raises(NotFound):
+        await whole(files.read("none"))
+    with pytest.raises(ZeroDivisionError):
+        await files.write("a", broken(), content_type="text/csv")
+    assert watcher.calls == [("read", NotFound), ("upload", ZeroDivisionError)]
+    assert await files.list("") == ()
