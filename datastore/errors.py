@@ -8,7 +8,13 @@ PenstockError
 │   ├── NameTaken           another resource holds the name on the same line of groups
 │   ├── VersionConflict     the resource moved on since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
-│   └── IllegalState        the resource's state does not allow the change
+│   └── IllegalState        the resource's state does not allow the change; of a run:
+│       ├── AlreadyLoaded   it was loaded, which only a reload undoes
+│       ├── RunSkipped      it is not to be worked on
+│       ├── LeaseHeld       another worker is at it
+│       ├── LeaseLost       the caller is no longer the one who is at it
+│       ├── OutputMissing   the folder it was to be written to has no `_SUCCESS`
+│       └── OutputExists    that folder has one
 ├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
 ├── Unauthenticated         no caller could be established
 └── TryAgain                what failed may succeed a little later
@@ -27,6 +33,7 @@ import msgspec
 class ErrorCode(StrEnum):
     """The closed list of codes a client can meet; each has a page under docs/errors/."""
 
+    ALREADY_LOADED = "ALREADY_LOADED"
     BAD_REQUEST = "BAD_REQUEST"
     BAD_USER_INPUT = "BAD_USER_INPUT"
     CONFLICT = "CONFLICT"
@@ -37,12 +44,16 @@ class ErrorCode(StrEnum):
     ILLEGAL_STATE = "ILLEGAL_STATE"
     INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
     INTROSPECTION_DISABLED = "INTROSPECTION_DISABLED"
+    LEASE_HELD = "LEASE_HELD"
+    LEASE_LOST = "LEASE_LOST"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     NAME_TAKEN = "NAME_TAKEN"
     NOT_ACCEPTABLE = "NOT_ACCEPTABLE"
     NOT_FOUND = "NOT_FOUND"
     OPERATION_RESOLUTION_FAILURE = "OPERATION_RESOLUTION_FAILURE"
+    OUTPUT_EXISTS = "OUTPUT_EXISTS"
+    OUTPUT_MISSING = "OUTPUT_MISSING"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
     PERSISTED_QUERY_NOT_SUPPORTED = "PERSISTED_QUERY_NOT_SUPPORTED"
@@ -50,6 +61,7 @@ class ErrorCode(StrEnum):
     QUERY_TOO_DEEP = "QUERY_TOO_DEEP"
     QUERY_TOO_LARGE = "QUERY_TOO_LARGE"
     RATE_LIMITED = "RATE_LIMITED"
+    RUN_SKIPPED = "RUN_SKIPPED"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
     TIMEOUT = "TIMEOUT"
     UNAUTHENTICATED = "UNAUTHENTICATED"
@@ -175,6 +187,42 @@ class IllegalState(Failure):
     def __init__(self, message: str, state: str) -> None:
         super().__init__(message)
         self.state = state
+
+
+class AlreadyLoaded(IllegalState):
+    """The run was loaded; only a reload undoes that."""
+
+    code = ErrorCode.ALREADY_LOADED
+
+
+class RunSkipped(IllegalState):
+    """The run is marked as one that nobody is to work on."""
+
+    code = ErrorCode.RUN_SKIPPED
+
+
+class LeaseHeld(IllegalState):
+    """Another worker has the run in hand, and their lease has not run out."""
+
+    code = ErrorCode.LEASE_HELD
+
+
+class LeaseLost(IllegalState):
+    """The fence is not that of the run's latest claim: another worker has it, or had it since."""
+
+    code = ErrorCode.LEASE_LOST
+
+
+class OutputMissing(IllegalState):
+    """The folder that the run was to be written to holds no `_SUCCESS`."""
+
+    code = ErrorCode.OUTPUT_MISSING
+
+
+class OutputExists(IllegalState):
+    """The folder that the run was to be written to holds a `_SUCCESS`."""
+
+    code = ErrorCode.OUTPUT_EXISTS
 
 
 class BadInput(PenstockError):

@@ -114,6 +114,10 @@ API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
 DESTINATION_NAME = row("NT:{table}", "NT")
+MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+RUN = row("R:{manifest}:{run}", "R")
+RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
+RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 
 ROWS = (
     PIPELINE.latest,
@@ -130,4 +134,8 @@ ROWS = (
     JOB,
     DESTINATION,
     DESTINATION_NAME,
+    MANIFEST,
+    RUN,
+    RUN_EVENT,
+    RUN_LISTED,
 )

@@ -14,6 +14,11 @@ from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import Jobs, left_alone
 from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.manifest.folders import Folders
+from datastore.manifest.lists import RunLists
+from datastore.manifest.manifests import Manifests
+from datastore.manifest.recovery import Recovery
+from datastore.manifest.runs import Runs
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
@@ -40,6 +45,10 @@ class View:
     pipelines: Repository[Pipeline]
     calculations: Repository[Calculation]
     api_keys: ApiKeys
+    manifests: Manifests
+    runs: Runs
+    run_lists: RunLists
+    recovery: Recovery
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -52,7 +61,8 @@ class View:
 class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
-    `job_begun` is called whenever a view begins a job.
+    `job_begun` is called whenever a view begins a job. `folders` are those that runs are written
+    to, as far as they can be looked into.
     """
 
     table: Table
@@ -62,11 +72,13 @@ class Store:
     files: Files = NO_FILES
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
+    folders: Folders = field(default_factory=Folders)
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
         scope = Scope(table, caller, self.clock, self.budget)
+        runs = Runs(scope, self.folders)
         return View(
             caller=caller,
             units=table.units,
@@ -76,6 +88,10 @@ class Store:
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
             api_keys=ApiKeys(scope, self.longest_api_key),
+            manifests=Manifests(scope),
+            runs=runs,
+            run_lists=RunLists(runs),
+            recovery=Recovery(runs),
             watch=self.watch,
         )
 

@@ -14,8 +14,9 @@ from datastore.commit import commit
 from datastore.errors import LimitExceeded, NotFound, Unavailable
 from datastore.items import resource_id
 from datastore.keys import unescape
-from datastore.layout import GRANT, GROUP, KINDS, OWNED, Kind
+from datastore.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
 from datastore.leases import Lease
+from datastore.manifest.deleting import delete_manifest
 from datastore.paths import GroupPath, covers
 from datastore.records import Resource
 from datastore.resources.deleting import Deleting
@@ -118,12 +119,22 @@ class _Subtree:
 
     async def _take_away(self, group: GroupPath) -> int:
         """Delete or revoke what is listed in the group; how many resources that were."""
-        taken = 0
+        taken = await self._take_manifests(group)
         for row in (GRANT, OWNED):
             listed = Query(partition=row.index_of(group=group), index=True)
             async for page in self._pages(listed):
                 for kind in KINDS:
                     taken += await self._take_page(kind, page, group)
+        return taken
+
+    async def _take_manifests(self, group: GroupPath) -> int:
+        taken = 0
+        listed = Query(partition=MANIFEST.pk.fill({"group": group}), consistent=True)
+        async for page in self._pages(listed):
+            for item in page:
+                await delete_manifest(self.scope, item, self.lease.advance)
+                await self.lease.advance(1)
+                taken += 1
         return taken
 
     async def _take_page(self, kind: Kind[Any], page: Sequence[Item], group: GroupPath) -> int:

@@ -16,8 +16,8 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:")
-"""Receipts, API keys and jobs, on which nothing else depends."""
+OWN_FACTS = ("IK:", "AK:", "J:", "R:", "RL:", "RM:")
+"""Receipts, API keys and jobs, on which nothing else depends; runs, recounted apart."""
 
 LATEST = {"P": "PV:latest", "C": "C"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
@@ -82,6 +82,8 @@ def _wanted(rows: Rows) -> Facts:
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
+        elif pk.startswith("RM:"):
+            _group(pk.removeprefix("RM:"), counters)["grants"] += 1
     for key, counts in counters.items():
         wanted[key] = {**wanted.get(key, {}), **counts}
     return wanted

@@ -14,6 +14,8 @@ from datastore.layout import (
     OWNED,
     PIPELINE,
     ROWS,
+    RUN_EVENT,
+    RUN_LISTED,
     TAG,
     TAG_VALUE_COUNT,
     TOMBSTONE,
@@ -27,10 +29,13 @@ PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_character
 LEVELS = st.lists(TEXTS, min_size=1, max_size=4).map(tuple)
 NUMBERS = st.integers(1, 99)
 _PARTS: dict[str, st.SearchStrategy[Part]] = {
-    **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "service", "table"), TEXTS),
+    **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "run"), TEXTS),
+    **dict.fromkeys(("service", "table"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
-    "version": NUMBERS,
+    "manifest": st.tuples(TEXTS, TEXTS),
+    "list": st.sampled_from(["ALL", "NEW"]),
+    **dict.fromkeys(("version", "seq", "added"), NUMBERS),
     "depth": NUMBERS,
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
@@ -41,6 +46,8 @@ QUERIED = {
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
     DESTINATION: "ND:",
+    RUN_EVENT: "RH:",
+    RUN_LISTED: "RL:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 
@@ -134,7 +141,7 @@ def test_rows_of_two_families_never_share_a_key(
 
 
 def test_no_leader_of_a_partition_begins_another_one() -> None:
-    leaders = {row.pk.leader for row in ROWS} | {TOMBSTONE.leader, "C", "D", "PE", "U", "PL", "R"}
+    leaders = {row.pk.leader for row in ROWS} | {TOMBSTONE.leader, "C", "D", "PE", "U", "PL"}
     for one in leaders:
         assert [other for other in leaders if other.startswith(f"{one}:")] == []
 

@@ -1,0 +1,233 @@
+"""What can be asked of a run that is there, and what of it each ask changes besides the state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from datastore.manifest import rules
+from datastore.manifest.records import Action, Run, RunState, Stage
+
+Changes: TypeAlias = dict[str, Any]
+
+AT_REST = (RunState.NEW, RunState.PROCESSED, RunState.FAILED)
+AT_WORK = {Stage.TRANSFORM: RunState.PROCESSING, Stage.LOAD: RunState.LOADING}
+LEASE_SECONDS = 300
+
+_NO_LEASE: Changes = {"lease_owner": None, "lease_until": None}
+_NOT_PROCESSED: Changes = {"processed_at": None, "shred_types": None, "saved_to": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What every ask may say; which of it an ask needs, it says again."""
+
+    action: ClassVar[Action]
+    stage: Stage | None = None
+    fence: int | None = None
+    reason: str | None = None
+    error: str | None = None
+
+    def problems(self) -> rules.Named:
+        """What breaks the rules, each with its field."""
+        return (("reason", None if self.reason is None else rules.reason_problem(self.reason)),)
+
+    def repeats(self, run: Run, now: int) -> bool:
+        """Whether this very ask was granted before, so that nothing is left to do."""
+        return False
+
+    def changes(self, run: Run, now: int) -> Changes:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Ask):
+    """Take a run in hand for one stage, until `seconds` from now; `owner` names one worker.
+
+    An owner who claims again what they hold is given the lease that they have.
+    """
+
+    action = Action.CLAIM
+    stage: Stage
+    owner: str
+    seconds: int = LEASE_SECONDS
+
+    def problems(self) -> rules.Named:
+        yield "owner", rules.short_problem(self.owner)
+        yield "leaseSeconds", rules.lease_problem(self.seconds)
+
+    def repeats(self, run: Run, now: int) -> bool:
+        held = run.state is AT_WORK[self.stage] and run.is_leased(now)
+        return held and run.lease_owner == self.owner
+
+    def changes(self, run: Run, now: int) -> Changes:
+        again = run.state not in (RunState.NEW, RunState.PROCESSED)
+        return {
+            "lease_owner": self.owner,
+            "lease_until": now + self.seconds,
+            "fence": run.fence + 1,
+            "attempt": run.attempt + 1 if again else 1,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat(Ask):
+    """Keep a run in hand until `seconds` from now."""
+
+    action = Action.HEARTBEAT
+    fence: int
+    seconds: int = LEASE_SECONDS
+
+    def problems(self) -> rules.Named:
+        yield "fence", rules.fence_problem(self.fence)
+        yield "leaseSeconds", rules.lease_problem(self.seconds)
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"lease_until": now + self.seconds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processed(Ask):
+    """The Transformer is done: what types it found, and where it wrote."""
+
+    action = Action.PROCESSED
+    fence: int
+    shred_types: tuple[str, ...]
+    saved_to: str
+    counts: Mapping[str, int] | None = None
+
+    def problems(self) -> rules.Named:
+        yield "fence", rules.fence_problem(self.fence)
+        yield from _output_problems(self.shred_types, self.saved_to)
+        yield "counts", rules.counts_problem(self.counts)
+
+    def repeats(self, run: Run, now: int) -> bool:
+        done = run.state is RunState.PROCESSED and run.fence == self.fence
+        said = (self.shred_types, rules.folder(self.saved_to))
+        return done and (run.shred_types, run.saved_to) == said
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return _processed(run, now, self.shred_types, self.saved_to) | _counted(run, self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded(Ask):
+    """The Loader, of this version, is done."""
+
+    action = Action.LOADED
+    fence: int
+    loaded_by: str
+    counts: Mapping[str, int] | None = None
+
+    def problems(self) -> rules.Named:
+        yield "fence", rules.fence_problem(self.fence)
+        yield "loadedBy", rules.short_problem(self.loaded_by)
+        yield "counts", rules.counts_problem(self.counts)
+
+    def repeats(self, run: Run, now: int) -> bool:
+        done = run.state is RunState.LOADED and run.fence == self.fence
+        return done and run.loaded_by == self.loaded_by
+
+    def changes(self, run: Run, now: int) -> Changes:
+        at = max(now, run.processed_at or 0)
+        done = {"loaded_at": at, "loaded_by": self.loaded_by, "last_error": None}
+        return done | _NO_LEASE | _counted(run, self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fail(Ask):
+    """The stage at hand went wrong."""
+
+    action = Action.FAIL
+    fence: int
+    error: str
+
+    def problems(self) -> rules.Named:
+        yield "fence", rules.fence_problem(self.fence)
+        yield "error", rules.reason_problem(self.error)
+
+    def repeats(self, run: Run, now: int) -> bool:
+        failed = run.state is RunState.FAILED and run.fence == self.fence
+        return failed and run.last_error == self.error
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"last_error": self.error} | _NO_LEASE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip(Ask):
+    """Nobody is to work on the run."""
+
+    action = Action.SKIP
+    reason: str
+
+    def repeats(self, run: Run, now: int) -> bool:
+        return run.state in AT_REST and run.to_skip and run.skip_reason == self.reason
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"to_skip": True, "skip_reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unskip(Ask):
+    """The run may be worked on again."""
+
+    action = Action.UNSKIP
+
+    def repeats(self, run: Run, now: int) -> bool:
+        return run.state in AT_REST and not run.to_skip
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"to_skip": False, "skip_reason": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recover(Ask):
+    """The output is there, though nobody said so."""
+
+    action = Action.RECOVER
+    shred_types: tuple[str, ...]
+    saved_to: str
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"attempt": 0} | _processed(run, now, self.shred_types, self.saved_to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset(Ask):
+    """Begin again."""
+
+    action = Action.RESET
+
+    def changes(self, run: Run, now: int) -> Changes:
+        left: Changes = {"attempt": 0, "last_error": None, "counts": None}
+        return left | _NOT_PROCESSED | _NO_LEASE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reload(Ask):
+    """Load once more what was loaded."""
+
+    action = Action.RELOAD
+    reason: str
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return {"attempt": 0, "loaded_at": None, "loaded_by": None}
+
+
+def _processed(run: Run, now: int, shred_types: tuple[str, ...], saved_to: str) -> Changes:
+    done: Changes = {
+        "processed_at": max(now, run.added_at),
+        "shred_types": shred_types,
+        "saved_to": rules.folder(saved_to),
+        "last_error": None,
+    }
+    return done | _NO_LEASE
+
+
+def _output_problems(shred_types: tuple[str, ...], saved_to: str) -> rules.Named:
+    yield "shredTypes", rules.shred_types_problem(shred_types)
+    yield "savedTo", rules.folder_problem(saved_to)
+
+
+def _counted(run: Run, counts: Mapping[str, int] | None) -> Changes:
+    return {} if counts is None else {"counts": {**(run.counts or {}), **counts}}

@@ -1,0 +1,215 @@
+"""Lists of runs: by state and time, those that got stuck, and the history of one."""
+
+from asyncio import gather
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import ceil
+from typing import TypeAlias
+
+from datastore.errors import NotFound
+from datastore.layout import RUN_EVENT, RUN_LISTED
+from datastore.manifest.manifests import Manifests
+from datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
+from datastore.manifest.rows import ALL, event_of, key_of_run, list_key, position_of
+from datastore.manifest.rules import LAST_SECOND
+from datastore.manifest.runs import Runs
+from datastore.slices import Slice, Window, sliced
+from datastore.table import Item, Key, Query, Range
+
+READ = 100
+STALE_AFTER = timedelta(hours=1)
+MAX_SEQ = 9_999_999_999
+BEHIND = "~"
+"""Sorts behind every id, which has hexadecimal digits and dashes."""
+
+Keep: TypeAlias = Callable[[Run], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Which list: of a state or of all, added from (inclusive) and to (exclusive), one way."""
+
+    state: RunState | None = None
+    to_skip: bool | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A list in a direction of travel, and which of its runs are wanted."""
+
+    manifest: ManifestName
+    name: str
+    first: int
+    last: int
+    descending: bool
+    keep: Keep
+    to_skip: bool | None = None
+    sparse: bool = False
+
+    def query(self, after: str | None, limit: int) -> Query | None:
+        """The next lines behind a position; None where the lane ends before it, or is empty."""
+        if not 0 <= self.first <= self.last:
+            return None
+        low, high = self._key(f"{self.first:010}:"), self._key(f"{self.last:010}:{BEHIND}")
+        start = None if after is None else self._key(after)
+        if start is not None and not low <= start <= high:
+            if (start < low) is self.descending:
+                return None
+            start = None
+        return Query(
+            partition=low.pk,
+            range=Range(RUN_LISTED.sk.prefix({}), low.sk, high.sk),
+            after=start,
+            descending=self.descending,
+            limit=READ if self.sparse else limit,
+            consistent=True,
+        )
+
+    def names(self, items: Sequence[Item]) -> list[RunName]:
+        """The runs of some lines, less those that the lines themselves say to leave out."""
+        lines = [item for item in items if self.to_skip in (None, item["ToSkip"])]
+        return [RunName(self.manifest, str(line["RunId"])) for line in lines]
+
+    def _key(self, position: str) -> Key:
+        return list_key(self.manifest, self.name, position)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Runs of a lane that are wanted; `reached` is how far it was read, None to its end."""
+
+    runs: Sequence[Run]
+    reached: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLists:
+    """The lists of manifests in groups that the caller may know."""
+
+    runs: Runs
+
+    async def page(self, manifest: ManifestName, listed: Listed, window: Window) -> Slice[Run]:
+        """List runs by time: `pk = RL:<manifest>:<state>`, sk between two seconds; then BatchGet.
+
+        Runs of one second stand in the order in which they were discovered.
+        """
+
+        def wanted(run: Run) -> bool:
+            return listed.state in (None, run.state) and listed.to_skip in (None, run.to_skip)
+
+        lane = _Lane(
+            manifest,
+            listed.state or ALL,
+            _second(listed.start, 0),
+            _second(listed.end, LAST_SECOND + 1) - 1,
+            listed.newest_first is not window.backward,
+            wanted,
+            listed.to_skip,
+            sparse=listed.to_skip is not None,
+        )
+        return await self._merged(manifest, [lane], window)
+
+    async def stale(
+        self, manifest: ManifestName, window: Window, older_than: timedelta = STALE_AFTER
+    ) -> Slice[Run]:
+        """List runs that got stuck, oldest first: nobody claimed them, or the lease ran out.
+
+        `older_than` is how long a new run may wait before it counts as stuck.
+        """
+        now = int(self.runs.scope.clock.now().timestamp())
+        lanes = [
+            _Lane(manifest, state, 0, last, window.backward, _stuck(state, now), False, sparse=True)
+            for state, last in (
+                (RunState.NEW, now - int(older_than.total_seconds())),
+                (RunState.PROCESSING, LAST_SECOND),
+                (RunState.LOADING, LAST_SECOND),
+            )
+        ]
+        return await self._merged(manifest, lanes, window)
+
+    async def history(self, of: Run, window: Window) -> Slice[RunEvent]:
+        """List what happened to a run, newest first: `pk = R:<manifest>:<runId>`, sk from `RH:`.
+
+        Having the run is the proof that the caller was admitted to it.
+        """
+        row, pk = RUN_EVENT, key_of_run(of.name).pk
+        low, high = (row.sk.fill({"seq": seq}) for seq in (1, MAX_SEQ))
+        after = None if window.after is None else Key(pk, row.sk.fill({"seq": int(window.after)}))
+        query = Query(
+            partition=pk,
+            range=Range(row.sk.prefix({}), low, high),
+            after=after,
+            descending=not window.backward,
+            limit=window.size + 1,
+        )
+        table = self.runs.scope.table
+        page = await table.query(query)
+        items = list(page.items)
+        # A page of the store ends at 1 MB, which few events fill when they tell long errors.
+        while page.last is not None and len(items) <= window.size:
+            query = replace(query, after=page.last, limit=window.size + 1 - len(items))
+            page = await table.query(query)
+            items += page.items
+        found = [event_of(item) for item in items]
+        return sliced(found, window, lambda event: str(event.seq), more=False)
+
+    async def _merged(
+        self, manifest: ManifestName, lanes: Sequence[_Lane], window: Window
+    ) -> Slice[Run]:
+        """One page of all lanes together, which all travel in one direction."""
+        found, _ = await gather(
+            gather(*(self._read(lane, window) for lane in lanes)),
+            Manifests(self.runs.scope).one(manifest),
+        )
+        back = lanes[0].descending
+        runs = sorted((run for part in found for run in part.runs), key=position_of, reverse=back)
+        ends = [part.reached for part in found if part.reached is not None]
+        if ends:
+            # What lies beyond was not read in every lane.
+            end = max(ends) if back else min(ends)
+            runs = [run for run in runs if _within(position_of(run), end, back=back)]
+        more = len(runs) > window.size or bool(ends)
+        kept = [(position_of(run), run) for run in runs[: window.size]]
+        whole = len(runs) <= window.size and bool(ends)
+        reached = end if whole else (kept[-1][0] if kept else window.after)
+        return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
+
+    async def _read(self, lane: _Lane, window: Window) -> _Found:
+        """Read one more run than the window holds, or to the end, or as far as the budget goes."""
+        runs: list[Run] = []
+        after = window.after
+        for _ in range(self.runs.scope.budget.rounds):
+            query = lane.query(after, window.size + 1 - len(runs))
+            if query is None:
+                return _Found(runs, None)
+            page = await self.runs.scope.table.query(query)
+            runs += await self._look_up(lane, page.items)
+            if page.last is None:
+                return _Found(runs, None)
+            after = page.last.sk.partition(":")[2]
+            if len(runs) > window.size:
+                break
+        return _Found(runs, after)
+
+    async def _look_up(self, lane: _Lane, items: Sequence[Item]) -> list[Run]:
+        """The runs of some lines of a list, as they are now; those that moved on are left out."""
+        runs = await self.runs.many(lane.names(items), consistent=True)
+        return [run for run in runs if not isinstance(run, NotFound) and lane.keep(run)]
+
+
+def _stuck(state: RunState, now: int) -> Keep:
+    """Whether a run is still in the state, is not to be skipped, and nobody is at it."""
+    return lambda run: run.state is state and not run.to_skip and not run.is_leased(now)
+
+
+def _second(moment: datetime | None, otherwise: int) -> int:
+    """The first whole second at or after the moment, as runs know whole seconds only."""
+    return otherwise if moment is None else min(max(ceil(moment.timestamp()), 0), LAST_SECOND + 1)
+
+
+def _within(position: str, end: str, *, back: bool) -> bool:
+    return position >= end if back else position <= end

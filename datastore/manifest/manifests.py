@@ -1,0 +1,144 @@
+"""Manifests: which there are in a group, how one comes into being, and how it goes."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datastore.access import Role
+from datastore.commit import Write, commit
+from datastore.errors import IllegalState, NotFound
+from datastore.items import load
+from datastore.keys import unescape
+from datastore.layout import MANIFEST
+from datastore.manifest.records import Manifest, ManifestName
+from datastore.paths import GroupPath
+from datastore.resources.groups import counted
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window, sliced
+from datastore.table import (
+    AllOf,
+    Compare,
+    Delete,
+    Exists,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Query,
+    Range,
+    Update,
+)
+from datastore.text import comparison_form
+
+CLOSED = "deletingAt"
+"""Marks the row of a manifest that is being deleted with its runs."""
+
+
+class NoManifest(Exception):
+    """There is no manifest of this name: a run that is to enter it has to make it, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """The manifests of groups that the caller may know."""
+
+    scope: Scope
+
+    async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
+        """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
+        seen = {name: key_of_manifest(name) for name in names if self._sees(name)}
+        rows = await read_rows(self.scope.table, seen.values())
+        return [_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names]
+
+    async def one(self, name: ManifestName) -> Manifest:
+        """Get a manifest; raises NotFound."""
+        (manifest,) = await self.many([name])
+        if isinstance(manifest, NotFound):
+            raise manifest
+        return manifest
+
+    async def page(self, group: GroupPath, window: Window) -> Slice[Manifest]:
+        """List the manifests of a group, in the order of their names: `pk = RM:<group>`."""
+        group = self.scope.seen_group(group)
+        pk = MANIFEST.pk.fill({"group": group})
+        query = Query(
+            partition=pk,
+            range=Range(MANIFEST.sk.prefix({})),
+            after=None if window.after is None else Key(pk, window.after),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page, _ = await gather(self.scope.table.query(query), self.scope.require_group(group))
+        found = [(str(item["sk"]), load(Manifest, item, group=group)) for item in page.items]
+        part = sliced(found, window, lambda entry: entry[0], more=page.last is not None)
+        return part.map([manifest for _, (_, manifest) in part.entries])
+
+    async def delete(self, name: ManifestName) -> Manifest:
+        """Delete a manifest in which there are no runs; raises IllegalState else."""
+        self.scope.require_at(Role.ADMIN, name.group)
+        manifest = await self.one(name)
+        await commit(self.scope.table, removed(name))
+        return manifest
+
+    def _sees(self, name: ManifestName) -> bool:
+        return self.scope.caller.sees(name.group)
+
+
+def key_of_manifest(name: ManifestName) -> Key:
+    return MANIFEST.key(group=name.group, name=comparison_form(name.name))
+
+
+def name_of(item: Item) -> ManifestName:
+    """The name of the manifest whose row this is."""
+    group = unescape(MANIFEST.pk.read(str(item["pk"]))["group"])
+    return ManifestName(GroupPath(group), str(item["name"]))
+
+
+def unknown_manifest(name: ManifestName) -> NotFound:
+    return NotFound(f"There is no manifest {name.name!r} in {name.group}.", ("manifest",))
+
+
+def entered(name: ManifestName) -> Write:
+    """Count one more run; raises NoManifest where there is none."""
+
+    def refused(standing: Item | None) -> Exception:
+        if standing is None:
+            return NoManifest()
+        return NotFound(f"The manifest {name.name!r} is being deleted.", ("manifest",))
+
+    there = AllOf((Exists(), Missing(CLOSED)))
+    return Write(Update(key=key_of_manifest(name), add={"runs": 1}, condition=there), refused)
+
+
+def opened(scope: Scope, name: ManifestName) -> list[Write]:
+    """Make the manifest, with one run in it; its group counts it among what lies there."""
+    item: Item = {
+        **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
+        "name": name.name.strip(),
+        "createdAt": scope.clock.timestamp(),
+        "createdBy": scope.caller.user_id,
+        "runs": 1,
+    }
+    return [Write(Put(item, Missing())), counted(name.group, "grants", 1)]
+
+
+def left(name: ManifestName) -> Write:
+    """Count one run less."""
+    return Write(Update(key=key_of_manifest(name), add={"runs": -1}, condition=Exists()))
+
+
+def removed(name: ManifestName) -> list[Write]:
+    """Remove the row of a manifest without runs, and count it no longer in its group."""
+
+    def refused(standing: Item | None) -> Exception:
+        if standing is None:
+            return unknown_manifest(name)
+        return IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
+
+    gone = Delete(key_of_manifest(name), Compare("runs", "=", 0))
+    return [Write(gone, refused), counted(name.group, "grants", -1)]
+
+
+def _manifest(name: ManifestName, item: Item | None) -> Manifest | NotFound:
+    return unknown_manifest(name) if item is None else load(Manifest, item, group=name.group)

@@ -1,0 +1,118 @@
+"""What gets a run going that got stuck: it is recovered, reset or deleted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datastore.access import Role
+from datastore.commit import Moved
+from datastore.errors import FieldProblem, Invalid, OutputExists, OutputMissing, Unavailable
+from datastore.manifest import rules
+from datastore.manifest.asks import Recover, Reset
+from datastore.manifest.deleting import erase
+from datastore.manifest.folders import beside
+from datastore.manifest.machine import step
+from datastore.manifest.records import SUCCESS, Run, RunName
+from datastore.manifest.runs import ATTEMPTS, Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the output of a run is to be looked for: in a folder, or in a stage under its name.
+
+    With neither it is the folder that the run itself names.
+    """
+
+    saved_to: str | None = None
+    stage: str | None = None
+
+    def folder(self, run: Run) -> str:
+        """The folder meant; raises Invalid where there is none."""
+        if self.saved_to is not None and self.stage is not None:
+            raise _problem("stage", "must not be given beside `savedTo`")
+        if self.stage is not None:
+            rules.refuse([("stage", rules.folder_problem(self.stage))])
+            return beside(self.stage, run.run_id)
+        folder = self.saved_to or run.saved_to
+        if folder is None:
+            raise _problem("savedTo", "must name the folder, which the run does not")
+        rules.refuse([("savedTo", rules.folder_problem(folder))])
+        return folder
+
+
+NOWHERE = Output()
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The runs that the caller may get going again."""
+
+    runs: Runs
+
+    async def recover(
+        self,
+        name: RunName,
+        shred_types: Sequence[str] | None = None,
+        output: Output = NOWHERE,
+        reason: str | None = None,
+    ) -> Run:
+        """Take a run that is NEW, FAILED, or PROCESSING in no hand, to PROCESSED.
+
+        Its folder must hold `_SUCCESS`, else raises OutputMissing. Shred types that are not given
+        are those that the run has.
+        """
+        run = await self._read(name)
+        folder = output.folder(run)
+        types = run.shred_types if shred_types is None else tuple(shred_types)
+        if types is None:
+            raise _problem("shredTypes", "must be given; an empty list says that there are none")
+        rules.refuse([("shredTypes", rules.shred_types_problem(types))])
+        ask = Recover(shred_types=types, saved_to=folder, reason=reason)
+        step(run, ask, self._now())
+        if not await self.runs.folders.is_complete(folder):
+            raise OutputMissing(f"There is no {SUCCESS} in {rules.folder(folder)}.", run.state)
+        return await self.runs.ask(name, ask)
+
+    async def reset(
+        self, name: RunName, output: Output = NOWHERE, reason: str | None = None, *, force: bool
+    ) -> Run:
+        """Take a run that is NEW, FAILED, or PROCESSING in no hand, to NEW.
+
+        Its folder must hold no `_SUCCESS`, else raises OutputExists; `force` does not look.
+        """
+        ask = Reset(reason=reason)
+        await self._require_incomplete(await self._read(name), ask, output, force=force)
+        return await self.runs.ask(name, ask)
+
+    async def delete(self, name: RunName, output: Output = NOWHERE, *, force: bool) -> Run:
+        """Delete a run and its history, on the conditions of a reset; for admins of the group."""
+        self.runs.scope.require_at(Role.ADMIN, name.manifest.group)
+        for _ in range(ATTEMPTS):
+            run = await self._read(name)
+            await self._require_incomplete(run, Reset(), output, force=force)
+            try:
+                await erase(self.runs.scope, run)
+            except Moved:
+                continue
+            return run
+        raise Unavailable("The run is being written by many at once.")
+
+    async def _read(self, name: RunName) -> Run:
+        self.runs.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        return await self.runs.one(name, consistent=True)
+
+    async def _require_incomplete(
+        self, run: Run, ask: Reset, output: Output, *, force: bool
+    ) -> None:
+        step(run, ask, self._now())
+        if force:
+            return
+        folder = output.folder(run)
+        if await self.runs.folders.is_complete(folder):
+            raise OutputExists(f"There is a {SUCCESS} in {rules.folder(folder)}.", run.state)
+
+    def _now(self) -> int:
+        return int(self.runs.scope.clock.now().timestamp())
+
+
+def _problem(field: str, message: str) -> Invalid:
+    return Invalid([FieldProblem([field], message)])

@@ -1,0 +1,103 @@
+"""The rows of runs: the run itself, its history, and where it is listed by time."""
+
+from decimal import Decimal
+
+import msgspec
+
+from datastore.commit import Done, Refusal, Write, moved
+from datastore.items import load
+from datastore.layout import RUN, RUN_EVENT, RUN_LISTED
+from datastore.manifest.records import ManifestName, Run, RunEvent, RunName
+from datastore.table import Compare, Delete, Item, Key, Missing, Operation, Put
+
+ALL = "ALL"
+"""The list of every run; the others are named after their states."""
+
+
+def key_of_run(name: RunName) -> Key:
+    return RUN.key(manifest=name.manifest.segment, run=name.run_id)
+
+
+def key_bytes(name: RunName) -> int:
+    """How long the key of a run is; `limits.INDEX_RANGE_BYTES` at most, as `pk` is an index key."""
+    return len(key_of_run(name).pk.encode(errors="replace"))
+
+
+def list_key(manifest: ManifestName, listed: str, position: str) -> Key:
+    """Where a run stands in a list; its position is `<AddedAt>:<id>`."""
+    added, _, id = position.partition(":")
+    return RUN_LISTED.key(manifest=manifest.segment, list=listed, added=int(added), id=id)
+
+
+def position_of(run: Run) -> str:
+    """The place of a run in every list it is in: by time, and of one second by creation."""
+    return f"{run.added_at:010}:{run.id}"
+
+
+def item_of(run: Run) -> Item:
+    """The run's own row, which holds the document's attributes under their names."""
+    attributes = msgspec.to_builtins(run, builtin_types=(Decimal,))
+    if run.shred_types is not None:
+        attributes["ShredTypes"] = list(run.shred_types)
+    return {**RUN.item(manifest=run.name.manifest.segment, run=run.run_id), **attributes}
+
+
+def run_of(item: Item) -> Run:
+    return load(Run, item)
+
+
+def event_item(run: Run, event: RunEvent) -> Item:
+    attributes = msgspec.to_builtins(event, builtin_types=(Decimal,))
+    del attributes["seq"]
+    key = RUN_EVENT.item(manifest=run.name.manifest.segment, run=run.run_id, seq=event.seq)
+    return {**key, **attributes}
+
+
+def event_of(item: Item) -> RunEvent:
+    return load(RunEvent, item, seq=int(RUN_EVENT.sk.read(str(item["sk"]))["seq"]))
+
+
+def listed(run: Run, name: str) -> Put:
+    """A line of a list: enough to leave out without a look at the run what is to be skipped."""
+    key = list_key(run.name.manifest, name, position_of(run))
+    return Put({"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip})
+
+
+def unlisted(run: Run, name: str) -> Delete:
+    return Delete(list_key(run.name.manifest, name, position_of(run)))
+
+
+def new_rows(run: Run, event: RunEvent) -> list[Operation]:
+    """All rows of a new run but its own; they stand nowhere while that does not."""
+    return [Put(event_item(run, event)), listed(run, ALL), listed(run, run.state)]
+
+
+def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
+    """The writes that make of a run what it is next, if it is still as it was read."""
+    still = Compare("Version", "=", before.version)
+    writes = [Write(Put(item_of(after), still))]
+    if event is not None:
+        again = _written_by(event)
+        writes.append(Write(Put(event_item(after, event), Missing()), again))
+    return [*writes, *(Write(operation) for operation in _relisted(before, after))]
+
+
+def _relisted(before: Run, after: Run) -> list[Operation]:
+    operations: list[Operation] = []
+    if before.state is not after.state:
+        operations.append(unlisted(before, before.state))
+    if (before.state, before.to_skip) != (after.state, after.to_skip):
+        operations.append(listed(after, after.state))
+    if before.to_skip is not after.to_skip:
+        operations.append(listed(after, ALL))
+    return operations
+
+
+def _written_by(event: RunEvent) -> Refusal:
+    """What a row of history says that stands already: this call made it, or another was first."""
+
+    def refused(standing: Item | None) -> Exception:
+        same = standing is not None and standing["call"] == event.call
+        return Done() if same else moved(standing)
+
+    return refused

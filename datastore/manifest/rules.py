@@ -1,0 +1,98 @@
+"""The rules of what is said about runs, all of them checked at once before anything is written."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from datastore.errors import FieldProblem, Invalid
+from datastore.text import character_problem, prose_problem, text_problem
+
+MAX_RUN_ID = 1024
+MAX_NAME = 128
+MAX_SAVED_TO = 1024
+MAX_PROSE = 8192
+MAX_SHRED_TYPES = 1000
+MAX_COUNTS = 50
+MAX_LEASE = 86_400
+MOST: Final = 2**63 - 1
+LAST_SECOND: Final = 9_999_999_999
+
+_SCHEME = re.compile(r"s3[na]?://")
+_FOLDER = re.compile(r"s3[na]?://([^/]{3,255})/(.*)", re.DOTALL)
+
+Named = Iterable[tuple[str, "str | None"]]
+
+
+def refuse(problems: Named) -> None:
+    """Raise Invalid with every problem that there is, each with the field it is of."""
+    found = [FieldProblem([field], message) for field, message in problems if message]
+    if found:
+        raise Invalid(found)
+
+
+def run_id_problem(text: str) -> str | None:
+    """A path inside a bucket, without the scheme, as the document has it."""
+    if not text:
+        return "must not be empty"
+    if _SCHEME.match(text):
+        return "is a path inside of the bucket, without `s3://`"
+    if len(text.encode(errors="replace")) > MAX_RUN_ID:
+        return f"is longer than {MAX_RUN_ID} bytes"
+    return character_problem(text)
+
+
+def short_problem(text: str) -> str | None:
+    return text_problem(text, MAX_NAME)
+
+
+def reason_problem(text: str) -> str | None:
+    return prose_problem(text, MAX_PROSE) if text.strip() else "must not be empty"
+
+
+def lease_problem(seconds: int) -> str | None:
+    return None if 1 <= seconds <= MAX_LEASE else f"must be 1 to {MAX_LEASE} seconds"
+
+
+def fence_problem(fence: int) -> str | None:
+    return None if 0 <= fence <= MOST else "is no fence that was ever given"
+
+
+def folder_parts(text: str) -> tuple[str, str] | None:
+    """The bucket and the path of `s3://bucket/path/`; None for what is no folder."""
+    found = _FOLDER.fullmatch(text)
+    return (found[1], found[2]) if found else None
+
+
+def folder_problem(text: str) -> str | None:
+    if len(folder(text)) > MAX_SAVED_TO:
+        return f"is longer than {MAX_SAVED_TO} characters"
+    if folder_parts(text) is None:
+        return "must be a folder like `s3://bucket/path/`"
+    return character_problem(text)
+
+
+def folder(text: str) -> str:
+    """The folder in the one form that is kept: `s3://`, and `/` at the end."""
+    return _SCHEME.sub("s3://", text, count=1).rstrip("/") + "/"
+
+
+def shred_types_problem(types: Sequence[str]) -> str | None:
+    if len(types) > MAX_SHRED_TYPES:
+        return f"are more than {MAX_SHRED_TYPES}"
+    return next((f"{problem} (a type)" for problem in map(_type_problem, types) if problem), None)
+
+
+def counts_problem(counts: Mapping[str, int] | None) -> str | None:
+    if counts is None:
+        return None
+    if len(counts) > MAX_COUNTS:
+        return f"are more than {MAX_COUNTS}"
+    if any(short_problem(name) for name in counts):
+        return f"have a name that is empty or longer than {MAX_NAME} characters"
+    if any(not 0 <= count <= MOST for count in counts.values()):
+        return f"must be 0 to {MOST}"
+    return None
+
+
+def _type_problem(text: str) -> str | None:
+    return text_problem(text, MAX_PROSE)

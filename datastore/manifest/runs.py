@@ -1,0 +1,195 @@
+"""Runs: looked up, discovered, and taken from state to state, each time in one transaction."""
+
+from asyncio import sleep
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import uniform
+
+from datastore.access import Role
+from datastore.commit import Moved, Write, commit
+from datastore.errors import LimitExceeded, NotFound, Unavailable
+from datastore.limits import INDEX_RANGE_BYTES
+from datastore.manifest import rules
+from datastore.manifest.asks import Ask
+from datastore.manifest.folders import Folders
+from datastore.manifest.machine import step
+from datastore.manifest.manifests import NoManifest, entered, opened
+from datastore.manifest.records import Action, ManifestName, Run, RunEvent, RunName, RunState
+from datastore.manifest.rows import changed_rows, item_of, key_bytes, key_of_run, new_rows, run_of
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
+from datastore.table import Item, Missing, Put
+
+ATTEMPTS = 20
+PAUSE = 0.005
+
+
+class _Standing(Exception):
+    """The run is there already."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.run_id)
+        self.run = run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """A run as it is first heard of; with a `skip_reason` nobody is to work on it."""
+
+    run_id: str
+    added_by: str
+    pipeline: str | None = None
+    skip_reason: str | None = None
+
+    def problems(self) -> rules.Named:
+        yield "runId", rules.run_id_problem(self.run_id)
+        yield "addedBy", rules.short_problem(self.added_by)
+        if self.pipeline is not None:
+            yield "pipeline", rules.short_problem(self.pipeline)
+        if self.skip_reason is not None:
+            yield "skipReason", rules.reason_problem(self.skip_reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of manifests in groups that the caller may know; contributors there change them."""
+
+    scope: Scope
+    folders: Folders = field(default_factory=Folders)
+
+    async def many(
+        self, names: Sequence[RunName], *, consistent: bool = False
+    ) -> list[Run | NotFound]:
+        """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
+        keys = {name: key_of_run(name) for name in names if self._may_be(name)}
+        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        items = [rows.get(keys[name]) if name in keys else None for name in names]
+        return [unknown_run() if item is None else run_of(item) for item in items]
+
+    async def one(self, name: RunName, *, consistent: bool = False) -> Run:
+        """Get a run; raises NotFound."""
+        (run,) = await self.many([name], consistent=consistent)
+        if isinstance(run, NotFound):
+            raise run
+        return run
+
+    async def discover(self, manifest: ManifestName, found: Discovery) -> Run:
+        """Put a run into the manifest, which is made if it is not there, as NEW.
+
+        A run that is there already is returned as it is.
+        """
+        self.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        named = (("manifest", rules.short_problem(manifest.name)),)
+        rules.refuse([*named, *found.problems()])
+        run = Run(
+            id=self.scope.clock.new_id(),
+            group=manifest.group,
+            manifest=manifest.name.strip(),
+            run_id=found.run_id,
+            added_at=self._now(),
+            added_by=found.added_by,
+            to_skip=found.skip_reason is not None,
+            skip_reason=found.skip_reason,
+            pipeline=found.pipeline,
+            state=RunState.NEW,
+            version=1,
+            fence=0,
+            attempt=0,
+        )
+        return (await self.enter(run, Action.DISCOVER))[0]
+
+    async def ask(self, name: RunName, ask: Ask) -> Run:
+        """Change a run as the table of states allows it: one read, and one transaction.
+
+        What was done before, by the same worker in the same words, changes nothing. Raises
+        IllegalState, or the kind of it that says more.
+        """
+        self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        rules.refuse(ask.problems())
+        call = self.scope.clock.new_id()
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            run = await self.one(name, consistent=True)
+            after = step(run, ask, self._now())
+            if after is run:
+                return run
+            event = self._event(run, after, ask, call)
+            try:
+                await commit(self.scope.table, changed_rows(run, after, event))
+            except Moved:
+                continue
+            return after
+        raise Unavailable("The run is being written by many at once.")
+
+    async def enter(self, run: Run, action: Action) -> tuple[Run, bool]:
+        """Write a run that is not there, with the manifest if need be; also whether it was new."""
+        length = key_bytes(run.name)
+        if length > INDEX_RANGE_BYTES:
+            raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
+        rows = [
+            Write(Put(item_of(run), Missing()), _standing),
+            *map(Write, new_rows(run, self._first_event(run, action))),
+        ]
+        manifest, absent = run.name.manifest, False
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            place = opened(self.scope, manifest) if absent else [entered(manifest)]
+            try:
+                await commit(self.scope.table, [*rows, *place])
+            except NoManifest:
+                absent = True
+            except Moved:
+                absent = False
+            except _Standing as standing:
+                return standing.run, standing.run.id == run.id
+            else:
+                return run, True
+        raise Unavailable("The manifest is being made by many at once.")
+
+    def _may_be(self, name: RunName) -> bool:
+        """Whether a run of this name may be there, as far as the caller may know."""
+        odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
+        seen = not odd and self.scope.caller.sees(name.manifest.group)
+        return seen and key_bytes(name) <= INDEX_RANGE_BYTES
+
+    def _now(self) -> int:
+        return int(self.scope.clock.now().timestamp())
+
+    def _event(self, run: Run, after: Run, ask: Ask, call: str) -> RunEvent | None:
+        """What the history tells of a change; beating hearts are no history."""
+        if ask.action is Action.HEARTBEAT:
+            return None
+        return RunEvent(
+            seq=after.version,
+            action=ask.action,
+            before=run.state,
+            after=after.state,
+            at=self.scope.clock.timestamp(),
+            by=self.scope.caller.user_id,
+            call=call,
+            fence=after.fence,
+            worker=after.lease_owner or run.lease_owner,
+            reason=ask.reason,
+            error=ask.error,
+        )
+
+    def _first_event(self, run: Run, action: Action) -> RunEvent:
+        return RunEvent(
+            seq=run.version,
+            action=action,
+            after=run.state,
+            at=self.scope.clock.timestamp(),
+            by=self.scope.caller.user_id,
+            call=run.id,
+            fence=run.fence,
+            reason=run.skip_reason,
+        )
+
+
+def unknown_run() -> NotFound:
+    """The one answer for a run that is not there or that the caller may not know of."""
+    return NotFound("There is no such run.", ("runId",))
+
+
+def _standing(item: Item | None) -> Exception:
+    return Moved() if item is None else _Standing(run_of(item))
