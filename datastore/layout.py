@@ -114,6 +114,14 @@ API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
 DESTINATION_NAME = row("NT:{table}", "NT")
+NOTIFIED = row("NR:{id}", "NR")
+INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
+DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")
+NAMING_RULES = row("NM:{kind}", "NM")
+SERVICE = row("NS", "NS:{service}")
+SERVICE_PATH = row("NP:{service}", "NP:{path}")
+ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
+ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
 RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
@@ -134,6 +142,14 @@ ROWS = (
     JOB,
     DESTINATION,
     DESTINATION_NAME,
+    NOTIFIED,
+    INGEST_COUNT,
+    DEAD_LETTER,
+    NAMING_RULES,
+    SERVICE,
+    SERVICE_PATH,
+    ENTITY,
+    ATTRIBUTE,
     MANIFEST,
     RUN,
     RUN_EVENT,

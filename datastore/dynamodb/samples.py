@@ -1,12 +1,25 @@
 """Destinations on DynamoDB: tables with keys and nothing more, over one client."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
+from datastore import limits
 from datastore.dynamodb.client import AccessKey, Client, connect
 from datastore.dynamodb.definition import Definition
 from datastore.dynamodb.failures import Refused
-from datastore.dynamodb.retry import DEADLINE
+from datastore.dynamodb.retry import DEADLINE, Attempts
 from datastore.dynamodb.store import DynamoDBTable
+from datastore.dynamodb.writes import write_all
+from datastore.ngsi.samples import Placed, Trouble
+from datastore.sizes import at_most
+from datastore.table import Put
+
+_TROUBLES: Mapping[str, Trouble] = {
+    "ResourceNotFoundException": Trouble.MISSING,
+    "ValidationException": Trouble.INVALID,
+    "SerializationException": Trouble.INVALID,
+}
 
 
 class DynamoDBDestinations:
@@ -34,11 +47,24 @@ class DynamoDBDestinations:
     async def create(self, name: str) -> None:
         await Definition(self._client, name, self._deadline, indexed=False).create()
 
+    async def write(self, items: Sequence[Placed]) -> None:
+        at_most("operations of a write", limits.WRITE_OPERATIONS, len(items))
+        tables: dict[str, list[Put]] = defaultdict(list)
+        for table, item in items:
+            tables[table].append(Put(item))
+        for puts in tables.values():
+            limits.guard_write(puts)
+        await write_all(self._client, Attempts(self._deadline), tables)
+
     def table(self, name: str) -> DynamoDBTable:
         return DynamoDBTable(name, self._client, self._connections, self._deadline)
 
-    def is_missing(self, error: Exception) -> bool:
-        return isinstance(error, Refused) and error.code == "ResourceNotFoundException"
+    def trouble(self, error: Exception) -> Trouble:
+        return (
+            _TROUBLES.get(error.code, Trouble.SET_UP)
+            if isinstance(error, Refused)
+            else Trouble.PASSING
+        )
 
     async def close(self) -> None:
         await self._connections.aclose()

@@ -98,11 +98,12 @@ class Runs:
         )
         return (await self.enter(run, Action.DISCOVER))[0]
 
-    async def ask(self, name: RunName, ask: Ask) -> Run:
+    async def ask(self, name: RunName, ask: Ask, beside: Sequence[Write] = ()) -> Run:
         """Change a run as the table of states allows it: one read, and one transaction.
 
-        What was done before, by the same worker in the same words, changes nothing. Raises
-        IllegalState, or the kind of it that says more.
+        What was done before, by the same worker in the same words, changes nothing. What is written
+        `beside` is written if the run changes, in the same transaction. Raises IllegalState, or the
+        kind of it that says more.
         """
         self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
         rules.refuse(ask.problems())
@@ -115,14 +116,19 @@ class Runs:
                 return run
             event = self._event(run, after, ask, call)
             try:
-                await commit(self.scope.table, changed_rows(run, after, event))
+                await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
             except Moved:
                 continue
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def enter(self, run: Run, action: Action) -> tuple[Run, bool]:
-        """Write a run that is not there, with the manifest if need be; also whether it was new."""
+    async def enter(
+        self, run: Run, action: Action, beside: Sequence[Write] = ()
+    ) -> tuple[Run, bool]:
+        """Write a run that is not there, with the manifest if need be; also whether it was new.
+
+        What is written `beside` is written if it was, in the same transaction.
+        """
         length = key_bytes(run.name)
         if length > INDEX_RANGE_BYTES:
             raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
@@ -135,7 +141,7 @@ class Runs:
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             place = opened(self.scope, manifest) if absent else [entered(manifest)]
             try:
-                await commit(self.scope.table, [*rows, *place])
+                await commit(self.scope.table, [*rows, *place, *beside])
             except NoManifest:
                 absent = True
             except Moved:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from datastore.keys import SEPARATOR, escape
-from datastore.table import Delete, Item, Key, Page, Put, Query, Table
+from datastore.ngsi.samples import Placed, Trouble
+from datastore.table import Item, Key, Page, Put, Query, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,29 +15,15 @@ class EmbeddedSamples:
     shared: Table
     name: str
 
-    async def write(self, operations: Sequence[Put | Delete]) -> float:
-        return await self.shared.write([self._placed(each) for each in operations])
-
     async def query(self, query: Query) -> Page:
-        after = query.after and self._key(query.after)
-        placed = replace(query, partition=self._inside(query.partition), after=after)
-        page = await self.shared.query(placed)
+        inside = _inside(self.name, query.partition)
+        after = query.after and Key(_inside(self.name, query.after.pk), query.after.sk)
+        page = await self.shared.query(replace(query, partition=inside, after=after))
         last = page.last and Key(query.partition, page.last.sk)
         return Page(tuple(map(self._taken, page.items)), last, page.units)
 
-    def _placed(self, operation: Put | Delete) -> Put | Delete:
-        if isinstance(operation, Put):
-            return Put({**operation.item, "pk": self._inside(operation.key.pk)})
-        return Delete(self._key(operation.key))
-
     def _taken(self, item: Item) -> Item:
-        return {**item, "pk": str(item["pk"])[len(self._inside("")) :]}
-
-    def _key(self, key: Key) -> Key:
-        return Key(self._inside(key.pk), key.sk)
-
-    def _inside(self, partition: str) -> str:
-        return f"{escape(self.name)}{SEPARATOR}{partition}"
+        return {**item, "pk": str(item["pk"])[len(_inside(self.name, "")) :]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +35,20 @@ class EmbeddedDestinations:
     async def create(self, name: str) -> None:
         """Do nothing: there is room for every name."""
 
+    async def write(self, items: Sequence[Placed]) -> None:
+        await self.shared.write(
+            [Put({**item, "pk": _inside(table, str(item["pk"]))}) for table, item in items]
+        )
+
     def table(self, name: str) -> EmbeddedSamples:
         return EmbeddedSamples(self.shared, name)
 
-    def is_missing(self, error: Exception) -> bool:
-        return False
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.PASSING
 
     async def close(self) -> None:
         await self.shared.close()
+
+
+def _inside(name: str, partition: str) -> str:
+    return f"{escape(name)}{SEPARATOR}{partition}"

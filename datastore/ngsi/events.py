@@ -20,12 +20,12 @@ NESTING: Final = 64
 _SEPARATOR = "\x1f"
 
 
-def _number(text: str) -> msgspec.Raw:
+def raw_number(text: str) -> msgspec.Raw:
     """Keep a number with a fraction or an exponent as it was written."""
     return msgspec.Raw(text.encode())
 
 
-read_json = msgspec.json.Decoder(float_hook=_number).decode
+read_json = msgspec.json.Decoder(float_hook=raw_number).decode
 write_json = msgspec.json.Encoder().encode
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Final
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ import msgspec
 
 from datastore.errors import BadInput, LimitExceeded
 from datastore.ngsi.entities import entity_of, legacy_entity_of
-from datastore.ngsi.events import Json, Poison, Update, read_json
+from datastore.ngsi.events import Json, Poison, Update, identity, read_json
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -59,13 +60,13 @@ class Heading:
 class Notification:
     """A notification that was read; `entries` are in its order, each with its service path.
 
-    `subscription` and `transaction` together tell it from all others, however often it is sent;
-    `transaction` is the correlator, or of our making where there is none.
+    `identity` tells it from all others. With a correlator it is the same whenever the notification
+    is sent, which is then `repeatable`; without one every notification is like no other.
     """
 
     service: str
-    subscription: str
-    transaction: str
+    identity: str
+    repeatable: bool
     entries: tuple[tuple[str, Update | Poison], ...]
 
     @property
@@ -128,12 +129,20 @@ def read_notification(heading: Heading, body: bytes) -> Notification:
     if len(entities) > MAX_ENTITIES:
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
     paths = _paths(heading.paths, len(entities))
+    named = (heading.service, *heading.paths, subscription, heading.correlator or str(uuid4()))
     return Notification(
         heading.service,
-        subscription,
-        heading.correlator or str(uuid4()),
+        identity(*named, sha256(body).hexdigest()),
+        heading.correlator is not None,
         tuple(zip(paths, entities, strict=True)),
     )
+
+
+def entity_seen(entity: Json) -> Update | Poison:
+    """Read an entity of which nothing says in which form it is."""
+    if isinstance(entity, dict) and "contextElement" in entity:
+        return legacy_entity_of(entity)
+    return entity_of(entity, _is_normalized(entity, None))
 
 
 def _format(header: str | None) -> Format | None:

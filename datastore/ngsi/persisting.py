@@ -1,20 +1,22 @@
 """Storing events at their destination: in as few requests as the limits allow, all or known."""
 
 from asyncio import Semaphore, gather
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from datastore import limits
 from datastore.errors import LimitExceeded
 from datastore.ngsi.naming import is_table_name
 from datastore.ngsi.options import Layout
 from datastore.ngsi.rows import Event, items_of
-from datastore.ngsi.samples import Destinations, Samples
-from datastore.table import Item, Key, Put, key_of
+from datastore.ngsi.samples import Destinations, Placed, Trouble
+from datastore.table import key_of
+
+T = TypeVar("T")
 
 AT_ONCE: Final = 4
-"""How many requests to one destination are on their way at a time."""
+"""How many requests of one batch are on their way at a time."""
 
 MAX_MADE: Final = 100_000
 
@@ -31,73 +33,93 @@ class Stored:
 class Persisting:
     """Writes events to tables, each of which is made before its first items.
 
-    Every method may raise Unavailable, and what a store raises that is set up wrongly: then some of
-    the items may be stored, and storing them again changes nothing.
+    What it raises may have left some of the items stored; storing them again changes nothing.
     """
 
     destinations: Destinations
     layout: Layout
     _made: set[str] = field(default_factory=set)
 
-    async def store(self, name: str, events: Sequence[Event]) -> Stored:
-        """Store what is meant for one destination; ValueError for a name that no table can have."""
+    async def store(self, events: Sequence[Event]) -> Stored:
+        """Store events at their destinations; ValueError for a name that no table can have.
+
+        Raises Unavailable, and what a store raises that is set up wrongly.
+        """
+        placed = {
+            (event.table, key_of(item)): Placed(event.table, item)
+            for event in events
+            for item in items_of(event, self.layout)
+        }
+        try:
+            await self._write(list(placed.values()))
+        except Exception as error:
+            if not self._is_invalid(error):
+                raise
+            return await self._isolate(events, error)
+        return Stored(len(placed))
+
+    def is_set_up_wrong(self, error: Exception) -> bool:
+        """Whether a failure is one that waits for people."""
+        return self.destinations.trouble(error) is Trouble.SET_UP
+
+    async def _isolate(self, events: Sequence[Event], error: Exception) -> Stored:
+        """Store each half by itself, down to the events that no table takes."""
+        if len(events) == 1:
+            return Stored(refused=[(events[0], str(error))])
+        middle = len(events) // 2
+        one = await self.store(events[:middle])
+        other = await self.store(events[middle:])
+        return Stored(one.items + other.items, [*one.refused, *other.refused])
+
+    def _is_invalid(self, error: Exception) -> bool:
+        if isinstance(error, LimitExceeded):
+            return True
+        return self.destinations.trouble(error) is Trouble.INVALID
+
+    async def _write(self, placed: Sequence[Placed]) -> None:
+        tables = dict.fromkeys(each.table for each in placed)
+        try:
+            await self._write_made(tables, placed)
+        except Exception as error:
+            if self.destinations.trouble(error) is not Trouble.MISSING:
+                raise
+            self._made.difference_update(tables)
+            await self._write_made(tables, placed)
+
+    async def _write_made(self, tables: Iterable[str], placed: Sequence[Placed]) -> None:
+        missing = [name for name in tables if name not in self._made]
+        if missing:
+            await _each(self._make, missing)
+        await write(self.destinations, placed)
+
+    async def _make(self, name: str) -> None:
         if not is_table_name(name):
             raise ValueError(f"{name[:300]!r} is no name of a table")
-        stored = Stored()
-        found = (item for event in events for item in items_of(event, self.layout))
-        items = {key_of(item): item for item in found}
-        try:
-            await self._write(name, items, stored)
-        except LimitExceeded:
-            for event in self._too_large(events, stored):
-                for item in items_of(event, self.layout):
-                    items.pop(key_of(item), None)
-            await self._write(name, items, stored)
-        return stored
-
-    async def _write(self, name: str, items: dict[Key, Item], stored: Stored) -> None:
-        try:
-            await self._write_made(name, items)
-        except Exception as error:
-            if not self.destinations.is_missing(error):
-                raise
-            self._made.discard(name)
-            await self._write_made(name, items)
-        stored.items = len(items)
-
-    async def _write_made(self, name: str, items: dict[Key, Item]) -> None:
-        if name not in self._made:
-            await self.destinations.create(name)
-            if len(self._made) >= MAX_MADE:
-                self._made.clear()
-            self._made.add(name)
-        await write(self.destinations.table(name), list(items.values()))
-
-    def _too_large(self, events: Sequence[Event], stored: Stored) -> Iterator[Event]:
-        """Find the events that no table can hold, and note why."""
-        for event in events:
-            try:
-                for item in items_of(event, self.layout):
-                    limits.footprint(item)
-            except LimitExceeded as refused:
-                stored.refused.append((event, refused.message))
-                yield event
+        await self.destinations.create(name)
+        if len(self._made) >= MAX_MADE:
+            self._made.clear()
+        self._made.add(name)
 
 
-async def write(table: Samples, items: Sequence[Item]) -> None:
+async def write(destinations: Destinations, placed: Sequence[Placed]) -> None:
     """Write items with distinct keys, 25 to a request, a few requests side by side.
 
     So many of at most 400 KB are less than the 16 MB that a request may have. Raises the first
     failure once nothing is on its way any more.
     """
+    starts = range(0, len(placed), limits.WRITE_OPERATIONS)
+    await _each(
+        destinations.write, [placed[start : start + limits.WRITE_OPERATIONS] for start in starts]
+    )
+
+
+async def _each(work: Callable[[T], Awaitable[None]], things: Sequence[T]) -> None:
     room = Semaphore(AT_ONCE)
 
-    async def send(batch: Sequence[Item]) -> None:
+    async def one(thing: T) -> None:
         async with room:
-            await table.write([Put(item) for item in batch])
+            await work(thing)
 
-    starts = range(0, len(items), limits.WRITE_OPERATIONS)
-    batches = (items[start : start + limits.WRITE_OPERATIONS] for start in starts)
-    for outcome in await gather(*map(send, batches), return_exceptions=True):
+    for outcome in await gather(*map(one, things), return_exceptions=True):
         if outcome is not None:
             raise outcome

@@ -62,6 +62,11 @@ def items_of(event: Event, layout: Layout) -> list[Item]:
     return list(_rows(event, layout))
 
 
+def item_count(event: Event) -> int:
+    """How many items that is."""
+    return 1 if event.persistence is Persistence.COLUMN else len(event.update.attributes)
+
+
 def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
     """The time as ISO 8601, with milliseconds; Cygnus writes those without leading zeros."""
     moment = (_EPOCH + timedelta(milliseconds=at)).replace(tzinfo=None)

@@ -1,19 +1,33 @@
 """The port of destinations: tables of samples, each made when it is first needed."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from enum import Enum
+from typing import NamedTuple, Protocol
 
-from datastore.table import Delete, Page, Put, Query
+from datastore.table import Item, Page, Query
+
+
+class Placed(NamedTuple):
+    """An item, and the table it belongs to."""
+
+    table: str
+    item: Item
+
+
+class Trouble(Enum):
+    """Why a call failed."""
+
+    PASSING = "it may succeed later"
+    MISSING = "the table does not exist"
+    INVALID = "something in the request is what no table takes"
+    SET_UP = "the credentials or permissions are wrong"
 
 
 class Samples(Protocol):
-    """One destination: of the table port as much as samples need, on the same terms."""
-
-    async def write(self, operations: Sequence[Put | Delete]) -> float:
-        """Do up to 25 unconditional, idempotent writes in one request, each by itself."""
+    """One destination, for reading."""
 
     async def query(self, query: Query) -> Page:
-        """Read one page of one series."""
+        """Read one page of one series, on the terms of the table port."""
 
 
 class Destinations(Protocol):
@@ -22,11 +36,17 @@ class Destinations(Protocol):
     async def create(self, name: str) -> None:
         """Make the table where it is missing, and wait until it can be used."""
 
-    def table(self, name: str) -> Samples:
-        """The table of this name, which need not exist: then it holds nothing, or refuses."""
+    async def write(self, items: Sequence[Placed]) -> None:
+        """Write up to 25 items in one request, each by itself, in place of what has their keys.
 
-    def is_missing(self, error: Exception) -> bool:
-        """Whether a call failed because the table does not exist."""
+        Items that the store left unprocessed are sent again; on return all are written.
+        """
+
+    def table(self, name: str) -> Samples:
+        """The table of this name, which need not exist."""
+
+    def trouble(self, error: Exception) -> Trouble:
+        """What a failure of a call means."""
 
     async def close(self) -> None:
         """Let go of connections and threads."""

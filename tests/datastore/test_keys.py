@@ -8,14 +8,19 @@ from hypothesis import strategies as st
 
 from datastore.keys import Part, Template, escape, join, split, unescape
 from datastore.layout import (
+    ATTRIBUTE,
     DESTINATION,
+    ENTITY,
     GRANT,
     GROUP,
+    INGEST_COUNT,
     OWNED,
     PIPELINE,
     ROWS,
     RUN_EVENT,
     RUN_LISTED,
+    SERVICE,
+    SERVICE_PATH,
     TAG,
     TAG_VALUE_COUNT,
     TOMBSTONE,
@@ -30,12 +35,12 @@ LEVELS = st.lists(TEXTS, min_size=1, max_size=4).map(tuple)
 NUMBERS = st.integers(1, 99)
 _PARTS: dict[str, st.SearchStrategy[Part]] = {
     **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "run"), TEXTS),
-    **dict.fromkeys(("service", "table"), TEXTS),
+    **dict.fromkeys(("service", "path", "table", "entity", "type", "attribute"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
     "manifest": st.tuples(TEXTS, TEXTS),
     "list": st.sampled_from(["ALL", "NEW"]),
-    **dict.fromkeys(("version", "seq", "added"), NUMBERS),
+    **dict.fromkeys(("version", "seq", "added", "shard"), NUMBERS),
     "depth": NUMBERS,
 }
 VALUES: st.SearchStrategy[Mapping[str, Part]] = st.fixed_dictionaries(_PARTS)
@@ -46,6 +51,11 @@ QUERIED = {
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
     DESTINATION: "ND:",
+    INGEST_COUNT: "NC:",
+    SERVICE: "NS:",
+    SERVICE_PATH: "NP:",
+    ENTITY: "NE:",
+    ATTRIBUTE: "NA:",
     RUN_EVENT: "RH:",
     RUN_LISTED: "RL:",
 }

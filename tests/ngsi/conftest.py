@@ -8,6 +8,7 @@ import pytest
 from datastore.ngsi.samples import Destinations
 from datastore.table import Table
 from tests.ngsi.places import open_destinations
+from tests.ngsi.sinks import World, open_world
 from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 
 
@@ -29,4 +30,10 @@ async def table(implementation: str, tmp_path: Path) -> AsyncIterator[Table]:
 @pytest.fixture
 async def destinations(implementation: str, tmp_path: Path) -> AsyncIterator[Destinations]:
     async with open_destinations(implementation, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def world(table: Table, destinations: Destinations, tmp_path: Path) -> AsyncIterator[World]:
+    async with open_world(table, destinations, tmp_path) as opened:
         yield opened

@@ -1,7 +1,8 @@
 """Destinations, events and reads that tests of the sink share."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,7 @@ from datastore.ngsi.embedded import EmbeddedDestinations
 from datastore.ngsi.events import Attribute, Update
 from datastore.ngsi.options import Persistence
 from datastore.ngsi.rows import Event
-from datastore.ngsi.samples import Destinations
+from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
 from datastore.sqlite import SqliteTable
 from datastore.table import Item, Query
 from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint
@@ -22,17 +23,41 @@ AT = 1_429_535_775_005
 
 @asynccontextmanager
 async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinations]:
-    """Open the destinations of an implementation; those of DynamoDB's are shared by all tests."""
+    """Open the destinations of an implementation, with names that no other test meets."""
     if name == "sqlite":
         shared = SqliteTable.open(tmp_path / f"{uuid4()}.samples.sqlite")
         await shared.create()
         opened: Destinations = EmbeddedDestinations(shared)
     else:
-        opened = await open_dynamodb(moto_endpoint() if name == "moto" else dynoxide_endpoint())
+        endpoint = moto_endpoint() if name == "moto" else dynoxide_endpoint()
+        opened = Apart(await open_dynamodb(endpoint), f"{uuid4().hex[:8]}.")
     try:
         yield opened
     finally:
         await opened.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Destinations whose names get a prefix: the servers that tests share have all of them."""
+
+    inner: Destinations
+    prefix: str
+
+    async def create(self, name: str) -> None:
+        await self.inner.create(self.prefix + name)
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        await self.inner.write([Placed(self.prefix + table, item) for table, item in items])
+
+    def table(self, name: str) -> Samples:
+        return self.inner.table(self.prefix + name)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return self.inner.trouble(error)
+
+    async def close(self) -> None:
+        await self.inner.close()
 
 
 async def open_dynamodb(endpoint_url: str, deadline: float = DEADLINE) -> DynamoDBDestinations:

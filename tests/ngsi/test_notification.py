@@ -79,11 +79,7 @@ def test_a_normalized_notification_of_orion_is_read() -> None:
       "Room", "temperature": {"type": "Number", "value": 23.0, "metadata": {"unit": {"type":
       "Text", "value": "C"}}}, "on": {"type": "Boolean", "value": true, "metadata": {}}}]}"""
     found = read_notification(read_heading(ORION, Defaults()), body)
-    assert (found.service, found.subscription, found.transaction) == (
-        "default",
-        "51c0ac9ed714fb3b37d7d5a8",
-        "c1; cbnotif=1",
-    )
+    assert (found.service, found.repeatable) == ("default", True)
     ((path, entry),) = found.entries
     assert path == "/Madrid/A"
     assert isinstance(entry, Update)
@@ -183,5 +179,20 @@ def test_one_service_path_stands_for_all_entities_and_several_are_one_for_each()
 
 def test_a_notification_without_a_correlator_is_like_no_other() -> None:
     body = {"data": [{"id": "a"}]}
-    assert read(body).transaction != read(body).transaction
-    assert read(body, fiware_correlator="c").transaction == "c"
+    one, other = read(body), read(body)
+    assert one.identity != other.identity
+    assert not one.repeatable
+
+
+def test_a_notification_with_a_correlator_is_known_again() -> None:
+    body = {"subscriptionId": "s", "data": [{"id": "a", "t": 1}]}
+    first = read(body, fiware_correlator="c; cbnotif=1")
+    assert read(body, fiware_correlator="c; cbnotif=1") == first
+    others = [
+        read(body, fiware_correlator="c; cbnotif=2"),
+        read({**body, "subscriptionId": "t"}, fiware_correlator="c; cbnotif=1"),
+        read(body, fiware_correlator="c; cbnotif=1", fiware_service="x"),
+        read(body, fiware_correlator="c; cbnotif=1", fiware_servicepath="/x"),
+        read({**body, "data": [{"id": "a", "t": 2}]}, fiware_correlator="c; cbnotif=1"),
+    ]
+    assert len({first.identity, *(other.identity for other in others)}) == 6

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -12,36 +11,47 @@ from datastore.errors import LimitExceeded, Unavailable
 from datastore.ngsi.events import Attribute, Update
 from datastore.ngsi.options import Layout, Persistence
 from datastore.ngsi.persisting import Persisting, write
-from datastore.ngsi.samples import Destinations
-from datastore.table import Delete, Page, Put, Query, Range
+from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from datastore.table import Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.ngsi.places import AT, event, open_dynamodb, series, unique
 from tests.stores import moto_endpoint
 
 
 class Recorder:
-    """Samples that remember the sizes of requests, and may fail."""
+    """Destinations that remember the sizes of requests, and may fail."""
 
     def __init__(self, *failures: Exception) -> None:
         self.sizes: list[int] = []
         self.failures = list(failures)
 
-    async def write(self, operations: Sequence[Put | Delete]) -> float:
+    async def create(self, name: str) -> None:
+        raise NotImplementedError
+
+    async def write(self, items: Sequence[Placed]) -> None:
         await asyncio.sleep(0)
-        limits.guard_write(operations)
-        self.sizes.append(len(operations))
+        self.sizes.append(len(items))
         if self.failures:
             raise self.failures.pop()
-        return 0.0
 
-    async def query(self, query: Query) -> Page:
+    def table(self, name: str) -> Samples:
         raise NotImplementedError
+
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.PASSING
+
+    async def close(self) -> None:
+        raise NotImplementedError
+
+
+def numbered(count: int) -> list[Placed]:
+    return [Placed("a table", {"pk": "p", "sk": str(n)}) for n in range(count)]
 
 
 async def test_what_is_stored_is_read_back_in_the_order_of_time(destinations: Destinations) -> None:
     name = unique()
     events = [event(name, at=AT + n, value=n) for n in range(60)]
-    stored = await Persisting(destinations, Layout()).store(name, events[::-1])
+    stored = await Persisting(destinations, Layout()).store(events[::-1])
     assert (stored.items, stored.refused) == (60, [])
     found = await series(destinations, name)
     assert [item["attrValue"] for item in found] == [str(n) for n in range(60)]
@@ -52,14 +62,14 @@ async def test_storing_again_changes_nothing(destinations: Destinations) -> None
     name = unique()
     events = [event(name, at=AT + n) for n in range(3)]
     for _ in range(2):
-        await Persisting(destinations, Layout()).store(name, [*events, *events])
+        await Persisting(destinations, Layout()).store([*events, *events])
     assert len(await series(destinations, name)) == 3
 
 
 async def test_a_range_of_times_is_a_range_of_keys(destinations: Destinations) -> None:
     name = unique()
     events = [event(name, at=AT + n, value=n) for n in range(10)]
-    await Persisting(destinations, Layout()).store(name, events)
+    await Persisting(destinations, Layout()).store(events)
     query = Query(
         partition="vehicles:/4wheels:car1:car:speed",
         range=Range(low=f"{AT + 3:015d}:", high=f"{AT + 6:015d}:"),
@@ -81,7 +91,7 @@ async def test_destinations_do_not_see_each_other(destinations: Destinations) ->
     one = unique()
     persisting = Persisting(destinations, Layout())
     for name in (one, f"{one}x"):
-        await persisting.store(name, [event(name)])
+        await persisting.store([event(name)])
         assert len(await series(destinations, name)) == 1
 
 
@@ -92,7 +102,7 @@ async def test_an_event_that_no_table_can_hold_spoils_no_other(destinations: Des
         name, "%" * 256, update=Update("%" * 256, "%" * 256, (Attribute(":" * 256, "", 1),))
     )
     events = [event(name), large, long, event(name, at=AT + 1)]
-    stored = await Persisting(destinations, Layout()).store(name, events)
+    stored = await Persisting(destinations, Layout()).store(events)
     assert stored.items == 2
     assert [refused for refused, _ in stored.refused] == [large, long]
     assert all("is more than the maximum of" in reason for _, reason in stored.refused)
@@ -103,14 +113,14 @@ async def test_a_row_of_many_attributes_is_split_into_requests(destinations: Des
     name = unique()
     attributes = tuple(Attribute(f"a{n}", "", n) for n in range(120))
     wide = event(name, update=Update("car1", "car", attributes))
-    assert (await Persisting(destinations, Layout()).store(name, [wide])).items == 120
+    assert (await Persisting(destinations, Layout()).store([wide])).items == 120
     assert len(await series(destinations, name, attribute="a119")) == 1
 
 
 async def test_an_update_in_columns_is_one_item(destinations: Destinations) -> None:
     name = unique()
     column = event(name, persistence=Persistence.COLUMN, update=Update("car1", "car", ()))
-    assert (await Persisting(destinations, Layout()).store(name, [column])).items == 1
+    assert (await Persisting(destinations, Layout()).store([column])).items == 1
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 256, "a/b", "", "é--"])
@@ -118,23 +128,34 @@ async def test_a_name_that_no_table_can_have_is_refused(
     destinations: Destinations, name: str
 ) -> None:
     with pytest.raises(ValueError, match="no name of a table"):
-        await Persisting(destinations, Layout()).store(name, [event(name)])
+        await Persisting(destinations, Layout()).store([event(name)])
 
 
 async def test_requests_have_at_most_25_items_which_is_less_than_16_megabytes() -> None:
     recorder = Recorder()
-    items: list[dict[str, Any]] = [{"pk": "p", "sk": str(n)} for n in range(60)]
-    await write(recorder, items)
+    await write(recorder, numbered(60))
     assert sorted(recorder.sizes) == [10, 25, 25]
     assert limits.WRITE_OPERATIONS * limits.ITEM_BYTES < 16 * limits.KB * limits.KB
 
 
 async def test_a_failure_is_raised_once_nothing_is_on_its_way() -> None:
     recorder = Recorder(Unavailable("busy"))
-    items: list[dict[str, Any]] = [{"pk": "p", "sk": str(n)} for n in range(60)]
     with pytest.raises(Unavailable, match="busy"):
-        await write(recorder, items)
+        await write(recorder, numbered(60))
     assert sorted(recorder.sizes) == [10, 25, 25]
+
+
+async def test_one_request_writes_to_several_destinations(destinations: Destinations) -> None:
+    names = [unique() for _ in range(5)]
+    events = [event(name, at=AT + n) for name in names for n in range(4)]
+    assert (await Persisting(destinations, Layout()).store(events)).items == 20
+    for name in names:
+        assert len(await series(destinations, name)) == 4
+
+
+async def test_a_request_of_more_than_25_items_is_refused(destinations: Destinations) -> None:
+    with pytest.raises(LimitExceeded):
+        await destinations.write(numbered(26))
 
 
 async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> None:
@@ -150,7 +171,7 @@ async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> 
         )
         destinations = await open_dynamodb(proxy.url)
         events = [event(name, at=AT + n) for n in range(30)]
-        assert (await Persisting(destinations, Layout()).store(name, events)).items == 30
+        assert (await Persisting(destinations, Layout()).store(events)).items == 30
         assert len(await series(destinations, name)) == 30
         await destinations.close()
 
@@ -160,7 +181,7 @@ async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
     writers = [Persisting(destinations, Layout()) for _ in range(4)]
     events = [event(name, at=AT + n) for n in range(4)]
     await asyncio.gather(
-        *(writer.store(name, [each]) for writer, each in zip(writers, events, strict=True))
+        *(writer.store([each]) for writer, each in zip(writers, events, strict=True))
     )
     assert len(await series(destinations, name)) == 4
     await destinations.close()
@@ -169,9 +190,9 @@ async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
 async def test_a_table_that_was_deleted_is_made_again() -> None:
     name, destinations = unique(), await open_dynamodb(moto_endpoint())
     persisting = Persisting(destinations, Layout())
-    await persisting.store(name, [event(name)])
+    await persisting.store([event(name)])
     await destinations._client.delete_table(TableName=name)
-    await persisting.store(name, [event(name, at=AT + 1)])
+    await persisting.store([event(name, at=AT + 1)])
     assert len(await series(destinations, name)) == 1
     await destinations.close()
 
@@ -186,6 +207,8 @@ async def test_a_table_of_samples_has_keys_and_nothing_more() -> None:
     assert not described.get("GlobalSecondaryIndexes")
     with pytest.raises(Refused, match="ResourceNotFound") as refused:
         await destinations.table(unique()).query(Query(partition="p"))
-    assert destinations.is_missing(refused.value)
-    assert not destinations.is_missing(LimitExceeded("x", 1, 2))
+    assert destinations.trouble(refused.value) is Trouble.MISSING
+    assert destinations.trouble(Refused("Put", "ValidationException", "")) is Trouble.INVALID
+    assert destinations.trouble(Refused("Put", "AccessDeniedException", "")) is Trouble.SET_UP
+    assert destinations.trouble(Unavailable("busy")) is Trouble.PASSING
     await destinations.close()
