@@ -97,7 +97,7 @@ async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
     if exchange.method == "GET":
         return from_url(scope, headers)
     _check_body_type(headers)
-    return from_json(await _body(headers, exchange.receive, limits))
+    return from_json(await read_body(headers, exchange.receive, limits))
 
 
 def from_url(scope: Scope, headers: Headers) -> OperationRequest:
@@ -190,7 +190,8 @@ def _is_preflighted(headers: Headers) -> bool:
     return headers.get("authorization", "").lower().startswith("bearer ")
 
 
-async def _body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+    """Read a body whole; raises Problem for one too large or too slow, and ClientGone."""
     announced = headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced[:12]) > limits.body_bytes:
         raise _too_large(limits)

@@ -6,6 +6,7 @@ hands of whoever made it; a run whose maker died is claimed by whoever comes fir
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from datastore.access import Caller, Role
@@ -13,7 +14,7 @@ from datastore.commit import Write
 from datastore.errors import IllegalState, NotFound
 from datastore.manifest.asks import Claim, Fail, Heartbeat, Loaded
 from datastore.manifest.lists import Listed, RunLists
-from datastore.manifest.records import Action, ManifestName, Run, RunState, Stage
+from datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
 from datastore.manifest.runs import Runs
 from datastore.ngsi.rows import Event
 from datastore.ngsi.segments import Lines
@@ -102,6 +103,23 @@ class Ledger:
     async def failed(self, run: Run, error: str) -> None:
         """Leave a run to people."""
         await self.runs.ask(run.name, Fail(fence=run.fence, error=error))
+
+    async def sweep(self, keep: timedelta) -> int:
+        """Delete a few of the segments that are older than that and of no use: how many.
+
+        They are those that were loaded, and those that no run was ever made of.
+        """
+        oldest = f"{FOLDER}/{self.scope.clock.now() - keep:%Y-%m-%d}/"
+        files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
+        names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
+        useless = [
+            file
+            for file, run in zip(files, await self.runs.many(names, consistent=True), strict=True)
+            if isinstance(run, NotFound) or run.state is RunState.LOADED
+        ]
+        for file in useless:
+            await self.lines.files.delete(file)
+        return len(useless)
 
     async def left_behind(self) -> list[Run]:
         """Take a few of the runs that nobody works on, oldest first."""

@@ -94,7 +94,7 @@ class Batching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions:
-    """Everything a sink is told; `default_service` and its path stand in for absent headers."""
+    """Everything a sink is told; `max_pending` is how many events it may hold at a time."""
 
     naming: Naming = Naming()
     layout: Layout = Layout()
@@ -102,6 +102,4 @@ class SinkOptions:
     enable_grouping: bool = False
     enable_name_mappings: bool = False
     ack: Ack = Ack.DURABLE
-    default_service: str = "default"
-    default_service_path: str = "/"
     max_pending: int = 10_000

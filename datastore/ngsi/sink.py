@@ -7,6 +7,8 @@ from asyncio import create_task
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from typing import Final, NoReturn
 
 from datastore.clock import Clock
@@ -35,6 +37,7 @@ from datastore.table import Table
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0
+SWEEP_SECONDS: Final = 3600.0
 
 _EVENT_BYTES = 1000
 """What an event of a run that was left behind is taken to weigh."""
@@ -44,7 +47,10 @@ logger = logging.getLogger("penstock.ngsi")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a sink stands on; `place` names where the files lie, `made_by` the program."""
+    """What a sink stands on; `place` names where the files lie, `made_by` the program.
+
+    Segments are kept for `keep_days` after they were stored.
+    """
 
     table: Table
     files: Files
@@ -53,6 +59,7 @@ class Ground:
     place: str = "files"
     made_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
+    keep_days: int = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,7 @@ async def open_sink(
     """
     sink = _sink(ground, options)
     await sink.read_rules()
+    keep = timedelta(days=ground.keep_days)
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
@@ -126,6 +134,7 @@ async def open_sink(
         create_task(_every(third, sink.hold_on)),
         create_task(_every(min(third, RULES_SECONDS), sink.take_over, at_once=True)),
         create_task(_every(RULES_SECONDS, sink.read_rules)),
+        create_task(_every(SWEEP_SECONDS, partial(sink.keeping.ledger.sweep, keep))),
     ]
     try:
         yield sink

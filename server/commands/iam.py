@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.permissions import policy
+from datastore.permissions import policy, with_destinations
 from server.options import option
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.settings import Settings
@@ -35,4 +35,6 @@ def iam(
     found = policy(
         settings.table, settings.bucket, region=settings.region, account=account, setup=setup
     )
+    if settings.bucket is not None and settings.ngsi is not False:
+        found = with_destinations(found, settings.ngsi_region, account)
     return Answer(json.dumps(found, indent=2), found)

@@ -27,6 +27,7 @@ from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
 from server.samples.seeding import is_empty, seed
 from server.settings import Settings
+from server.sink import open_destinations, running_sink
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
 from server.trace_export import exporting
@@ -86,7 +87,9 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         streams = streams_of(settings)
         async with (
             running_jobs(store) as store,
-            open_app(settings, store, identity, streams) as app,
+            open_destinations(settings) as destinations,
+            running_sink(settings, store, destinations) as sink,
+            open_app(settings, store, identity, streams, sink) as app,
         ):
             _announce(settings, url, identity)
             _settle_garbage_collector()
@@ -132,6 +135,8 @@ def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> Non
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     if settings.serves_graphiql:
         lines.insert(0, f"GraphiQL  {url}/graphiql")
+    if settings.takes_notifications:
+        lines.append(f"NGSI      {url}/v2/notify")
     if identity is not None:
         caller = identity.caller
         roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from datastore.access import Caller
 from datastore.clock import Clock
 from datastore.local_files import LocalFiles
 from datastore.ngsi.catalog import PLACE
@@ -17,7 +18,9 @@ from datastore.ngsi.notification import Defaults, Notification, read_heading, re
 from datastore.ngsi.options import Batching, SinkOptions
 from datastore.ngsi.samples import Destinations
 from datastore.ngsi.sink import Ground, Sink, open_sink
+from datastore.store import Store, View
 from datastore.table import Item, Query, Range, Table
+from server.claims import roles_from
 from tests.datastore.world import walk
 
 QUICK = SinkOptions(batching=Batching(retry_intervals=(0.01,)))
@@ -37,6 +40,10 @@ class World:
     ) -> AsyncIterator[Sink]:
         async with open_sink(replace(self.ground, **changes), options, drain_seconds=drain) as sink:
             yield sink
+
+    def caller(self, user: str, *roles: str) -> View:
+        """What a user with these roles sees."""
+        return Store(self.ground.table).seen_by(Caller(user, roles_from(list(roles))))
 
     async def counts(self, *places: tuple[str, str]) -> Counts:
         return total([await counted(self.ground.table, at) for at in places or (AT,)])

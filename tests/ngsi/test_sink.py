@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datastore.clock import Clock
-from datastore.errors import Unavailable
+from datastore.errors import NotFound, Unavailable
 from datastore.manifest.lists import Listed, RunLists
 from datastore.manifest.records import Run, RunState
 from datastore.ngsi.counts import Counts
@@ -188,6 +188,26 @@ async def test_a_full_sink_tells_senders_to_wait_and_keeps_nothing(world: World)
         assert sink.room.held.events == 0
         await accept(sink, "car3")
     assert (await world.recounted()).persisted == 3
+
+
+@on_sqlite
+async def test_segments_of_what_was_stored_go_after_some_days(world: World) -> None:
+    watch = Watch()
+    async with world.sink(SLOW, clock=Clock(watch), lease_seconds=60) as sink:
+        ledger = sink.keeping.ledger
+        await accept(sink, "car1")
+        await sink.loading.drained()
+        await ledger.write(await ledger.read((await runs(sink))[0]))
+        watch.move(timedelta(days=3))
+        await accept(sink, "car2")
+        await sink.loading.drained()
+        assert await ledger.sweep(timedelta(days=3)) == 0
+        watch.move(timedelta(days=1))
+        assert await ledger.sweep(timedelta(days=3)) == 2
+        loaded, other = await runs(sink)
+        assert len(await ledger.read(other)) == 1
+        with pytest.raises(NotFound):
+            await ledger.read(loaded)
 
 
 @without_moto
