@@ -9,6 +9,7 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
+from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
 
@@ -16,6 +17,7 @@ RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
+    "Change": differences.Change,
     "Group": records.Group,
     "Job": jobs.Job,
     "Output": records.Output,
