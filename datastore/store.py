@@ -20,6 +20,7 @@ from datastore.manifest.manifests import Manifests
 from datastore.manifest.recovery import Recovery
 from datastore.manifest.runs import Runs
 from datastore.metered import Metered, Units
+from datastore.ngsi.reading import Ingest, Notified
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.records import Calculation, Pipeline, Resource
@@ -49,6 +50,7 @@ class View:
     runs: Runs
     run_lists: RunLists
     recovery: Recovery
+    notified: Notified
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -62,7 +64,7 @@ class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
     `job_begun` is called whenever a view begins a job. `folders` are those that runs are written
-    to, as far as they can be looked into.
+    to, as far as they can be looked into; `ingest` is what is known of the sink.
     """
 
     table: Table
@@ -73,6 +75,7 @@ class Store:
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
     folders: Folders = field(default_factory=Folders)
+    ingest: Ingest = field(default_factory=Ingest)
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -92,6 +95,7 @@ class Store:
             runs=runs,
             run_lists=RunLists(runs),
             recovery=Recovery(runs),
+            notified=Notified(scope, self.ingest, self.files, table.units),
             watch=self.watch,
         )
 

@@ -13,6 +13,7 @@ from datastore import limits
 from datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
 from datastore.ngsi.counts import At
 from datastore.ngsi.rows import Event
+from datastore.ngsi.tenancy import group_of, listed
 from datastore.table import Item, Key, Put, Table, Update, Value
 
 PLACE: Final = "at:"
@@ -42,8 +43,11 @@ class Catalog:
         fresh = [at for at in dict.fromkeys(places) if at not in self._known]
         services = dict.fromkeys(service for service, _ in fresh)
         rows = [
-            *(SERVICE.item(service=service) for service in services),
-            *(SERVICE_PATH.item(service=service, path=path) for service, path in fresh),
+            *(SERVICE.item(service=name, group=listed(group_of(name, "/"))) for name in services),
+            *(
+                SERVICE_PATH.item(service=service, group=listed(group_of(service, path)), path=path)
+                for service, path in fresh
+            ),
         ]
         await self._write(rows)
         self._remember(fresh)

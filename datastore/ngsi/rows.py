@@ -34,7 +34,9 @@ ASIDE: Final = "attrs"
 """Where column persistence keeps attributes whose fields would overwrite others."""
 
 _FIXED = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
-_TAKEN = frozenset((*_FIXED, "pk", "sk", INDEX_HASH, TTL, ASIDE))
+TAKEN: Final = frozenset((*_FIXED, "pk", "sk", INDEX_HASH, TTL, ASIDE))
+"""Names of fields that no attribute may take."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_BITS = 122
 _ID_DIGITS = 16
@@ -120,7 +122,7 @@ def _column(event: Event, layout: Layout) -> Item:
     for attribute in event.update.attributes:
         names = (attribute.name, attribute.name + METADATA_SUFFIX)
         # Of two attributes, or an attribute and another's metadata, the first has the field.
-        target = aside if any(name in item or name in _TAKEN for name in names) else item
+        target = aside if any(name in item or name in TAKEN for name in names) else item
         target[names[0]] = _column_value(attribute.value, layout)
         target[names[1]] = metadata_text(attribute, layout.compat)
     return {**item, ASIDE: aside} if aside else item

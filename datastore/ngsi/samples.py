@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from datastore.errors import Unavailable
 from datastore.table import Item, Page, Query
 
 
@@ -50,3 +51,29 @@ class Destinations(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and threads."""
+
+
+class NoDestinations:
+    """What a store has that was opened without any: whatever is asked of them is refused."""
+
+    async def create(self, name: str) -> None:
+        raise _none()
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        raise _none()
+
+    def table(self, name: str) -> Samples:
+        raise _none()
+
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.PASSING
+
+    async def close(self) -> None:
+        """Let go of nothing."""
+
+
+NO_DESTINATIONS: Final[Destinations] = NoDestinations()
+
+
+def _none() -> Unavailable:
+    return Unavailable("This process has no destinations open.")

@@ -1,9 +1,13 @@
 """Services and service paths as groups: `/<service>/<path>`, whose roles are what counts."""
 
+from typing import Final
+
 from datastore.access import Caller, Role
 from datastore.errors import NotFound, NotPermitted
 from datastore.paths import GroupPath
 from datastore.text import comparison_form
+
+LEVEL: Final = "~"
 
 
 def group_of(service: str, path: str) -> GroupPath:
@@ -12,6 +16,11 @@ def group_of(service: str, path: str) -> GroupPath:
     It need not have been created: roles above it hold in it.
     """
     return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
+
+
+def listed(group: GroupPath) -> str:
+    """The group as it stands in keys: as `~` sorts behind `:`, it comes before those below it."""
+    return group.replace("/", LEVEL)
 
 
 def require(caller: Caller, role: Role, service: str, path: str) -> None:

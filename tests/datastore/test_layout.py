@@ -82,8 +82,14 @@ ID = "018f3b6e-0000-7000-8000-000000000001"
         (INGEST_COUNT, {"service": "s", "path": "/p", "shard": 7}, "NC:s:/p", "NC:07", None),
         (DEAD_LETTER, {"id": ID, "service": "s", "path": "/p"}, f"NX:{ID}", "NX", "NX:s:/p"),
         (NAMING_RULES, {"kind": "grouping"}, "NM:grouping", "NM", None),
-        (SERVICE, {"service": "s"}, "NS", "NS:s", None),
-        (SERVICE_PATH, {"service": "s", "path": "/p"}, "NP:s", "NP:/p", None),
+        (SERVICE, {"group": "~s", "service": "S"}, "NS", "NS:~s:S", None),
+        (
+            SERVICE_PATH,
+            {"service": "S", "group": "~s~p", "path": "/P"},
+            "NP:S",
+            "NP:~s~p:/P",
+            None,
+        ),
         (
             ENTITY,
             {"service": "s", "path": "/p", "entity": "urn:1", "type": "t"},
