@@ -9,6 +9,8 @@ from schema.calculations import Calculation, CalculationQuery, CalculationVersio
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
+from schema.ngsi import NgsiQuery
+from schema.ngsi_mutations import NgsiMutation
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.scalars import SCALARS
@@ -18,12 +20,14 @@ from schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")
-class Query(ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery):
+class Query(
+    ViewerQuery, GroupQuery, JobQuery, TagQuery, PipelineQuery, CalculationQuery, NgsiQuery
+):
     pass
 
 
 @strawberry.type(description="What can be changed.")
-class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation):
+class Mutation(GroupMutation, PipelineMutation, CalculationMutation, ApiKeyMutation, NgsiMutation):
     pass
 
 

@@ -10,11 +10,14 @@ from datastore import records
 from datastore.access import Caller
 from datastore.changes import Changes
 from datastore.layout import PIPELINE
+from datastore.ngsi.directory import ServicePath
+from datastore.ngsi.series import Sample
 from datastore.store import Store
-from resolvers import changes
+from resolvers import changes, ngsi
 from resolvers.loaders import Loaders
 from schema.common import RequestContext
 from schema.cursors import Cursors
+from schema.ngsi_samples import NgsiSample
 from schema.nodes import key_of
 from schema.pipelines import Pipeline
 
@@ -53,3 +56,20 @@ class Subscription:
         return changes.resource(
             info.context, PIPELINE, info.context.changes, key_of("Pipeline", id)
         )
+
+    @strawberry.subscription(
+        graphql_type=NgsiSample,
+        description="The latest sample of an attribute, then each that is stored, within a second "
+        "or two; one that is stored more than a minute after it arrived is left out.",
+    )
+    @staticmethod
+    def ngsi_samples(
+        info: StreamInfo,
+        service: Annotated[str, strawberry.argument(description="As notified.")],
+        service_path: Annotated[str, strawberry.argument(description="As notified.")],
+        entity_id: Annotated[str, strawberry.argument(description="As notified.")],
+        entity_type: Annotated[str, strawberry.argument(description="As notified; may be empty.")],
+        attribute: Annotated[str, strawberry.argument(description="As notified.")],
+    ) -> AsyncIterator[Sample]:
+        at = ServicePath(service, service_path)
+        return ngsi.samples(info.context, at, (entity_id, entity_type), attribute)

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 
 from datastore.dynamodb.samples import DynamoDBDestinations
 from datastore.ngsi.embedded import EmbeddedDestinations
+from datastore.ngsi.reading import Ingest
 from datastore.ngsi.samples import Destinations
 from datastore.ngsi.sink import Ground, Sink, open_sink
 from datastore.sqlite import SqliteTable
@@ -56,3 +58,12 @@ async def running_sink(
         ground, settings.sink_options, drain_seconds=settings.shutdown_seconds
     ) as sink:
         yield sink
+
+
+def with_ingest(
+    store: Store, settings: Settings, destinations: Destinations, sink: Sink | None
+) -> Store:
+    """Let the store read what the sink stores, and give it back what it could not."""
+    replay = None if sink is None else sink.replaying.replay
+    seconds = settings.change_poll_seconds
+    return replace(store, ingest=Ingest(destinations, settings.sink_options, replay, seconds))

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from datastore.ngsi.embedded import EmbeddedDestinations
+from datastore.ngsi.reading import Ingest
 from datastore.store import Store
 from tests.asking import Ask
+from tests.ngsi.places import open_destinations
 from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 
 
@@ -14,7 +17,7 @@ from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
     async with open_table("sqlite", tmp_path) as table:
-        yield Store(table)
+        yield Store(table, ingest=Ingest(EmbeddedDestinations(table)))
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -23,8 +26,11 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     reason = skip_reason(request.param)
     if reason is not None:
         pytest.skip(reason)
-    async with open_table(request.param, tmp_path) as table:
-        yield Store(table)
+    async with (
+        open_table(request.param, tmp_path) as table,
+        open_destinations(request.param, tmp_path) as destinations,
+    ):
+        yield Store(table, ingest=Ingest(destinations))
 
 
 @pytest.fixture

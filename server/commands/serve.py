@@ -27,7 +27,7 @@ from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
 from server.samples.seeding import is_empty, seed
 from server.settings import Settings
-from server.sink import open_destinations, running_sink
+from server.sink import open_destinations, running_sink, with_ingest
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
 from server.trace_export import exporting
@@ -89,7 +89,13 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             running_jobs(store) as store,
             open_destinations(settings) as destinations,
             running_sink(settings, store, destinations) as sink,
-            open_app(settings, store, identity, streams, sink) as app,
+            open_app(
+                settings,
+                with_ingest(store, settings, destinations, sink),
+                identity,
+                streams,
+                sink,
+            ) as app,
         ):
             _announce(settings, url, identity)
             _settle_garbage_collector()

@@ -16,8 +16,9 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:", "R:", "RL:", "RM:")
-"""Receipts, API keys and jobs, on which nothing else depends; runs, recounted apart."""
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+OWN_FACTS = ("IK:", "AK:", "J:", "R:", "RL:", "RM:", *NGSI)
+"""Receipts, API keys and jobs, on which nothing else depends; runs and NGSI, recounted apart."""
 
 LATEST = {"P": "PV:latest", "C": "C"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""

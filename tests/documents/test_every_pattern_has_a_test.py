@@ -12,6 +12,7 @@ from datastore.store import View
 from tests.documents import (
     test_calculations,
     test_events,
+    test_ngsi,
     test_pipelines,
     test_resource_management,
 )
@@ -22,6 +23,7 @@ MODULES = {
     "Calculations": test_calculations,
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
+    "NGSI": test_ngsi,
 }
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
@@ -97,10 +99,13 @@ def test_each_pattern_of_the_calculations_document_has_a_row(pattern: str) -> No
 @pytest.mark.parametrize("row", [row for heading in MODULES for row in rows(heading)])
 def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) -> None:
     assert row.how
-    assert row.document in ("pipelines document", "calculations document", "data model")
+    documents = ("pipelines document", "calculations document", "sink document", "data model")
+    assert row.document in documents
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:
-        hint = get_type_hints(owner)[name]
+        held = getattr(owner, name, None)
+        hints = get_type_hints(held.fget if isinstance(held, property) else owner)
+        hint = hints["return" if isinstance(held, property) else name]
         owner = get_origin(hint) or hint
     assert inspect.iscoroutinefunction(getattr(owner, method))

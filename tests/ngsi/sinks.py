@@ -16,6 +16,7 @@ from datastore.ngsi.counts import Counts, counted, total
 from datastore.ngsi.letters import DeadLetter, letters
 from datastore.ngsi.notification import Defaults, Notification, read_heading, read_notification
 from datastore.ngsi.options import Batching, SinkOptions
+from datastore.ngsi.reading import Ingest
 from datastore.ngsi.samples import Destinations
 from datastore.ngsi.sink import Ground, Sink, open_sink
 from datastore.store import Store, View
@@ -40,6 +41,12 @@ class World:
     ) -> AsyncIterator[Sink]:
         async with open_sink(replace(self.ground, **changes), options, drain_seconds=drain) as sink:
             yield sink
+
+    def store(self, sink: Sink) -> Store:
+        """The store beside a sink, as a server has it."""
+        ground = self.ground
+        ingest = Ingest(ground.destinations, sink.options, sink.replaying.replay, 0.01)
+        return Store(ground.table, files=ground.files, ingest=ingest)
 
     def caller(self, user: str, *roles: str) -> View:
         """What a user with these roles sees."""

@@ -9,7 +9,7 @@ import pytest
 from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import Invalid, NotFound, NotPermitted
-from datastore.ngsi.naming_rules import NamingRules
+from datastore.ngsi.naming_rules import Documents, NamingRules
 from datastore.paths import ROOT, GroupPath
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Table
@@ -41,11 +41,10 @@ async def tables(world: World, **options: Any) -> tuple[str, ...]:
 
 async def test_documents_are_kept_as_they_were_put(table: Table) -> None:
     rules = rules_of(table)
-    assert await rules.documents() == {}
+    assert await rules.documents() == Documents()
     await rules.put_mappings(MAPPINGS)
     await rules.put_rules(RULES)
-    expected = {"mappings": MAPPINGS.decode(), "grouping": RULES.decode()}
-    assert await rules.documents() == expected
+    assert await rules.documents() == Documents(MAPPINGS.decode(), RULES.decode())
 
 
 async def test_a_document_that_is_no_good_leaves_the_last_good_one(table: Table) -> None:
@@ -60,16 +59,20 @@ async def test_a_document_that_is_no_good_leaves_the_last_good_one(table: Table)
 
 
 @on_sqlite
-async def test_only_an_admin_of_everything_reads_and_puts_them(table: Table) -> None:
-    reader = Caller("ann", {ROOT: Role.CONTRIBUTOR})
+async def test_only_an_admin_of_everything_puts_them_and_its_readers_read_them(
+    table: Table,
+) -> None:
+    contributor = Caller("ann", {ROOT: Role.CONTRIBUTOR})
     stranger = Caller("eve", {})
     below = Caller("bob", {GroupPath("/vehicles"): Role.ADMIN})
-    for caller, refusal in ((reader, NotPermitted), (below, NotPermitted), (stranger, NotFound)):
+    for caller, refusal in ((contributor, NotPermitted), (below, NotFound), (stranger, NotFound)):
         rules = rules_of(table, caller)
-        for attempt in (rules.put_mappings(MAPPINGS), rules.put_rules(RULES), rules.documents()):
+        for attempt in (rules.put_mappings(MAPPINGS), rules.put_rules(RULES)):
             with pytest.raises(refusal):
                 await attempt
-    assert await rules_of(table).documents() == {}
+    assert await rules_of(table, contributor).documents() == Documents()
+    with pytest.raises(NotFound):
+        await rules_of(table, below).documents()
 
 
 @on_sqlite

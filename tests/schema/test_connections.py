@@ -11,6 +11,7 @@ from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
 from tests.asking import ROOT, Answer, Ask, as_caller
+from tests.ngsi.stored import lettered, stored
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -44,6 +45,10 @@ class Listing(NamedTuple):
 MIXED = 'tags: {all: [{key: "material", value: "metal"}], none: [{key: "x", value: "y"}]}'
 ANY = 'tags: {any: [{key: "material", value: "wood"}, {key: "material", value: "metal/copper"}]}'
 NAMED = 'pipelineByName(name: "p3", group: "/usa/west")'
+SERVICE = 'ngsiService(name: "vehicles")'
+WHEELS = 'servicePath(path: "/4wheels")'
+CAR = 'entity(id: "car1", type: "car")'
+SPEED = 'attribute(name: "speed")'
 LISTS = {
     "pipelines": Listing(
         "Query.pipelines",
@@ -122,6 +127,59 @@ LISTS = {
         "value",
         ["metal/copper", "metal/steel"],
     ),
+    "services": Listing("Query.ngsiServices", ("ngsiServices",), "", "name", ["rooms", "vehicles"]),
+    "service paths": Listing(
+        "NgsiService.servicePaths", (SERVICE, "servicePaths"), "", "path", ["/2wheels", "/4wheels"]
+    ),
+    "destinations": Listing(
+        "NgsiService.destinations",
+        (SERVICE, "destinations"),
+        "",
+        "table",
+        [f"vehiclesxffffx002f4wheelsxffff{name}xffffcar" for name in ("busx003a1", "car1", "car2")],
+    ),
+    "entities": Listing(
+        "NgsiServicePath.entities",
+        (SERVICE, WHEELS, "entities"),
+        "",
+        "entityId",
+        ["bus:1", "car1", "car2"],
+    ),
+    "entities by id and type": Listing(
+        "NgsiServicePath.entities",
+        (SERVICE, WHEELS, "entities"),
+        'idPrefix: "c", type: "car"',
+        "entityId",
+        ["car1", "car2"],
+    ),
+    "dead letters": Listing(
+        "NgsiServicePath.deadLetters",
+        (SERVICE, WHEELS, "deadLetters"),
+        "",
+        "reason",
+        ["third", "second", "first"],
+    ),
+    "attributes": Listing(
+        "NgsiEntity.attributes",
+        (SERVICE, WHEELS, CAR, "attributes"),
+        "",
+        "name",
+        ["oil_level", "speed"],
+    ),
+    "series": Listing(
+        "NgsiAttribute.series",
+        (SERVICE, WHEELS, CAR, SPEED, "series"),
+        "",
+        "text",
+        ["0", "1", "2", "3"],
+    ),
+    "series from the newest": Listing(
+        "NgsiAttribute.series",
+        (SERVICE, WHEELS, CAR, SPEED, "series"),
+        'order: NEWEST_FIRST, from: "2015-04-20T13:16:16Z", to: "2015-04-20T13:16:18Z"',
+        "text",
+        ["2", "1"],
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
 }
 
@@ -140,6 +198,11 @@ async def catalogue(ask: Ask) -> None:
     calculations = Ask(ask.store, "calculation")
     made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
     await calculations.change(made[1], 1, description="changed")
+    await stored(ask.store, "vehicles", "/4wheels", ("car1", "car2", "bus:1"), 4)
+    await lettered(ask.store, "vehicles", "/2wheels")
+    await lettered(ask.store, "rooms", "/")
+    for reason in ("first", "second", "third"):
+        await lettered(ask.store, reason=reason)
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
@@ -153,7 +216,9 @@ async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) ->
 async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """What tells the nodes of a page, and where the page lies; its two forms say the same."""
     found = (await asked(ask, name, **arguments)).data
-    listed = found.get("around", found)["list"]
+    while "around" in found:
+        found = found["around"]
+    listed = found["list"]
     told = [*(edge["node"] for edge in listed["edges"])]
     assert told == listed["nodes"]
     info, cursors = listed["pageInfo"], [edge["cursor"] for edge in listed["edges"]]

@@ -9,6 +9,17 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
+from datastore.ngsi import (
+    aggregates,
+    counts,
+    directory,
+    letters,
+    naming_rules,
+    reading,
+    registry,
+    replaying,
+    series,
+)
 from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
@@ -20,6 +31,19 @@ RECORDS: dict[str, type] = {
     "Change": differences.Change,
     "Group": records.Group,
     "Job": jobs.Job,
+    "NgsiAttribute": directory.Attribute,
+    "NgsiBucket": aggregates.Bucket,
+    "NgsiCounts": counts.Counts,
+    "NgsiDeadEntity": letters.Dead,
+    "NgsiDeadLetter": letters.DeadLetter,
+    "NgsiDestination": registry.Destination,
+    "NgsiEntity": directory.Entity,
+    "NgsiNamingRules": naming_rules.Documents,
+    "NgsiPreview": reading.Preview,
+    "NgsiReplayed": replaying.Replayed,
+    "NgsiSample": series.Sample,
+    "NgsiService": directory.Service,
+    "NgsiServicePath": directory.ServicePath,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,

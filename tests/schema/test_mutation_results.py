@@ -18,6 +18,7 @@ from schema.documents import core_schema
 from schema.nodes import GlobalId
 from tests.asking import ROOT, Ask, as_caller, draft, tagged, translated, worded
 from tests.datastore.recount import contents
+from tests.ngsi.stored import lettered
 
 READER = as_caller("rita", "/=reader")
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
@@ -214,6 +215,28 @@ CASES: dict[tuple[str, str], Case] = {
         {},
         Caller("uma", USA.roles, api_key="a key"),
     ),
+    ("ReplayDeadLettersResult", "NotFound"): Case(
+        "replayDeadLetters", {"ids": [ABSENT]}, "NOT_FOUND", ["ids"]
+    ),
+    ("ReplayDeadLettersResult", "NotPermitted"): Case(
+        "replayDeadLetters", {"ids": ["letter"]}, "FORBIDDEN", None, {}, READER
+    ),
+    ("ReplayDeadLettersResult", "LimitExceeded"): Case(
+        "replayDeadLetters",
+        {"ids": [ABSENT] * 101},
+        "LIMIT_EXCEEDED",
+        ["ids"],
+        {"limit": "dead letters at a time", "maximum": 100, "actual": 101},
+    ),
+    **{
+        (f"Put{rules}Result", member): Case(f"put{rules}", {"document": document}, *told)
+        for rules, problem in (("NameMappings", "mappings"), ("GroupingRules", "rules"))
+        for member, document, *told in (
+            ("NotFound", "{}", "NOT_FOUND", None, {}, USA),
+            ("NotPermitted", "{}", "FORBIDDEN", None, {}, READER),
+            ("ValidationProblem", "[]", "BAD_USER_INPUT", [problem]),
+        )
+    },
 }
 
 
@@ -254,6 +277,7 @@ async def resources(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
+    made["letter"] = await lettered(ask.store)
     return made
 
 
@@ -280,6 +304,8 @@ async def test_a_failure_occurs_and_changes_nothing(
     if "id" in input:
         absent = ABSENT if "Key" in case.field else GlobalId(noun.title(), ABSENT).text()
         input["id"] = made.get(input["id"], absent)
+    if "ids" in input:
+        input["ids"] = [made.get(id, id) for id in input["ids"]]
     before = await contents(store.table)
     told = (await ask(mutation(case.field, member), {"input": input}, case.caller)).value
     assert (told["__typename"], told["code"], told["path"]) == (member, case.code, case.path)

@@ -17,6 +17,7 @@ from schema.documents import core_schema
 from schema.nodes import GlobalId
 from tests.asking import Ask, as_caller, draft, tagged, worded
 from tests.datastore.recount import contents
+from tests.ngsi.stored import lettered, stored
 
 OUTSIDERS = {
     "admin of another tree": as_caller("eve", "/eu=admin"),
@@ -36,12 +37,19 @@ class World(NamedTuple):
     name: str
     key: str
     job: str
+    letter: str
+
+    @property
+    def service(self) -> str:
+        """The service whose group that is."""
+        return self.group.strip("/")
 
     def blurred(self, answer: object) -> str:
         """The answer as text, without the names that were asked for."""
         text = json.dumps(answer)
+        names = (self.group, self.name, self.service, self.letter)
         ids = (_uuid(self.id), _uuid(self.job))
-        for known in sorted((self.group, self.name, *ids), key=len, reverse=True):
+        for known in sorted((*names, *ids), key=len, reverse=True):
             text = text.replace(known, "?")
         return text
 
@@ -149,6 +157,27 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "revokeApiKey": [
             (mutation("revokeApiKey", "RevokeApiKeyInput"), {"in": {"id": world.key}})
         ],
+        **ngsi_cases(world),
+    }
+
+
+def ngsi_cases(world: World) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    name, document = {"name": world.service}, {"in": {"document": "{}"}}
+    return {
+        "ngsiServices": [("{ ngsiServices { nodes { name } } }", {})],
+        "ngsiService": [
+            (f"query($name: String!) {{ ngsiService(name: $name) {{ {shown} }} }}", name)
+            for shown in ("name", "counts { received }", 'servicePath(path: "/p") { path }')
+        ],
+        "ngsiNamingRules": [("{ ngsiNamingRules { mappings grouping } }", {})],
+        "replayDeadLetters": [
+            (
+                mutation("replayDeadLetters", "ReplayDeadLettersInput"),
+                {"in": {"ids": [world.letter]}},
+            )
+        ],
+        "putNameMappings": [(mutation("putNameMappings", "PutNameMappingsInput"), document)],
+        "putGroupingRules": [(mutation("putGroupingRules", "PutGroupingRulesInput"), document)],
     }
 
 
@@ -166,6 +195,7 @@ def nowhere(noun: str) -> World:
         name="no such name",
         key=key,
         job=GlobalId("Job", key).text(),
+        letter=key,
     )
 
 
@@ -201,7 +231,11 @@ async def others(ask: Ask) -> World:
     key = (await ask(KEY, {"at": canonical(datetime.now(UTC) + timedelta(days=1))})).value
     await ask.make("/usa/gone", "going")
     job = (await ask(CASCADE)).value["job"]["id"]
-    return World(id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"], job)
+    await stored(ask.store, "usa", "/p")
+    letter = await lettered(ask.store, "usa", "/p")
+    return World(
+        id, version_id, found["group"]["id"], "/usa", "theirs", key["apiKey"]["id"], job, letter
+    )
 
 
 def assert_says_nothing(field: str, data: Any, errors: Any) -> None:

@@ -5,8 +5,21 @@ const rule = (name, options) => [`@graphql-eslint/${name}`, ["error", ...(option
 
 // Values: equal where their fields are, and found only as a part of something that has an id.
 const VALUES = [
+  "Change",
   "FieldProblem",
   "GroupRole",
+  "NgsiAttribute",
+  "NgsiBucket",
+  "NgsiCounts",
+  "NgsiDeadEntity",
+  "NgsiDestination",
+  "NgsiEntity",
+  "NgsiNamingRules",
+  "NgsiPreview",
+  "NgsiReplayed",
+  "NgsiSample",
+  "NgsiService",
+  "NgsiServicePath",
   "Output",
   "PageInfo",
   "Parameter",
