@@ -27,8 +27,8 @@ scan: all .venv-scan/installed ## run scanners of others (schemathesis, clairvoy
 	@$(BIN)/python -m tests.scan
 
 .PHONY: kill
-kill: all ## kill the server amid 1,000 writes, 20 times, and compare what it acknowledged
-	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py
+kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
+	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py tests/server/test_ngsi_kill.py
 
 .PHONY: schema
 schema: all ## write schema.graphql

@@ -118,6 +118,13 @@ class NgsiSettings(BaseSettings):
         description="Events that one server process may hold before they are stored; beyond it, "
         "notifications are answered 503.",
     )
+    ngsi_lease_seconds: int = Field(
+        60,
+        ge=2,
+        le=3600,
+        description="How long what a server has taken stays in its hands without a sign of life, "
+        "in seconds: after a crash, another server, or the same one, stores it then.",
+    )
     ngsi_keep_segments_days: int = Field(
         7,
         ge=1,

@@ -52,6 +52,7 @@ async def running_sink(
         clock=store.clock,
         place=settings.bucket or "files",
         made_by=f"penstock-{version('penstock')}",
+        lease_seconds=settings.ngsi_lease_seconds,
         keep_days=settings.ngsi_keep_segments_days,
     )
     async with open_sink(

@@ -18,7 +18,7 @@ from datastore.ngsi.receipts import Repeated, receipt, repeated
 from datastore.ngsi.room import Load, Room
 from datastore.ngsi.rows import Event
 
-WORKERS: Final = 4
+WORKERS: Final = 2
 GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
 AGAIN_SECONDS: Final = 1.0

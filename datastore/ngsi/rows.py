@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from datastore.keys import Template
+from datastore.keys import Template, escape
 from datastore.layout import Row
 from datastore.ngsi.events import (
     Attribute,
@@ -79,6 +79,8 @@ def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
 
 def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> str:
     """The metadata as a JSON array of `{name, type, value}`; `[]` where there is none."""
+    if not attribute.metadata:
+        return "[]"
     found = [
         {"name": each.name, "type": each.type, "value": _metadata_value(each.value, compat)}
         for each in attribute.metadata
@@ -88,24 +90,34 @@ def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> s
 
 def _rows(event: Event, layout: Layout) -> Iterator[Item]:
     update, seen = event.update, Counter[str]()
+    series, time = ROW_SERIES.pk.prefix(_series(event)), ROW_SERIES.sk.prefix({"at": event.at})
+    shared = _shared(event, layout)
     for attribute in update.attributes:
         occurrence = seen[attribute.name]
         seen[attribute.name] += 1
         key, number = _sample(event, attribute.name, str(occurrence))
-        cygnus = layout.compat is Compat.CYGNUS
         yield {
-            **ROW_SERIES.item(**_series(event), attribute=attribute.name, at=event.at, id=key),
+            "pk": series + escape(attribute.name),
+            "sk": time + key,
             "ID": number,
-            "recvTimeTs": event.at // 1000 if cygnus else event.at,
-            "recvTime": recv_time(event.at, layout.compat),
-            "fiwareServicePath": event.path,
-            "entityId": update.entity_id,
-            "entityType": update.entity_type,
+            **shared,
             "attrName": attribute.name,
             "attrType": attribute.type,
             "attrValue": _value(attribute.value, layout),
             "attrMd": metadata_text(attribute, layout.compat),
         }
+
+
+def _shared(event: Event, layout: Layout) -> Item:
+    """The fields that all rows of an update have alike."""
+    cygnus = layout.compat is Compat.CYGNUS
+    return {
+        "recvTimeTs": event.at // 1000 if cygnus else event.at,
+        "recvTime": recv_time(event.at, layout.compat),
+        "fiwareServicePath": event.path,
+        "entityId": event.update.entity_id,
+        "entityType": event.update.entity_type,
+    }
 
 
 def _column(event: Event, layout: Layout) -> Item:
