@@ -31,8 +31,8 @@ conformance: .venv-conformance/installed ## run graphql-core's tests of executio
 	@.venv-conformance/bin/python tests/conformance
 
 .PHONY: kill
-kill: all ## kill the server amid 1,000 writes, 20 times, and compare what it acknowledged
-	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py
+kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
+	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py tests/server/test_ngsi_kill.py
 
 .PHONY: schema
 schema: all ## write schema.graphql

@@ -160,6 +160,16 @@ ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
+DESTINATION = row("ND:{service}", "ND:{table}", "ND")
+DESTINATION_NAME = row("NT:{table}", "NT")
+NOTIFIED = row("NR:{id}", "NR")
+INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
+DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")
+NAMING_RULES = row("NM:{kind}", "NM")
+SERVICE = row("NS", "NS:{group}:{service}")
+SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
+ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
+ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
 RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
@@ -207,6 +217,16 @@ ROWS = (
     EXECUTION_COUNT,
     EXECUTION_RESULT,
     EXECUTION_DUE,
+    DESTINATION,
+    DESTINATION_NAME,
+    NOTIFIED,
+    INGEST_COUNT,
+    DEAD_LETTER,
+    NAMING_RULES,
+    SERVICE,
+    SERVICE_PATH,
+    ENTITY,
+    ATTRIBUTE,
     MANIFEST,
     RUN,
     RUN_EVENT,

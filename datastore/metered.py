@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from datastore.lanes import Readable
 from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
 
 
@@ -60,3 +61,19 @@ class Metered:
 
     async def close(self) -> None:
         await self._table.close()
+
+
+class MeteredQueries:
+    """Whatever can be queried like a table, likewise."""
+
+    __slots__ = ("_table", "_units")
+
+    def __init__(self, table: Readable, units: Units) -> None:
+        self._table = table
+        self._units = units
+
+    async def query(self, query: Query) -> Page:
+        self._units.calls += 1
+        page = await self._table.query(query)
+        self._units.rcu += page.units
+        return page

@@ -7,9 +7,11 @@ on the other hand, is permitted as a batch.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from datastore.ngsi.encoding import CONCATENATOR
 from datastore.table import INDEX
 
 Statement: TypeAlias = Mapping[str, Any]
+Policy: TypeAlias = dict[str, Any]
 
 TABLE: Final = (
     "dynamodb:BatchGetItem",
@@ -27,6 +29,14 @@ TABLE_SETUP: Final = (
     "dynamodb:UpdateTable",
     "dynamodb:UpdateTimeToLive",
 )
+DESTINATIONS: Final = (
+    "dynamodb:BatchWriteItem",
+    "dynamodb:CreateTable",
+    "dynamodb:DescribeTable",
+    "dynamodb:Query",
+)
+DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"
+"""Every name of a destination has it behind the service, and hardly any other table's."""
 BUCKET: Final = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
 """Also what HeadBucket needs, and what tells a missing file from a forbidden one."""
 BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
@@ -48,12 +58,12 @@ def policy(
     region: str | None = None,
     account: str | None = None,
     setup: bool = False,
-) -> dict[str, Any]:
+) -> Policy:
     """Write the policy of a server; with `setup`, of whoever makes and examines what it uses.
 
     Without a region or an account, it holds for the table of that name in each.
     """
-    where = f"arn:{_partition(region)}:dynamodb:{region or '*'}:{account or '*'}:table/{table}"
+    where = _table(table, region, account)
     statements = [
         _statement("Table", (*TABLE, *(TABLE_SETUP if setup else ())), where),
         _statement("TableAndIndex", TABLE_AND_INDEX, where, f"{where}/index/{INDEX}"),
@@ -79,6 +89,17 @@ def of_buckets_of_users(
         asked = {"Null": {"sts:ExternalId": "false"}}
         statements.append({**_statement("Roles", ROLES, "*"), "Condition": asked})
     return statements
+
+
+def with_destinations(policy: Policy, region: str, account: str | None = None) -> Policy:
+    """Add to a policy what the sink does to the tables of samples, which are in this region."""
+    tables = _table(DESTINATION_NAMES, region, account)
+    added = _statement("Destinations", DESTINATIONS, tables)
+    return {**policy, "Statement": [*policy["Statement"], added]}
+
+
+def _table(name: str, region: str | None, account: str | None) -> str:
+    return f"arn:{_partition(region)}:dynamodb:{region or '*'}:{account or '*'}:table/{name}"
 
 
 def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:

@@ -34,6 +34,7 @@ from datastore.manifest.recovery import Recovery
 from datastore.manifest.runs import Runs
 from datastore.manifest.stale import Stale, stale_manifests
 from datastore.metered import Metered, Units
+from datastore.ngsi.reading import Ingest, Notified
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.paths import ROOT
@@ -75,6 +76,7 @@ class View:
     importing: Importing
     playlists: Playlists
     listening: Listening
+    notified: Notified
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
@@ -88,8 +90,8 @@ class Store:
     """A table and the files beside it, and the clock and bounds that its views work with.
 
     `bucket` is the name by which runs know the place of the files, `buckets` what it takes to reach
-    those of the users' own. `job_begun` is called whenever a view begins a job, `execution_ready`
-    when one makes an execution ready to be run.
+    those of the users' own, `ingest` what is known of the sink. `job_begun` is called whenever a
+    view begins a job, `execution_ready` when one makes an execution ready to be run.
     """
 
     table: Table
@@ -104,6 +106,7 @@ class Store:
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
     execution_ready: Callable[[], None] = begun_unheard
+    ingest: Ingest = field(default_factory=Ingest)
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
@@ -131,6 +134,7 @@ class Store:
             run_lists=RunLists(runs),
             recovery=Recovery(runs),
             importing=Importing(runs),
+            notified=Notified(scope, self.ingest, self.files, table.units),
             watch=self.watch,
         )
 

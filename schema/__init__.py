@@ -23,6 +23,8 @@ from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
 from schema.listening_mutations import ListeningMutation
+from schema.ngsi import NgsiQuery
+from schema.ngsi_mutations import NgsiMutation
 from schema.pipeline_mutations import PipelineMutation
 from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from schema.playlist_files import PlaylistFileMutation
@@ -52,6 +54,7 @@ class Query(
     ReferenceDatasetQuery,
     EvaluationQuery,
     ExecutionQuery,
+    NgsiQuery,
 ):
     pass
 
@@ -71,6 +74,7 @@ class Mutation(
     AudioMutation,
     StorageMutation,
     RunMutation,
+    NgsiMutation,
 ):
     pass
 

@@ -11,12 +11,15 @@ from datastore.access import Caller
 from datastore.changes import Changes
 from datastore.executions.records import Execution as ExecutionRecord
 from datastore.layout import PIPELINE
+from datastore.ngsi.directory import ServicePath
+from datastore.ngsi.series import Sample
 from datastore.store import Store
-from resolvers import changes, executions
+from resolvers import changes, executions, ngsi
 from resolvers.loaders import Loaders
 from schema.common import RequestContext
 from schema.cursors import Cursors
 from schema.executions import Execution
+from schema.ngsi_samples import NgsiSample
 from schema.nodes import key_of
 from schema.pipelines import Pipeline
 
@@ -68,3 +71,20 @@ class Subscription:
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[ExecutionRecord]:
         return executions.followed(info.context, info.context.changes, key_of("Execution", id))
+
+    @strawberry.subscription(
+        graphql_type=NgsiSample,
+        description="The latest sample of an attribute, then each that is stored, within a second "
+        "or two; one that is stored more than a minute after it arrived is left out.",
+    )
+    @staticmethod
+    def ngsi_samples(
+        info: StreamInfo,
+        service: Annotated[str, strawberry.argument(description="As notified.")],
+        service_path: Annotated[str, strawberry.argument(description="As notified.")],
+        entity_id: Annotated[str, strawberry.argument(description="As notified.")],
+        entity_type: Annotated[str, strawberry.argument(description="As notified; may be empty.")],
+        attribute: Annotated[str, strawberry.argument(description="As notified.")],
+    ) -> AsyncIterator[Sample]:
+        at = ServicePath(service, service_path)
+        return ngsi.samples(info.context, at, (entity_id, entity_type), attribute)

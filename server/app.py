@@ -11,13 +11,15 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from datastore.access import Caller
 from datastore.changes import Changes, polled
 from datastore.local_files import LocalFiles
+from datastore.ngsi.notification import Defaults
+from datastore.ngsi.sink import Sink
 from datastore.store import Store
 from schema import schema
 from schema.execution import Engine
 from schema.executors import CompiledExecutor, Interpreter
 from schema.limits import Limits
 from schema.subscriptions import StreamContext
-from server import files, graphiql
+from server import files, graphiql, notify
 from server.api_keys import ApiKeyAuthenticator
 from server.audio_streams import stream_routes
 from server.auth import Authenticator, open_authenticator
@@ -25,6 +27,7 @@ from server.dev_identity import DevIdentity, is_loopback
 from server.graphql import Admission, GraphQLApp, OpenContext
 from server.health import health_routes
 from server.hosts import KnownHosts
+from server.notify import NotifyApp
 from server.opening import cursors_of
 from server.persisted import persisted_of
 from server.rate_limit import RateLimiter
@@ -47,10 +50,12 @@ async def open_app(
     store: Store,
     identity: DevIdentity | None,
     streams: Streams | None = None,
+    sink: Sink | None = None,
 ) -> AsyncIterator[Starlette]:
     """Make the application over an open store; its GraphiQL page acts as `identity`.
 
-    Whoever stops the server stops `streams` first, or waits for clients to leave.
+    Whoever stops the server stops `streams` first, or waits for clients to leave. Without a `sink`
+    it takes no notifications.
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
@@ -73,6 +78,7 @@ async def open_app(
                 *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
                 *_graphql(settings, authenticator, open_context, streams, watching),
+                *_notify(settings, authenticator, limiter, sink),
                 *_page(settings, identity),
             ],
             middleware=list(_middleware(settings)),
@@ -164,6 +170,16 @@ def _graphql(
         Route("/graphql", watching.app(EventStreams(service, plain))),
         WebSocketRoute("/graphql", WebSocketApp(service, origins=settings.allowed_origins)),
     ]
+
+
+def _notify(
+    settings: Settings, authenticator: Authenticator, limiter: RateLimiter, sink: Sink | None
+) -> list[Route]:
+    if sink is None:
+        return []
+    defaults = Defaults(settings.ngsi_default_service, settings.ngsi_default_service_path)
+    app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults)
+    return notify.routes(app)
 
 
 def _page(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from server.limit_settings import LimitSettings
+from server.ngsi_settings import NgsiSettings
 from server.urls import is_secure
 
 PREFIX = "PENSTOCK_"
@@ -29,7 +30,7 @@ class InvalidSettings(Exception):
         self.problems = problems
 
 
-class Settings(LimitSettings):
+class Settings(NgsiSettings, LimitSettings):
     """What an operator may choose. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
@@ -75,7 +76,11 @@ class Settings(LimitSettings):
         None, pattern="^https?://", description="URL of DynamoDB, where it is not that of AWS."
     )
     bucket: str | None = Field(
-        None, min_length=3, max_length=63, description="Name of the S3 bucket for files."
+        None,
+        validate_default=True,
+        min_length=3,
+        max_length=63,
+        description="Name of the S3 bucket for files.",
     )
     s3_endpoint_url: str | None = Field(
         None, pattern="^https?://", description="URL of S3, where it is not that of AWS."
@@ -214,6 +219,10 @@ class Settings(LimitSettings):
     def serves_graphiql(self) -> bool:
         return self.issuer is None if self.graphiql is None else self.graphiql
 
+    @property
+    def takes_notifications(self) -> bool:
+        return self.store == "sqlite" or self.bucket is not None if self.ngsi is None else self.ngsi
+
     @field_validator("allowed_hosts", "allowed_origins", "algorithms", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
@@ -253,6 +262,13 @@ class Settings(LimitSettings):
             raise ValueError("has no meaning without an issuer")
         return url
 
+    @field_validator("bucket")
+    @classmethod
+    def _check_bucket(cls, bucket: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("ngsi") and info.data.get("store") == "dynamodb" and bucket is None:
+            raise ValueError("is required with PENSTOCK_NGSI=true: what is taken is kept there")
+        return bucket
+
     @field_validator("trusted_documents")
     @classmethod
     def _check_trusted(cls, path: Path | None, info: ValidationInfo) -> Path | None:
@@ -273,6 +289,7 @@ def _problems(error: ValidationError) -> tuple[str, ...]:
     for problem in error.errors(include_url=False):
         name = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else PREFIX
         message = problem["msg"].removeprefix("Value error, ")
-        got = "" if problem["input"] is None else f" (got {str(problem['input'])[:60]!r})"
+        shown = problem["input"] is not None and "SECRET" not in name
+        got = f" (got {str(problem['input'])[:60]!r})" if shown else ""
         found.append(f"{name}: {message[0].lower()}{message[1:]}{got}")
     return tuple(found)

@@ -49,7 +49,7 @@ def _shown(default: object) -> str:
         case bool():
             return f"`{str(default).lower()}`"
         case tuple():
-            return f"`{','.join(default)}`"
+            return f"`{','.join(map(str, default))}`"
         case _:
             return f"`{default}`"
 

@@ -1,13 +1,17 @@
 """What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from datastore.ngsi.embedded import EmbeddedDestinations
+from datastore.ngsi.reading import Ingest
 from datastore.store import Store
 from schema import execution, executors
 from tests.asking import Ask
+from tests.ngsi.places import open_destinations
 from tests.serving import EXECUTOR
 from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
 
@@ -27,7 +31,7 @@ def executor() -> Iterator[None]:
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
     async with open_store("sqlite", tmp_path) as store:
-        yield store
+        yield replace(store, ingest=Ingest(EmbeddedDestinations(store.table)))
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -36,8 +40,11 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     reason = skip_reason(request.param)
     if reason is not None:
         pytest.skip(reason)
-    async with open_store(request.param, tmp_path) as store:
-        yield store
+    async with (
+        open_store(request.param, tmp_path) as store,
+        open_destinations(request.param, tmp_path) as destinations,
+    ):
+        yield replace(store, ingest=Ingest(destinations))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import aioboto3
 import orjson
@@ -69,15 +69,33 @@ class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobo
         return super().create_parser(protocol_name)
 
 
-def connect(region: str | None, endpoint_url: str | None) -> AbstractAsyncContextManager[Client]:
-    """Make a client, to be entered; credentials come from AWS's ordinary chain."""
+class AccessKey(NamedTuple):
+    """Credentials of one user; the secret is shown nowhere."""
+
+    id: str
+    secret: str
+
+    def __repr__(self) -> str:
+        """For logs and tracebacks."""
+        return f"AccessKey({self.id})"
+
+
+def connect(
+    region: str | None, endpoint_url: str | None, key: AccessKey | None = None
+) -> AbstractAsyncContextManager[Client]:
+    """Make a client, to be entered; without a key, credentials come from AWS's ordinary chain."""
     session = sharing_session()
     session.register("before-send.dynamodb", _as_a_stream_if_large)
     # Would be added to the fixed user agent.
     session.user_agent_extra = ""
     session.register_component("response_parser_factory", RawParserFactory())
     client: AbstractAsyncContextManager[Client] = aioboto3.Session(botocore_session=session).client(
-        "dynamodb", region_name=region, endpoint_url=endpoint_url, config=_config()
+        "dynamodb",
+        region_name=region,
+        endpoint_url=endpoint_url,
+        config=_config(),
+        aws_access_key_id=key and key.id,
+        aws_secret_access_key=key and key.secret,
     )
     return client
 

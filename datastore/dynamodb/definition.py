@@ -33,12 +33,18 @@ class Differences:
 
 
 class Definition:
-    """What DynamoDB knows of one table; `deadline` in seconds is that of each single call."""
+    """What DynamoDB knows of one table; `deadline` in seconds is that of each single call.
 
-    def __init__(self, client: Client, table: str, deadline: float) -> None:
+    Without `indexed` it is one of samples, which has the keys and neither index nor TTL.
+    """
+
+    def __init__(
+        self, client: Client, table: str, deadline: float, *, indexed: bool = True
+    ) -> None:
         self._client = client
         self._table = table
         self._deadline = deadline
+        self._indexed = indexed
 
     async def create(self) -> None:
         """Make what is missing and wait until it can be used; what is there is not changed.
@@ -47,11 +53,12 @@ class Definition:
         """
         description = await self._describe()
         if description is None:
-            await self._unless_begun("create_table", _creation())
-        elif _index(description) is None:
+            await self._unless_begun("create_table", _creation(self._indexed))
+        elif self._indexed and _index(description) is None:
             await self._unless_begun("update_table", _index_creation())
-        await self._until_active()
-        if await self._ttl() is None:
+        if not self._active(description):
+            await self._until_active()
+        if self._indexed and await self._ttl() is None:
             await self._unless_begun(
                 "update_time_to_live",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
@@ -118,20 +125,27 @@ class Definition:
         try:
             async with asyncio.timeout(CREATION_SECONDS):
                 while True:
-                    if _active(await self._describe()):
+                    if self._active(await self._describe()):
                         return
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError as error:
             message = f"The table was not active within {CREATION_SECONDS:g} seconds."
             raise errors.Unavailable(message, retry_after=60) from error
 
+    def _active(self, description: Raw | None) -> bool:
+        """Tell whether table and index can be used; a table just made may still be unknown."""
+        if description is None or description["TableStatus"] != "ACTIVE":
+            return False
+        index = _index(description) if self._indexed else {}
+        return index is not None and index.get("IndexStatus", "ACTIVE") == "ACTIVE"
+
 
 def _schema(keys: Keys) -> list[Raw]:
     return [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
 
 
-def _attributes() -> list[Raw]:
-    return [{"AttributeName": name, "AttributeType": "S"} for name in ATTRIBUTES]
+def _attributes(names: Sequence[str] = ATTRIBUTES) -> list[Raw]:
+    return [{"AttributeName": name, "AttributeType": "S"} for name in names]
 
 
 def _index_definition() -> Raw:
@@ -142,12 +156,18 @@ def _index_definition() -> Raw:
     }
 
 
-def _creation() -> Raw:
-    return {
-        "AttributeDefinitions": _attributes(),
+def _creation(indexed: bool) -> Raw:
+    creation = {
+        "AttributeDefinitions": _attributes([name for name, _ in KEYS]),
         "KeySchema": _schema(KEYS),
-        "GlobalSecondaryIndexes": [_index_definition()],
         "BillingMode": "PAY_PER_REQUEST",
+    }
+    if not indexed:
+        return creation
+    return {
+        **creation,
+        "AttributeDefinitions": _attributes(),
+        "GlobalSecondaryIndexes": [_index_definition()],
     }
 
 
@@ -161,14 +181,6 @@ def _index_creation() -> Raw:
 def _index(description: Raw) -> Raw | None:
     indexes: list[Raw] = description.get("GlobalSecondaryIndexes") or []
     return next((index for index in indexes if index["IndexName"] == INDEX), None)
-
-
-def _active(description: Raw | None) -> bool:
-    """Tell whether table and index can be used; just after its creation a table may be unknown."""
-    if description is None or description["TableStatus"] != "ACTIVE":
-        return False
-    index = _index(description)
-    return index is not None and index.get("IndexStatus", "ACTIVE") == "ACTIVE"
 
 
 def _keys(described: list[dict[str, Any]]) -> Keys:

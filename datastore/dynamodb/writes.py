@@ -5,7 +5,7 @@ of writes are a lower bound: a Put counts the new item as if nothing stood there
 and the values it names, a Delete and a Check one block. They are exact for a new item of a Put.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import uuid4
 
@@ -72,14 +72,26 @@ def _transact_item(table: str, operation: Operation) -> Raw:
 async def write(
     client: Client, table: str, attempts: Attempts, operations: Sequence[Put | Delete]
 ) -> float:
-    left = [_write_request(operation) for operation in operations]
+    await write_all(client, attempts, {table: operations})
+    return sum(_units(operation, transactional=False) for operation in operations)
+
+
+async def write_all(
+    client: Client, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
+) -> None:
+    """Write to several tables in one request, and again what was left undone of it."""
+    left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
     while True:
-        answer = await attempts.send(partial(client.batch_write_item, RequestItems={table: left}))
-        rest = answer.get("UnprocessedItems", {}).get(table)
+        answer = await attempts.send(partial(client.batch_write_item, RequestItems=left))
+        rest = answer.get("UnprocessedItems")
         if not rest:
-            return sum(_units(operation, transactional=False) for operation in operations)
-        await attempts.pause_before_the_rest(of=len(left), left=len(rest))
+            return
+        await attempts.pause_before_the_rest(of=_size(left), left=_size(rest))
         left = rest
+
+
+def _size(requests: Mapping[str, Sequence[Raw]]) -> int:
+    return sum(map(len, requests.values()))
 
 
 def _write_request(operation: Put | Delete) -> Raw:

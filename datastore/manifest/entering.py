@@ -1,6 +1,7 @@
 """A run comes into its manifest once, whoever finds it; the first one makes the manifest."""
 
 from asyncio import sleep
+from collections.abc import Sequence
 from random import uniform
 
 from msgspec.structs import replace
@@ -26,10 +27,13 @@ class _Standing(Exception):
         self.run = run
 
 
-async def enter(scope: Scope, run: Run, action: Action) -> tuple[Run, bool]:
+async def enter(
+    scope: Scope, run: Run, action: Action, beside: Sequence[Write] = ()
+) -> tuple[Run, bool]:
     """Write a run that is not there, with its manifest if need be; also whether it was new.
 
-    A run of the same name that was deleted before goes on in the count of its fences.
+    A run of the same name that was deleted before goes on in the count of its fences. What is
+    written `beside` is written if it was, in the same transaction.
     """
     length = key_bytes(run.name)
     if length > INDEX_RANGE_BYTES:
@@ -42,7 +46,7 @@ async def enter(scope: Scope, run: Run, action: Action) -> tuple[Run, bool]:
         own = Write(Put(item_of(run), Missing()), _standing)
         rows = new_rows(run, first_event(scope, run, action))
         try:
-            await commit(scope.table, [own, *rows, *place])
+            await commit(scope.table, [own, *rows, *place, *beside])
         except NoManifest:
             absent = True
         except Moved:

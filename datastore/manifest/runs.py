@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import uniform
 
 from datastore.access import Role
-from datastore.commit import Moved, commit
+from datastore.commit import Moved, Write, commit
 from datastore.errors import LeaseLost, NotFound, Unavailable
 from datastore.limits import INDEX_RANGE_BYTES
 from datastore.manifest import rules
@@ -90,11 +90,12 @@ class Runs:
         )
         return (await enter(self.scope, run, Action.DISCOVER))[0]
 
-    async def ask(self, name: RunName, ask: Ask) -> Run:
+    async def ask(self, name: RunName, ask: Ask, beside: Sequence[Write] = ()) -> Run:
         """Change a run as the table of states allows it: one read, and one transaction.
 
         What was done before, by the same worker in the same words, changes nothing, whatever became
-        of the run since. Raises IllegalState, or the kind of it that says more.
+        of the run since. What is written `beside` is written if the run changes, in the same
+        transaction. Raises IllegalState, or the kind of it that says more.
         """
         self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
         rules.refuse(ask.problems())
@@ -112,7 +113,7 @@ class Runs:
                 return run
             event = self._event(run, after, ask, call)
             try:
-                await commit(self.scope.table, changed_rows(run, after, event))
+                await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
             except Moved:
                 continue
             return after

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.permissions import of_buckets_of_users, policy
+from datastore.permissions import of_buckets_of_users, policy, with_destinations
 from server.options import option
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.settings import Settings
@@ -38,4 +38,6 @@ def iam(
     found["Statement"] += of_buckets_of_users(
         settings.kms_key, roles=settings.assume_roles, region=settings.region, account=account
     )
+    if settings.bucket is not None and settings.ngsi is not False:
+        found = with_destinations(found, settings.ngsi_region, account)
     return Answer(json.dumps(found, indent=2), found)

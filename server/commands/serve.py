@@ -27,6 +27,7 @@ from server.outcome import CommandFailed, ExitCode
 from server.progress import shown
 from server.samples.seeding import is_empty, seed
 from server.settings import Settings
+from server.sink import open_destinations, running_sink, with_ingest
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
 from server.sweeping import sweeping
@@ -93,7 +94,15 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             running_workers(store, settings) as store,
             upkept(store),
             sweeping(store),
-            open_app(settings, store, identity, streams) as app,
+            open_destinations(settings) as destinations,
+            running_sink(settings, store, destinations) as sink,
+            open_app(
+                settings,
+                with_ingest(store, settings, destinations, sink),
+                identity,
+                streams,
+                sink,
+            ) as app,
         ):
             _announce(settings, url, identity)
             _settle_garbage_collector()
@@ -139,6 +148,8 @@ def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> Non
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     if settings.serves_graphiql:
         lines.insert(0, f"GraphiQL  {url}/graphiql")
+    if settings.takes_notifications:
+        lines.append(f"NGSI      {url}/v2/notify")
     if identity is not None:
         caller = identity.caller
         roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())

@@ -16,10 +16,11 @@ from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
 from tests.datastore.watched import Watched
 
-OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:")
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:", *NGSI)
 """Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
 
-Libraries of audio and runs are recounted apart.
+Libraries of audio, runs and NGSI are recounted apart.
 """
 STAGES = {"waiting": "ready", "in_progress": "ready"}
 """What has to be done about an execution, by its state; what is over is kept for some time."""

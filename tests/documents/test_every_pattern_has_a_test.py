@@ -16,6 +16,7 @@ from tests.documents import (
     test_events,
     test_executions,
     test_manifest,
+    test_ngsi,
     test_pipelines,
     test_playlists,
     test_resource_management,
@@ -32,6 +33,7 @@ MODULES = {
     "Runs": test_manifest,
     "Playlists": test_playlists,
     "Audio": test_audio,
+    "NGSI": test_ngsi,
 }
 DOCUMENTS = (
     "pipelines document",
@@ -40,6 +42,7 @@ DOCUMENTS = (
     "audio document",
     "audio design",
     "manifest document",
+    "sink document",
 )
 CALCULATIONS_DOCUMENT = """
 Process group created Access Management event
@@ -119,6 +122,8 @@ def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) ->
     *path, method = row.method.strip("`").split(".")
     owner: type = View
     for name in path:
-        hint = get_type_hints(owner)[name]
+        held = getattr(owner, name, None)
+        hints = get_type_hints(held.fget if isinstance(held, property) else owner)
+        hint = hints["return" if isinstance(held, property) else name]
         owner = get_origin(hint) or hint
     assert inspect.iscoroutinefunction(getattr(owner, method))

@@ -11,6 +11,7 @@ from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
 from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged
+from tests.ngsi.stored import lettered, stored
 from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
 from tests.schema.playlist_world import (
     ADD_ENTRIES,
@@ -66,6 +67,10 @@ MIXED = 'tags: {all: [{key: "material", value: "metal"}], none: [{key: "x", valu
 ANY = 'tags: {any: [{key: "material", value: "wood"}, {key: "material", value: "metal/copper"}]}'
 SNOW = 'group: "/usa", manifest: "SNOWPLOW"'
 NAMED = 'pipelineByName(name: "p3", group: "/usa/west")'
+SERVICE = 'ngsiService(name: "vehicles")'
+WHEELS = 'servicePath(path: "/4wheels")'
+CAR = 'entity(id: "car1", type: "car")'
+SPEED = 'attribute(name: "speed")'
 LISTS = {
     "pipelines": Listing(
         "Query.pipelines",
@@ -241,6 +246,59 @@ LISTS = {
         "happening",
         ["CREATED", "CANCELLED"],
     ),
+    "services": Listing("Query.ngsiServices", ("ngsiServices",), "", "name", ["rooms", "vehicles"]),
+    "service paths": Listing(
+        "NgsiService.servicePaths", (SERVICE, "servicePaths"), "", "path", ["/2wheels", "/4wheels"]
+    ),
+    "destinations": Listing(
+        "NgsiService.destinations",
+        (SERVICE, "destinations"),
+        "",
+        "table",
+        [f"vehiclesxffffx002f4wheelsxffff{name}xffffcar" for name in ("busx003a1", "car1", "car2")],
+    ),
+    "entities": Listing(
+        "NgsiServicePath.entities",
+        (SERVICE, WHEELS, "entities"),
+        "",
+        "entityId",
+        ["bus:1", "car1", "car2"],
+    ),
+    "entities by id and type": Listing(
+        "NgsiServicePath.entities",
+        (SERVICE, WHEELS, "entities"),
+        'idPrefix: "c", type: "car"',
+        "entityId",
+        ["car1", "car2"],
+    ),
+    "dead letters": Listing(
+        "NgsiServicePath.deadLetters",
+        (SERVICE, WHEELS, "deadLetters"),
+        "",
+        "reason",
+        ["third", "second", "first"],
+    ),
+    "attributes": Listing(
+        "NgsiEntity.attributes",
+        (SERVICE, WHEELS, CAR, "attributes"),
+        "",
+        "name",
+        ["oil_level", "speed"],
+    ),
+    "series": Listing(
+        "NgsiAttribute.series",
+        (SERVICE, WHEELS, CAR, SPEED, "series"),
+        "",
+        "text",
+        ["0", "1", "2", "3"],
+    ),
+    "series from the newest": Listing(
+        "NgsiAttribute.series",
+        (SERVICE, WHEELS, CAR, SPEED, "series"),
+        'order: NEWEST_FIRST, from: "2015-04-20T13:16:16Z", to: "2015-04-20T13:16:18Z"',
+        "text",
+        ["2", "1"],
+    ),
     "api keys": Listing("Viewer.apiKeys", ("viewer", "apiKeys"), "", "name", ["k2", "k1", "k0"]),
     **{name: Listing(*row) for name, row in AUDIO_LISTS.items()},
 }
@@ -261,24 +319,34 @@ async def catalogue(ask: Ask) -> None:
         of = Ask(ask.store, noun)
         made = [await of.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
         await of.change(made[1], 1, description="changed")
-    for name, ids in (("Snowplow", ("r0", "r1", "r2", "r3")), ("a:b", ("r",)), ("z", ("r",))):
-        for id in ids:
-            run = {"group": "/usa", "manifest": name, "runId": id}
-            await ask.input(DISCOVER, **run, addedBy="t")
-    claim = {"group": "/usa", "manifest": "Snowplow", "runId": "r1"}
-    await ask.input(CLAIM, **claim, stage="TRANSFORM", owner="w")
+    await discover(ask)
     for n, tag in enumerate(TAGS):
         tags = tagged(tag, "scope=1")
         begun = await ask.input(
             CREATE_EXECUTION, pipelineId=found.value["id"], tags=tags, maxFailedRows=n
         )
     await ask.input(CANCEL_EXECUTION, id=begun["execution"]["id"])
+    await stored(ask.store, "vehicles", "/4wheels", ("car1", "car2", "bus:1"), 4)
+    await lettered(ask.store, "vehicles", "/2wheels")
+    await lettered(ask.store, "rooms", "/")
+    for reason in ("first", "second", "third"):
+        await lettered(ask.store, reason=reason)
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
     await audio_catalogue(counting(ask.store, 0))
     await listen(ask)
+
+
+async def discover(ask: Ask) -> None:
+    """Runs r0 to r3 of Snowplow, of which r1 is claimed, and one run each of two others."""
+    for name, ids in (("Snowplow", ("r0", "r1", "r2", "r3")), ("a:b", ("r",)), ("z", ("r",))):
+        for id in ids:
+            run = {"group": "/usa", "manifest": name, "runId": id}
+            await ask.input(DISCOVER, **run, addedBy="t")
+    claim = {"group": "/usa", "manifest": "Snowplow", "runId": "r1"}
+    await ask.input(CLAIM, **claim, stage="TRANSFORM", owner="w")
 
 
 async def listen(ask: Ask) -> None:

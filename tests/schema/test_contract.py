@@ -15,6 +15,17 @@ from datastore.executions import records as execution_records
 from datastore.files import FileStatus
 from datastore.listening import records as listening
 from datastore.manifest import records as runs
+from datastore.ngsi import (
+    aggregates,
+    counts,
+    directory,
+    letters,
+    naming_rules,
+    reading,
+    registry,
+    replaying,
+    series,
+)
 from datastore.playlists import records as playlists
 from datastore.playlists.formats import document
 from datastore.playlists.formats.files import PlaylistFile
@@ -44,6 +55,19 @@ RECORDS: dict[str, type] = {
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
     "Manifest": runs.Manifest,
+    "NgsiAttribute": directory.Attribute,
+    "NgsiBucket": aggregates.Bucket,
+    "NgsiCounts": counts.Counts,
+    "NgsiDeadEntity": letters.Dead,
+    "NgsiDeadLetter": letters.DeadLetter,
+    "NgsiDestination": registry.Destination,
+    "NgsiEntity": directory.Entity,
+    "NgsiNamingRules": naming_rules.Documents,
+    "NgsiPreview": reading.Preview,
+    "NgsiReplayed": replaying.Replayed,
+    "NgsiSample": series.Sample,
+    "NgsiService": directory.Service,
+    "NgsiServicePath": directory.ServicePath,
     "Output": records.Output,
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,

@@ -27,6 +27,7 @@ from tests.asking import (
     worded,
 )
 from tests.datastore.recount import contents
+from tests.ngsi.stored import lettered
 from tests.schema.audio_cases import AUDIO_CASES
 from tests.schema.listener_cases import LISTENERS_FAILURES, named, things_of
 
@@ -225,6 +226,28 @@ CASES: dict[tuple[str, str], Case] = {
         {},
         Caller("uma", USA.roles, api_key="a key"),
     ),
+    ("ReplayDeadLettersResult", "NotFound"): Case(
+        "replayDeadLetters", {"ids": [ABSENT]}, "NOT_FOUND", ["ids"]
+    ),
+    ("ReplayDeadLettersResult", "NotPermitted"): Case(
+        "replayDeadLetters", {"ids": ["letter"]}, "FORBIDDEN", None, {}, READER
+    ),
+    ("ReplayDeadLettersResult", "LimitExceeded"): Case(
+        "replayDeadLetters",
+        {"ids": [ABSENT] * 101},
+        "LIMIT_EXCEEDED",
+        ["ids"],
+        {"limit": "dead letters at a time", "maximum": 100, "actual": 101},
+    ),
+    **{
+        (f"Put{rules}Result", member): Case(f"put{rules}", {"document": document}, *told)
+        for rules, problem in (("NameMappings", "mappings"), ("GroupingRules", "rules"))
+        for member, document, *told in (
+            ("NotFound", "{}", "NOT_FOUND", None, {}, USA),
+            ("NotPermitted", "{}", "FORBIDDEN", None, {}, READER),
+            ("ValidationProblem", "[]", "BAD_USER_INPUT", [problem]),
+        )
+    },
 }
 
 
@@ -459,6 +482,7 @@ async def resources(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
+    made["letter"] = await lettered(ask.store)
     return made
 
 
@@ -503,6 +527,8 @@ async def test_a_failure_occurs_and_changes_nothing(union: str, member: str, ask
     for name in {"id", "pipelineId"} & input.keys():
         absent = ABSENT if "Key" in case.field else GlobalId(title, ABSENT).text()
         input[name] = made.get(input[name], absent)
+    if "ids" in input:
+        input["ids"] = [made.get(id, id) for id in input["ids"]]
     told = await assert_fails(member, case, input, ask)
     if "holder" in case.more:
         assert told["holder"] == made[case.more["holder"]]

@@ -17,6 +17,7 @@ from schema.documents import core_schema
 from schema.nodes import GlobalId
 from tests.asking import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
 from tests.datastore.recount import contents
+from tests.ngsi.stored import lettered, stored
 from tests.schema.audio_cases import NOTHING, WITHOUT_NAMES, asked
 from tests.schema.listener_cases import LISTENERS_FIELDS
 
@@ -56,12 +57,19 @@ class World(NamedTuple):
     key: str
     job: str
     execution: str
+    letter: str
+
+    @property
+    def service(self) -> str:
+        """The service whose group that is."""
+        return self.group.strip("/")
 
     def blurred(self, answer: object) -> str:
         """The answer as text, without the names that were asked for."""
         text = json.dumps(answer)
+        names = (self.group, self.name, self.service, self.letter)
         ids = (_uuid(self.id), _uuid(self.job), _uuid(self.execution))
-        for known in sorted((self.group, self.name, *ids), key=len, reverse=True):
+        for known in sorted((*names, *ids), key=len, reverse=True):
             text = text.replace(known, "?")
         return text
 
@@ -236,6 +244,27 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             (mutation("revokeApiKey", "RevokeApiKeyInput"), {"in": {"id": world.key}})
         ],
         **execution_cases(world),
+        **ngsi_cases(world),
+    }
+
+
+def ngsi_cases(world: World) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    name, document = {"name": world.service}, {"in": {"document": "{}"}}
+    return {
+        "ngsiServices": [("{ ngsiServices { nodes { name } } }", {})],
+        "ngsiService": [
+            (f"query($name: String!) {{ ngsiService(name: $name) {{ {shown} }} }}", name)
+            for shown in ("name", "counts { received }", 'servicePath(path: "/p") { path }')
+        ],
+        "ngsiNamingRules": [("{ ngsiNamingRules { mappings grouping } }", {})],
+        "replayDeadLetters": [
+            (
+                mutation("replayDeadLetters", "ReplayDeadLettersInput"),
+                {"in": {"ids": [world.letter]}},
+            )
+        ],
+        "putNameMappings": [(mutation("putNameMappings", "PutNameMappingsInput"), document)],
+        "putGroupingRules": [(mutation("putGroupingRules", "PutGroupingRulesInput"), document)],
     }
 
 
@@ -284,6 +313,7 @@ def nowhere(noun: str) -> World:
         key=key,
         job=GlobalId("Job", key).text(),
         execution=GlobalId("Execution", key).text(),
+        letter=key,
     )
 
 
@@ -333,8 +363,10 @@ async def others(ask: Ask) -> World:
     pipelines = Ask(ask.store)
     run = await pipelines.make("/usa", "theirs to run")
     execution = (await pipelines(EXECUTION, {"id": run})).value["execution"]["id"]
+    await stored(ask.store, "usa", "/p")
+    letter = await lettered(ask.store, "usa", "/p")
     group, key_id = found["group"]["id"], key["apiKey"]["id"]
-    return World(id, version_id, group, "/usa", "theirs", key_id, job, execution)
+    return World(id, version_id, group, "/usa", "theirs", key_id, job, execution, letter)
 
 
 def assert_says_nothing(field: str, data: Any, errors: Any) -> None:

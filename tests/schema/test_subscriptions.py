@@ -31,7 +31,7 @@ PROGRESS = "subscription($id: ID!) { executionProgress(id: $id) { state progress
 CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
   createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
 STRANGERS = {"pipelineChanged": CHANGED, "executionProgress": PROGRESS}
-"""A subscription to each field by somebody who may not see what it is about."""
+"""A subscription to each field that takes an id, by somebody who may not see what it is about."""
 
 
 class Gets(Metered):
@@ -159,7 +159,7 @@ async def test_a_subscriber_who_loses_sight_hears_no_more(store: Store, ask: Ask
 def test_every_subscription_is_walked_as_a_stranger() -> None:
     root = core_schema(schema).subscription_type
     assert root is not None
-    assert STRANGERS.keys() == root.fields.keys()
+    assert STRANGERS.keys() | {"ngsiSamples"} == root.fields.keys()
 
 
 @pytest.mark.parametrize("field", STRANGERS)

@@ -10,13 +10,18 @@ from uuid import uuid4
 import pytest
 
 from datastore.dynamodb import DynamoDBTable
-from datastore.permissions import policy
+from datastore.ngsi.options import Layout
+from datastore.ngsi.persisting import Persisting
+from datastore.permissions import policy, with_destinations
 from datastore.resources import deleting
 from datastore.s3_files import PART_BYTES, S3Files
 from datastore.store import Store
+from datastore.table import Query
 from server.__main__ import run
 from server.settings import Settings
 from tests.asking import Ask
+from tests.ngsi.places import event
+from tests.ngsi.places import open_dynamodb as open_destinations
 from tests.stores import REGION, aws_environment, moto_endpoint, open_dynamodb
 
 TABLE = f"arn:aws:dynamodb:{REGION}:*:table"
@@ -286,7 +291,27 @@ def test_the_policy_of_the_settings_is_printed(
     command = ["iam", "--bucket", "files", "--region", REGION, "--account", "1" * 12, "--setup"]
     assert run([*command, "--json"]) == 0
     wanted = policy("things", "files", region=REGION, account="1" * 12, setup=True)
+    with_sink = with_destinations(wanted, "eu-central-1", "1" * 12)
+    assert json.loads(capsys.readouterr().out) == with_sink
+    monkeypatch.setenv("PENSTOCK_NGSI", "false")
+    assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == wanted
+
+
+async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
+    service = f"s{uuid4().hex}"
+    name = f"{service}xffffx002f"
+    destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
+    recorder.watch(destinations._client)
+    persisting = Persisting(destinations, Layout())
+    await persisting.store([event(name)])
+    await destinations.table(name).query(Query(partition="p"))
+    await destinations.close()
+    least = with_destinations(policy("penstock"), REGION)
+    assert [each for each in recorder.needed if not permits(least, each)] == []
+    (statement,) = [each for each in statements(least) if each["Sid"] == "Destinations"]
+    assert set(statement["Action"]) == recorder.actions
+    assert not permits(least, Needed("dynamodb:Query", f"{TABLE}/other"))
 
 
 @pytest.mark.usefixtures("_no_settings")

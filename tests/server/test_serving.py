@@ -78,6 +78,7 @@ def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> 
         "GraphiQL": f"{server.url}/graphiql",
         "GraphQL": f"{server.url}/graphql",
         "Health": f"{server.url}/healthz  {server.url}/readyz",
+        "NGSI": f"{server.url}/v2/notify",
         "Identity": "dev@localhost, admin of /, default group /usa",
         "Data": str(data_dir / "penstock.db"),
     }

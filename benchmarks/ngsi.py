@@ -1,0 +1,230 @@
+"""Compares the NGSI sink with a naive one that puts one attribute at a time, on the same store."""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from datastore.clock import Clock
+from datastore.local_files import LocalFiles
+from datastore.ngsi.embedded import EmbeddedDestinations
+from datastore.ngsi.events import Update
+from datastore.ngsi.naming import Place, table_name
+from datastore.ngsi.notification import Defaults, Notification, read_heading, read_notification
+from datastore.ngsi.options import Ack, Batching, Layout, Naming, Persistence, SinkOptions
+from datastore.ngsi.rows import Event, items_of
+from datastore.ngsi.samples import Placed
+from datastore.ngsi.sink import Ground, Sink, open_sink
+from datastore.sqlite import SqliteTable
+
+NOTIFICATIONS = 2_000
+ENTITIES = 50
+ATTRIBUTES = ("speed", "oil_level", "temperature", "position")
+SIZES = (1, 25, 100)
+TARGET = 5.0
+HEADER = (
+    "| sink | persistence | at once | notifications/s | items/s | a second of processor time |\n"
+    "|---|---|--:|--:|--:|--:|"
+)
+HEADERS = {
+    "fiware-service": "vehicles",
+    "fiware-servicepath": "/4wheels",
+    "ngsiv2-attrsformat": "normalized",
+}
+
+Send = Callable[[bytes, str], Awaitable[None]]
+
+
+class Measured(NamedTuple):
+    """How one sink did: seconds by the clock and of the processor, until all was stored."""
+
+    name: str
+    persistence: Persistence
+    batch: int
+    notifications: int
+    items: int
+    seconds: float
+    processor: float
+
+    @property
+    def rate(self) -> float:
+        return self.notifications / self.seconds
+
+    @property
+    def row(self) -> str:
+        per_second = self.items / self.seconds
+        own = self.notifications / self.processor
+        return (
+            f"| {self.name} | {self.persistence} | {self.batch} | {self.rate:,.0f} "
+            f"| {per_second:,.0f} | {own:,.0f} |"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which sink, and how many senders at once, each with one notification on its way."""
+
+    name: str
+    persistence: Persistence
+    batch: int
+    ack: Ack | None
+
+
+def bodies(count: int) -> list[bytes]:
+    """Notifications like Orion's: one entity each, with four attributes."""
+    found = []
+    for n in range(count):
+        values = {name: {"type": "Number", "value": n, "metadata": {}} for name in ATTRIBUTES}
+        entity = {"id": f"urn:ngsi-ld:Car:{n % ENTITIES}", "type": "Car", **values}
+        found.append(json.dumps({"subscriptionId": "s", "data": [entity]}).encode())
+    return found
+
+
+def read(body: bytes, correlator: str) -> Notification:
+    heading = read_heading({**HEADERS, "fiware-correlator": correlator}, Defaults())
+    return read_notification(heading, body)
+
+
+async def naive(table: SqliteTable, persistence: Persistence, body: bytes, mark: str) -> None:
+    """What the naive sink does: a put for each item, acknowledged when all are written."""
+    notification, clock = read(body, mark), Clock()
+    destinations = EmbeddedDestinations(table)
+    for path, update in notification.entries:
+        assert isinstance(update, Update)
+        place = Place(notification.service, path, update.entity_id, update.entity_type)
+        name, at = table_name(place, Naming()), int(clock.now().timestamp() * 1000)
+        event = Event(notification.service, path, at, mark, name, persistence, update)
+        for item in items_of(event, Layout()):
+            await destinations.write([Placed(name, item)])
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, plan: Plan
+) -> AsyncIterator[tuple[Send, Callable[[], Awaitable[None]]]]:
+    """A fresh store; how to notify its sink, and how to wait until all is stored."""
+    samples = SqliteTable.open(folder / "samples.db")
+    await samples.create()
+    table = SqliteTable.open(folder / "penstock.db")
+    await table.create()
+    files = await LocalFiles.open(folder / "files", base_url="http://none", key=bytes(32))
+    try:
+        if plan.ack is None:
+
+            async def send(body: bytes, mark: str) -> None:
+                await naive(samples, plan.persistence, body, mark)
+
+            async def stored() -> None:
+                return None
+
+            yield send, stored
+            return
+        ground = Ground(
+            table=table, files=files, destinations=EmbeddedDestinations(samples), clock=Clock()
+        )
+        async with open_sink(ground, options_of(plan)) as sink:
+            yield _sender(sink), _waiter(sink)
+    finally:
+        await files.close()
+        await table.close()
+        await samples.close()
+
+
+def options_of(plan: Plan) -> SinkOptions:
+    assert plan.ack is not None
+    return replace(
+        SinkOptions(),
+        ack=plan.ack,
+        layout=Layout(attr_persistence=plan.persistence),
+        batching=Batching(size=plan.batch, timeout=0.5),
+        max_pending=1_000_000,
+    )
+
+
+def _sender(sink: Sink) -> Send:
+    async def send(body: bytes, mark: str) -> None:
+        await sink.accept(read(body, mark), len(body))
+
+    return send
+
+
+def _waiter(sink: Sink) -> Callable[[], Awaitable[None]]:
+    async def stored() -> None:
+        await sink.intake.emptied()
+        await sink.loading.drained()
+
+    return stored
+
+
+async def measured(plan: Plan, count: int) -> Measured:
+    """Notify from as many senders as a batch has events, until all is stored."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with opened(Path(folder), plan) as (send, stored):
+            waiting = list(enumerate(bodies(count)))
+
+            async def sender() -> None:
+                while waiting:
+                    number, body = waiting.pop()
+                    await send(body, f"c{number}")
+
+            clock, own = time.perf_counter(), time.process_time()
+            await asyncio.gather(*(sender() for _ in range(plan.batch)))
+            await stored()
+            seconds, processor = time.perf_counter() - clock, time.process_time() - own
+    each = len(ATTRIBUTES) if plan.persistence is Persistence.ROW else 1
+    name, persistence = plan.name, plan.persistence
+    return Measured(name, persistence, plan.batch, count, count * each, seconds, processor)
+
+
+def plans() -> list[Plan]:
+    return [
+        Plan(name, persistence, batch, ack)
+        for persistence in Persistence
+        for batch in SIZES
+        for name, ack in (
+            ("one put an item", None),
+            ("durable", Ack.DURABLE),
+            ("queued", Ack.QUEUED),
+        )
+    ]
+
+
+async def compared(count: int) -> list[Measured]:
+    found = []
+    for plan in plans():
+        found.append(await measured(plan, count))
+        print(found[-1].row, file=sys.stderr)
+    return found
+
+
+def factor(found: Sequence[Measured], batch: int = SIZES[-1]) -> float:
+    """How much faster the durable sink is than the naive one, in rows and at a size of batch."""
+    rates = {
+        each.name: each.rate
+        for each in found
+        if each.batch == batch and each.persistence is Persistence.ROW
+    }
+    return rates["durable"] / rates["one put an item"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.ngsi", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="end with 1 below the target")
+    parser.add_argument("--count", type=int, default=NOTIFICATIONS, help="of notifications")
+    options = parser.parse_args(arguments)
+    found = asyncio.run(compared(options.count))
+    print("\n".join([HEADER, *(each.row for each in found)]))
+    reached = factor(found)
+    print(f"\ndurable, in rows, {SIZES[-1]} at once: {reached:.1f} times one put an item")
+    return int(options.check and reached < TARGET)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Counts of what came in and what became of it, by service path; they always add up.
+
+Whatever is received is persisted, a duplicate, dead-lettered or still pending. Each count changes
+in the transaction that also writes what it counts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from datastore.commit import Write
+from datastore.items import load
+from datastore.layout import INGEST_COUNT
+from datastore.records import Struct
+from datastore.table import Query, Range, Table, Update
+
+SHARDS: Final = 16
+"""Rows that a count is spread over, so that servers do not meet at one; a process uses one."""
+
+At: TypeAlias = tuple[str, str]
+"""A service and one of its service paths."""
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Events (updates of entities) of a service path, and the items they were stored as."""
+
+    received: int = 0
+    persisted: int = 0
+    duplicates: int = 0
+    dead_lettered: int = 0
+    pending: int = 0
+    items: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            received=self.received + other.received,
+            persisted=self.persisted + other.persisted,
+            duplicates=self.duplicates + other.duplicates,
+            dead_lettered=self.dead_lettered + other.dead_lettered,
+            pending=self.pending + other.pending,
+            items=self.items + other.items,
+        )
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether everything received is somewhere."""
+        settled = self.persisted + self.duplicates + self.dead_lettered
+        return self.received == settled + self.pending
+
+
+class Tally:
+    """Changes of counts that are to be written together."""
+
+    def __init__(self) -> None:
+        self._changes: dict[At, Counts] = defaultdict(Counts)
+
+    def add(self, at: At, counts: Counts) -> None:
+        self._changes[at] += counts
+
+    def writes(self, shard: int) -> list[Write]:
+        """The changes as writes, one for each service path."""
+        return [
+            Write(
+                Update(
+                    key=INGEST_COUNT.key(service=service, path=path, shard=shard),
+                    add=_changed(counts),
+                )
+            )
+            for (service, path), counts in self._changes.items()
+            if _changed(counts)
+        ]
+
+    @property
+    def places(self) -> list[At]:
+        return list(self._changes)
+
+
+async def counted(table: Table, at: At) -> Counts:
+    """The counts of one service path: `pk = NC:<service>:<path>`, all shards together."""
+    service, path = at
+    pk = INGEST_COUNT.pk.fill({"service": service, "path": path})
+    page = await table.query(
+        Query(partition=pk, range=Range(INGEST_COUNT.sk.prefix({})), consistent=True)
+    )
+    return total(load(Counts, item) for item in page.items)
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    return sum(counts, Counts())
+
+
+def _changed(counts: Counts) -> Mapping[str, int]:
+    changes = {
+        "received": counts.received,
+        "persisted": counts.persisted,
+        "duplicates": counts.duplicates,
+        "deadLettered": counts.dead_lettered,
+        "pending": counts.pending,
+        "items": counts.items,
+    }
+    return {name: change for name, change in changes.items() if change}

@@ -1,0 +1,200 @@
+"""What a caller may know of that was notified: services, their paths, entities and attributes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from datastore.access import Role
+from datastore.errors import NotFound
+from datastore.keys import Template, escape, unescape
+from datastore.lanes import Lane, read_lanes
+from datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
+from datastore.ngsi.catalog import PLACE
+from datastore.ngsi.options import Persistence
+from datastore.ngsi.tenancy import LEVEL, group_of, listed, require, unknown_path
+from datastore.paths import ROOT, GroupPath, ancestors, covers
+from datastore.resources.scope import Scope
+from datastore.slices import Slice, Window
+from datastore.table import Item, Key, Query, Range
+
+
+class Service(msgspec.Struct, frozen=True):
+    """A service by its name, as it was notified."""
+
+    name: str
+
+
+class ServicePath(msgspec.Struct, frozen=True):
+    """A path of a service."""
+
+    service: str
+    path: str
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """An entity of a service path."""
+
+    service: str
+    path: str
+    entity_id: str
+    entity_type: str
+
+
+class Attribute(msgspec.Struct, frozen=True):
+    """An attribute of an entity, of the type that was notified last; `places` hold its samples."""
+
+    entity: Entity
+    name: str
+    type: str
+    places: tuple[tuple[Persistence, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """What is on one line with a group of the caller."""
+
+    scope: Scope
+
+    def require(self, role: Role, service: str, path: str) -> None:
+        """Refuse a caller who may not know the service path, or whose role there is too low."""
+        require(self.scope.caller, role, service, path)
+
+    def sees(self, service: str, path: str) -> bool:
+        return self.scope.caller.sees(group_of(service, path))
+
+    async def services(self, window: Window) -> Slice[Service]:
+        """List services in the order of their groups: `pk = NS`, `sk` begins with a group's own.
+
+        For a caller without a role at the root, those at the top of the caller's groups.
+        """
+        held = self.scope.caller.roles
+        tops = {ancestors(group)[1] for group in held if group != ROOT}
+        prefixes = [""] if ROOT in held else sorted(f"{escape(listed(top))}:" for top in tops)
+        found = await self._page(SERVICE.pk.fill({}), SERVICE.sk, prefixes, window)
+        return found.map([Service(_last(sk)) for sk, _ in found.entries])
+
+    async def service(self, name: str) -> Service:
+        """Get a service: `pk = NS, sk = NS:<group>:<service>`; raises NotFound."""
+        group = group_of(name, "/")
+        known = self.scope.caller.sees(group)
+        if known and await self._item(SERVICE.key(group=listed(group), service=name)):
+            return Service(name)
+        raise NotFound(f"There is no service {name}.", ("name",))
+
+    async def paths(self, of: Service, window: Window) -> Slice[ServicePath]:
+        """List the paths of a service in the order of their groups: `pk = NP:<service>`."""
+        top = group_of(of.name, "/")
+        prefixes = {each for group in self.scope.caller.roles for each in _around(group, top)}
+        apart = [""] if "" in prefixes else _apart(prefixes)
+        partition = SERVICE_PATH.pk.fill({"service": of.name})
+        found = await self._page(partition, SERVICE_PATH.sk, apart, window)
+        return found.map([ServicePath(of.name, _last(sk)) for sk, _ in found.entries])
+
+    async def path(self, service: str, path: str) -> ServicePath:
+        """Get a service path: `pk = NP:<service>, sk = NP:<group>:<path>`; raises NotFound."""
+        group = group_of(service, path)
+        key = SERVICE_PATH.key(service=service, group=listed(group), path=path)
+        if self.scope.caller.sees(group) and await self._item(key):
+            return ServicePath(service, path)
+        raise unknown_path(service, path)
+
+    async def entities(
+        self, of: ServicePath, window: Window, prefix: str = "", type: str | None = None
+    ) -> Slice[Entity]:
+        """List entities in the order of their ids, which begin with `prefix`, of one type or any.
+
+        `pk = NE:<service>:<path>`, `sk` begins with `NE:<prefix>`; another type is left out.
+        """
+        ending = None if type is None else f":{escape(type)}"
+        partition = ENTITY.pk.fill({"service": of.service, "path": of.path})
+        prefixes = [escape(prefix)]
+        found = await self._page(partition, ENTITY.sk, prefixes, window, ending)
+        return found.map([_entity(of, sk) for sk, _ in found.entries])
+
+    async def entity(self, of: ServicePath, id: str, type: str) -> Entity | None:
+        """Get an entity: `pk = NE:<service>:<path>, sk = NE:<id>:<type>`."""
+        key = ENTITY.key(service=of.service, path=of.path, entity=id, type=type)
+        known = await self._item(key)
+        return Entity(of.service, of.path, id, type) if known else None
+
+    async def attributes(self, of: Entity, window: Window) -> Slice[Attribute]:
+        """List attributes in the order of their names: `pk = NA:<service>:<path>:<id>:<type>`."""
+        found = await self._page(ATTRIBUTE.pk.fill(_named(of)), ATTRIBUTE.sk, [""], window)
+        return found.map([_attribute(of, item) for _, item in found.entries])
+
+    async def attribute(self, of: Entity, name: str) -> Attribute | None:
+        """Get an attribute: likewise, `sk = NA:<name>`."""
+        found = await self._item(ATTRIBUTE.key(**_named(of), attribute=name))
+        return None if found is None else _attribute(of, found)
+
+    async def _page(
+        self,
+        partition: str,
+        sk: Template,
+        prefixes: Iterable[str],
+        window: Window,
+        ending: str | None = None,
+    ) -> Slice[Item]:
+        """Read the rows whose sort keys go on with one of the prefixes behind their start."""
+        start = sk.prefix({})
+        queries = (
+            Query(partition=partition, range=Range(start + prefix), descending=window.backward)
+            for prefix in prefixes
+        )
+        keep = None if ending is None else lambda item: str(item["sk"]).endswith(ending)
+        lanes = [Lane(self.scope.table, query, keep) for query in queries]
+        return await read_lanes(lanes, window, self.scope.budget.rounds)
+
+    async def _item(self, key: Key) -> Item | None:
+        return (await self.scope.table.get([key])).items.get(key)
+
+
+def _around(held: GroupPath, top: GroupPath) -> Iterator[str]:
+    """What the groups on one line with a held group begin with, among those at or below a top."""
+    if covers(held, top):
+        yield ""
+    elif covers(top, held):
+        yield f"{escape(listed(held))}{LEVEL}"
+        for group in ancestors(held):
+            if covers(top, group):
+                yield f"{escape(listed(group))}:"
+
+
+def _apart(prefixes: Iterable[str]) -> list[str]:
+    """The prefixes without those that begin with another one."""
+    kept: list[str] = []
+    for prefix in sorted(prefixes):
+        if not kept or not prefix.startswith(kept[-1]):
+            kept.append(prefix)
+    return kept
+
+
+def _last(sk: str) -> str:
+    """The text in the last segment of a sort key."""
+    return unescape(sk.rpartition(":")[2])
+
+
+def _entity(of: ServicePath, sk: str) -> Entity:
+    read = ENTITY.sk.read(sk)
+    return Entity(of.service, of.path, unescape(read["entity"]), unescape(read["type"]))
+
+
+def _named(entity: Entity) -> dict[str, str]:
+    return {
+        "service": entity.service,
+        "path": entity.path,
+        "entity": entity.entity_id,
+        "type": entity.entity_type,
+    }
+
+
+def _attribute(of: Entity, item: Item) -> Attribute:
+    marks = sorted(name.removeprefix(PLACE) for name in item if name.startswith(PLACE))
+    places = (mark.partition(":") for mark in marks)
+    return Attribute(
+        of,
+        _last(str(item["sk"])),
+        str(item["type"]),
+        tuple((Persistence(persistence), table) for persistence, _, table in places),
+    )

@@ -1,0 +1,204 @@
+"""Notifications as Orion and its like send them: headers and body, read into updates."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Final
+from uuid import uuid4
+
+import msgspec
+
+from datastore.errors import BadInput, LimitExceeded
+from datastore.ngsi.entities import entity_of, legacy_entity_of
+from datastore.ngsi.events import Json, Poison, Update, identity, read_json
+
+MAX_SERVICE: Final = 50
+MAX_LEVELS: Final = 10
+MAX_ENTITIES: Final = 1000
+MAX_PATHS: Final = 40
+"""How many different service paths a notification may name."""
+MAX_CORRELATOR: Final = 256
+
+_SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
+_PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
+
+
+class Format(StrEnum):
+    """How the attributes of a body are written: the values of `Ngsiv2-AttrsFormat`."""
+
+    LEGACY = "legacy"
+    NORMALIZED = "normalized"
+    KEY_VALUES = "keyValues"
+    SIMPLIFIED_NORMALIZED = "simplifiedNormalized"
+    SIMPLIFIED_KEY_VALUES = "simplifiedKeyValues"
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """The service and the service path of a notification that names none."""
+
+    service: str = "default"
+    path: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the headers of a notification say; `format` is None where the body has to tell.
+
+    `correlator` is the sender's name for the transaction, None where it gave none.
+    """
+
+    service: str
+    paths: tuple[str, ...]
+    format: Format | None
+    correlator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A notification that was read; `entries` are in its order, each with its service path.
+
+    `identity` tells it from all others. With a correlator it is the same whenever the notification
+    is sent, which is then `repeatable`; without one every notification is like no other.
+    """
+
+    service: str
+    identity: str
+    repeatable: bool
+    entries: tuple[tuple[str, Update | Poison], ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The service paths it names, each once."""
+        return tuple(dict.fromkeys(path for path, _ in self.entries))
+
+
+def read_heading(headers: Mapping[str, str], defaults: Defaults) -> Heading:
+    """Read the FIWARE headers, whose names are in lower case; raises BadInput for what is no good.
+
+    Several service paths are separated by commas, with or without spaces.
+    """
+    service = headers.get("fiware-service") or defaults.service
+    given = headers.get("fiware-servicepath")
+    paths = tuple(part.strip() for part in given.split(",")) if given else (defaults.path,)
+    correlator = (headers.get("fiware-correlator") or "")[:MAX_CORRELATOR]
+    return Heading(
+        checked_service(service),
+        tuple(checked_path(path) for path in paths),
+        _format(headers.get("ngsiv2-attrsformat")),
+        correlator or None,
+    )
+
+
+def checked_service(service: str) -> str:
+    """The service; BadInput where it is none."""
+    if not _SERVICE.fullmatch(service):
+        raise BadInput(
+            f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.'."
+        )
+    return service
+
+
+def checked_path(path: str) -> str:
+    """The service path without a slash at its end; BadInput where it is none."""
+    trimmed = path[:-1] if len(path) > 2 and path.endswith("/") else path
+    if not _PATH.fullmatch(trimmed):
+        raise BadInput(
+            f"A Fiware-ServicePath has up to {MAX_LEVELS} levels, each a '/' and 1 to "
+            f"{MAX_SERVICE} letters, digits, '_', '-' and '.'."
+        )
+    return trimmed
+
+
+def read_notification(heading: Heading, body: bytes) -> Notification:
+    """Read the body; raises BadInput, and LimitExceeded where it holds too much.
+
+    An entity that cannot be understood is Poison and spoils no other.
+    """
+    if not body.strip():
+        raise BadInput("The notification has no body.")
+    try:
+        found = read_json(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"The body is not JSON: {_words(error)}.") from None
+    if not isinstance(found, dict):
+        raise BadInput("The body is not a JSON object.")
+    subscription, entities = _entities(found, heading.format)
+    if len(entities) > MAX_ENTITIES:
+        raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
+    paths = _paths(heading.paths, len(entities))
+    named = (heading.service, *heading.paths, subscription, heading.correlator or str(uuid4()))
+    return Notification(
+        heading.service,
+        identity(*named, sha256(body).hexdigest()),
+        heading.correlator is not None,
+        tuple(zip(paths, entities, strict=True)),
+    )
+
+
+def entity_seen(entity: Json) -> Update | Poison:
+    """Read an entity of which nothing says in which form it is."""
+    if isinstance(entity, dict) and "contextElement" in entity:
+        return legacy_entity_of(entity)
+    return entity_of(entity, _is_normalized(entity, None))
+
+
+def _format(header: str | None) -> Format | None:
+    if header is None:
+        return None
+    try:
+        return Format(header.strip())
+    except ValueError:
+        allowed = ", ".join(Format)
+        raise BadInput(f"Ngsiv2-AttrsFormat {header[:50]!r} is none of {allowed}.") from None
+
+
+def _entities(found: dict[str, Json], form: Format | None) -> tuple[str, list[Update | Poison]]:
+    """Find the entities in the body and read each, in the form that is said or seen."""
+    subscription = found.get("subscriptionId", "")
+    if not isinstance(subscription, str):
+        raise BadInput("`subscriptionId` is not a text.")
+    if form is Format.LEGACY or (form is None and "contextResponses" in found):
+        responses = _listed(found, "contextResponses")
+        return subscription, [legacy_entity_of(each) for each in responses]
+    simple = form in (Format.SIMPLIFIED_NORMALIZED, Format.SIMPLIFIED_KEY_VALUES)
+    if simple or (form is None and "data" not in found and "id" in found):
+        entities: Sequence[Json] = [found]
+        # The bare entity has no envelope, so what is named like one of it is an attribute.
+        subscription = ""
+    else:
+        entities = _listed(found, "data")
+    return subscription, [entity_of(each, _is_normalized(each, form)) for each in entities]
+
+
+def _listed(found: dict[str, Json], name: str) -> Sequence[Json]:
+    entities = found.get(name)
+    if not isinstance(entities, list) or not entities:
+        raise BadInput(f"`{name}` is not a list of at least one entity.")
+    return entities
+
+
+def _is_normalized(entity: Json, form: Format | None) -> bool:
+    """Tell whether attributes are objects with a value, where the header does not."""
+    if form is not None:
+        return form in (Format.NORMALIZED, Format.SIMPLIFIED_NORMALIZED)
+    if not isinstance(entity, dict):
+        return True
+    attributes = [value for name, value in entity.items() if name not in ("id", "type")]
+    return all(isinstance(value, dict) and "value" in value for value in attributes)
+
+
+def _paths(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
+    if len(set(paths)) > MAX_PATHS:
+        raise LimitExceeded("service paths of a notification", MAX_PATHS, len(set(paths)))
+    if len(paths) == 1:
+        return paths * entities
+    if len(paths) != entities:
+        raise BadInput(f"There are {len(paths)} service paths for {entities} entities.")
+    return paths
+
+
+def _words(error: Exception) -> str:
+    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)

@@ -1,0 +1,177 @@
+"""The items of an update: exactly the documented fields, and the keys by which they are found.
+
+An attribute in row persistence, or a whole update in column persistence, is one item. Its `pk` is
+its series, the notified service and path included, so that no mapping can mix what belongs to
+different tenants; its `sk` begins with the time, so that a range of times is a range of keys.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from datastore.keys import Template, escape
+from datastore.layout import Row
+from datastore.ngsi.events import (
+    Attribute,
+    Json,
+    Struct,
+    Update,
+    identity,
+    native,
+    text_of,
+    write_json,
+)
+from datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
+from datastore.table import INDEX_HASH, TTL, Item, Value
+
+ROW_SERIES: Final = Row(
+    Template("{service}:{path}:{entity}:{type}:{attribute}"), Template("{at.15}:{id}")
+)
+COLUMN_SERIES: Final = Row(Template("{service}:{path}:{entity}:{type}"), Template("{at.15}:{id}"))
+METADATA_SUFFIX: Final = "_md"
+ASIDE: Final = "attrs"
+"""Where column persistence keeps attributes whose fields would overwrite others."""
+
+_FIXED = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
+TAKEN: Final = frozenset((*_FIXED, "pk", "sk", INDEX_HASH, TTL, ASIDE))
+"""Names of fields that no attribute may take."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ID_BITS = 122
+_ID_DIGITS = 16
+
+
+class Event(Struct, frozen=True, array_like=True):
+    """An update that was accepted, and all that decides what becomes of it.
+
+    `at` is when it arrived, in milliseconds since 1970; `identity` tells it from all others.
+    """
+
+    service: str
+    path: str
+    at: int
+    identity: str
+    table: str
+    persistence: Persistence
+    update: Update
+
+
+def items_of(event: Event, layout: Layout) -> list[Item]:
+    """The items that the update is stored as: the same whenever this is asked."""
+    if event.persistence is Persistence.COLUMN:
+        return [_column(event, layout)]
+    return list(_rows(event, layout))
+
+
+def item_count(event: Event) -> int:
+    """How many items that is."""
+    return 1 if event.persistence is Persistence.COLUMN else len(event.update.attributes)
+
+
+def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
+    """The time as ISO 8601, with milliseconds; Cygnus writes those without leading zeros."""
+    moment = (_EPOCH + timedelta(milliseconds=at)).replace(tzinfo=None)
+    if compat is Compat.CYGNUS:
+        return f"{moment.isoformat(timespec='seconds')}.{at % 1000}Z"
+    return f"{moment.isoformat(timespec='milliseconds')}Z"
+
+
+def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> str:
+    """The metadata as a JSON array of `{name, type, value}`; `[]` where there is none."""
+    if not attribute.metadata:
+        return "[]"
+    found = [
+        {"name": each.name, "type": each.type, "value": _metadata_value(each.value, compat)}
+        for each in attribute.metadata
+    ]
+    return write_json(found).decode()
+
+
+def _rows(event: Event, layout: Layout) -> Iterator[Item]:
+    update, seen = event.update, Counter[str]()
+    series, time = ROW_SERIES.pk.prefix(_series(event)), ROW_SERIES.sk.prefix({"at": event.at})
+    shared = _shared(event, layout)
+    for attribute in update.attributes:
+        occurrence = seen[attribute.name]
+        seen[attribute.name] += 1
+        key, number = _sample(event, attribute.name, str(occurrence))
+        yield {
+            "pk": series + escape(attribute.name),
+            "sk": time + key,
+            "ID": number,
+            **shared,
+            "attrName": attribute.name,
+            "attrType": attribute.type,
+            "attrValue": _value(attribute.value, layout),
+            "attrMd": metadata_text(attribute, layout.compat),
+        }
+
+
+def _shared(event: Event, layout: Layout) -> Item:
+    """The fields that all rows of an update have alike."""
+    cygnus = layout.compat is Compat.CYGNUS
+    return {
+        "recvTimeTs": event.at // 1000 if cygnus else event.at,
+        "recvTime": recv_time(event.at, layout.compat),
+        "fiwareServicePath": event.path,
+        "entityId": event.update.entity_id,
+        "entityType": event.update.entity_type,
+    }
+
+
+def _column(event: Event, layout: Layout) -> Item:
+    key, number = _sample(event)
+    item: Item = {
+        **COLUMN_SERIES.item(**_series(event), at=event.at, id=key),
+        "ID": number,
+        "recvTime": recv_time(event.at, layout.compat),
+        "fiwareServicePath": event.path,
+        "entityId": event.update.entity_id,
+        "entityType": event.update.entity_type,
+    }
+    aside: Item = {}
+    for attribute in event.update.attributes:
+        names = (attribute.name, attribute.name + METADATA_SUFFIX)
+        # Of two attributes, or an attribute and another's metadata, the first has the field.
+        target = aside if any(name in item or name in TAKEN for name in names) else item
+        target[names[0]] = _column_value(attribute.value, layout)
+        target[names[1]] = metadata_text(attribute, layout.compat)
+    return {**item, ASIDE: aside} if aside else item
+
+
+def _series(event: Event) -> dict[str, str]:
+    return {
+        "service": event.service,
+        "path": event.path,
+        "entity": event.update.entity_id,
+        "type": event.update.entity_type,
+    }
+
+
+def _sample(event: Event, *parts: str) -> tuple[str, int]:
+    """The end of the sort key and the `ID` of a sample: both of them follow from what it is."""
+    digest = identity(event.identity, *parts)
+    return digest[:_ID_DIGITS], int(digest, 16) >> (4 * len(digest) - _ID_BITS)
+
+
+def _value(value: Json, layout: Layout) -> Value:
+    return native(value) if layout.value_format is ValueFormat.TYPED else text_of(value)
+
+
+def _column_value(value: Json, layout: Layout) -> Value:
+    if layout.compat is Compat.CYGNUS:
+        return _quoted(value)
+    return _value(value, layout)
+
+
+def _metadata_value(value: Json, compat: Compat) -> Json:
+    if compat is Compat.DOCUMENTED or isinstance(value, dict | list):
+        return value
+    return "null" if value is None else text_of(value)
+
+
+def _quoted(value: Json) -> str | None:
+    """Cygnus quotes whatever is no object or array, and escapes nothing."""
+    text = text_of(value)
+    return text if text is None or isinstance(value, dict | list) else f'"{text}"'

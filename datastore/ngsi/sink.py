@@ -1,0 +1,187 @@
+"""The sink: takes notifications in, stores them, and takes over what others left behind."""
+
+import asyncio
+import logging
+import secrets
+from asyncio import create_task
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Final, NoReturn
+
+from datastore.clock import Clock
+from datastore.errors import IllegalState, NotFound, PenstockError
+from datastore.files import Files
+from datastore.ngsi.accepting import Sorter
+from datastore.ngsi.catalog import Catalog
+from datastore.ngsi.counts import SHARDS
+from datastore.ngsi.intake import WORKERS, Accepted, Intake
+from datastore.ngsi.keeping import Keeping
+from datastore.ngsi.ledger import LEASE_SECONDS, SINK, Ledger
+from datastore.ngsi.letters import Contents
+from datastore.ngsi.loading import Loading
+from datastore.ngsi.naming_rules import renaming_of
+from datastore.ngsi.notification import Notification
+from datastore.ngsi.options import Ack, SinkOptions
+from datastore.ngsi.persisting import Persisting
+from datastore.ngsi.registry import Registry
+from datastore.ngsi.replaying import Replaying
+from datastore.ngsi.room import Load, Room
+from datastore.ngsi.rows import Event
+from datastore.ngsi.samples import Destinations
+from datastore.ngsi.segments import Lines
+from datastore.resources.scope import Budget, Scope
+from datastore.table import Table
+
+RULES_SECONDS: Final = 30.0
+DRAIN_SECONDS: Final = 5.0
+SWEEP_SECONDS: Final = 3600.0
+
+_EVENT_BYTES = 1000
+"""What an event of a run that was left behind is taken to weigh."""
+
+logger = logging.getLogger("penstock.ngsi")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a sink stands on; `place` names where the files lie, `made_by` the program.
+
+    Segments are kept for `keep_days` after they were stored.
+    """
+
+    table: Table
+    files: Files
+    destinations: Destinations
+    clock: Clock
+    place: str = "files"
+    made_by: str = "penstock"
+    lease_seconds: int = LEASE_SECONDS
+    keep_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """One process's sink, while it is open."""
+
+    options: SinkOptions
+    room: Room
+    intake: Intake
+    loading: Loading
+    keeping: Keeping
+    sorter: Sorter
+    replaying: Replaying
+
+    async def accept(self, notification: Notification, size: int) -> Accepted | None:
+        """Take a notification of so many bytes, durably unless the options have it queued.
+
+        None for one that was queued: what becomes of it is not known yet. Raises Unavailable.
+        """
+        if self.options.ack is Ack.QUEUED:
+            self.intake.queued(notification, size)
+            return None
+        return await self.intake.durable(notification, size)
+
+    async def take_over(self) -> int:
+        """Store a few of the runs that nobody works on, if there is room; how many there were."""
+        if self.room.is_full:
+            return 0
+        ledger = self.keeping.ledger
+        runs = await ledger.left_behind()
+        for run in runs:
+            try:
+                events = await ledger.read(run)
+            except NotFound:
+                with suppress(IllegalState):
+                    await ledger.failed(run, "The segment is gone.")
+                continue
+            size = _EVENT_BYTES * len(events)
+            self.room.add(Load(len(events), size))
+            self.loading.take(run, events, size)
+        return len(runs)
+
+    async def hold_on(self) -> None:
+        """Renew the leases of the runs that are taking long."""
+        for opened in list(self.loading.open.values()):
+            try:
+                await self.keeping.ledger.keep(opened.run)
+            except IllegalState:
+                opened.lost = True
+
+    async def read_rules(self) -> None:
+        """Go by the naming rules as they are now."""
+        self.sorter.renaming = await renaming_of(self.keeping.table, self.options)
+
+
+@asynccontextmanager
+async def open_sink(
+    ground: Ground, options: SinkOptions, *, drain_seconds: float = DRAIN_SECONDS
+) -> AsyncIterator[Sink]:
+    """Run a sink until the end, when what was taken in is stored as far as the time allows.
+
+    What is not stored then is kept all the same, and taken over by the next.
+    """
+    sink = _sink(ground, options)
+    await sink.read_rules()
+    keep = timedelta(days=ground.keep_days)
+    third = ground.lease_seconds / 3
+    again = options.ack is Ack.QUEUED
+    workers = [
+        *(create_task(sink.intake.work(again=again)) for _ in range(WORKERS)),
+        create_task(sink.loading.work()),
+        create_task(_every(third, sink.hold_on)),
+        create_task(_every(min(third, RULES_SECONDS), sink.take_over, at_once=True)),
+        create_task(_every(RULES_SECONDS, sink.read_rules)),
+        create_task(_every(SWEEP_SECONDS, partial(sink.keeping.ledger.sweep, keep))),
+    ]
+    try:
+        yield sink
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain_seconds):
+                await sink.intake.emptied()
+                await sink.loading.drained()
+        sink.loading.stop()
+        for worker in workers:
+            worker.cancel()
+        await asyncio.wait(workers)
+
+
+def _sink(ground: Ground, options: SinkOptions) -> Sink:
+    scope = Scope(ground.table, SINK, ground.clock, Budget())
+    lines = Lines.of(ground.files, Event)
+    worker = ground.clock.new_id()
+    ledger = Ledger(scope, lines, worker, ground.place, ground.made_by, ground.lease_seconds)
+    keeping = Keeping(
+        ground.table,
+        ledger,
+        Catalog(ground.table),
+        Contents.of(ground.files),
+        ground.clock,
+        secrets.randbelow(SHARDS),
+    )
+    room = Room(options.max_pending)
+    sorter = Sorter(Registry(ground.table), options, ground.clock)
+    persisting = Persisting(ground.destinations, options.layout)
+    loading = Loading(keeping, persisting, options.batching, room)
+    intake = Intake(keeping, sorter, ground.clock, room, loading.take)
+    replaying = Replaying(keeping, sorter, room, loading.take)
+    return Sink(options, room, intake, loading, keeping, sorter, replaying)
+
+
+async def _every(
+    seconds: float, work: Callable[[], Awaitable[object]], *, at_once: bool = False
+) -> NoReturn:
+    """Do the work every so many seconds, whatever goes wrong with it."""
+    while True:
+        if not at_once:
+            await asyncio.sleep(seconds)
+        at_once = False
+        try:
+            await work()
+        except PenstockError as error:
+            logger.warning("the sink could not do its rounds: %s", error.message)
+        except Exception:
+            logger.exception("the sink could not do its rounds")

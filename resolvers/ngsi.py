@@ -1,0 +1,162 @@
+"""What each field, mutation and subscription of NGSI does."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from datastore.errors import BadInput, NotFound
+from datastore.ngsi.aggregates import Bucket, Method, Period, aggregated
+from datastore.ngsi.counts import Counts
+from datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
+from datastore.ngsi.encoding import Encoding, components, encode
+from datastore.ngsi.following import followed
+from datastore.ngsi.letters import Dead, DeadLetter
+from datastore.ngsi.naming_rules import Documents
+from datastore.ngsi.notification import checked_path
+from datastore.ngsi.reading import Preview
+from datastore.ngsi.registry import Destination
+from datastore.ngsi.replaying import Replayed
+from datastore.ngsi.series import Sample, Span
+from datastore.slices import Slice, Window
+from resolvers.context import Context
+
+MAX_TEXT = 2000
+
+
+async def services(context: Context, window: Window) -> Slice[Service]:
+    return await context.view.notified.directory.services(window)
+
+
+async def service(context: Context, name: str) -> Service:
+    return await context.view.notified.directory.service(name)
+
+
+async def paths(context: Context, of: Service, window: Window) -> Slice[ServicePath]:
+    return await context.view.notified.directory.paths(of, window)
+
+
+async def path(context: Context, of: Service, path: str) -> ServicePath:
+    return await context.view.notified.directory.path(of.name, checked_path(path))
+
+
+async def destinations(context: Context, of: Service, window: Window) -> Slice[Destination]:
+    return await context.view.notified.destinations(of, window)
+
+
+async def service_counts(context: Context, of: Service) -> Counts:
+    return await context.view.notified.service_counts(of)
+
+
+async def counts(context: Context, of: ServicePath) -> Counts:
+    return await context.view.notified.counts(of)
+
+
+async def letters(context: Context, of: ServicePath, window: Window) -> Slice[DeadLetter]:
+    return await context.view.notified.letters(of, window)
+
+
+async def dead_entities(context: Context, of: DeadLetter) -> list[Dead]:
+    return await context.view.notified.entities_of(of)
+
+
+async def entities(
+    context: Context, of: ServicePath, window: Window, prefix: str, type: str | None
+) -> Slice[Entity]:
+    _check(prefix)
+    _check(type or "")
+    return await context.view.notified.directory.entities(of, window, prefix, type)
+
+
+async def entity(context: Context, of: ServicePath, id: str, type: str) -> Entity | None:
+    _check(id)
+    _check(type)
+    return await context.view.notified.directory.entity(of, id, type)
+
+
+async def attributes(context: Context, of: Entity, window: Window) -> Slice[Attribute]:
+    return await context.view.notified.directory.attributes(of, window)
+
+
+async def attribute(context: Context, of: Entity, name: str) -> Attribute | None:
+    _check(name)
+    return await context.view.notified.directory.attribute(of, name)
+
+
+async def latest(context: Context, of: Attribute) -> Sample | None:
+    return await context.view.notified.series.latest(of)
+
+
+async def series(
+    context: Context, of: Attribute, span: Span, window: Window, *, newest_first: bool
+) -> Slice[Sample]:
+    reading = context.view.notified.series
+    return await reading.page(of, span, window, newest_first=newest_first)
+
+
+async def aggregate(
+    context: Context, of: Attribute, span: Span, method: Method, period: Period, *, fill: bool
+) -> list[Bucket]:
+    samples = context.view.notified.series.walk(of, span)
+    return await aggregated(samples, method, period, fill=fill)
+
+
+async def preview(
+    context: Context, of: Service, path: str, notification: str, form: str | None
+) -> list[Preview]:
+    return await context.view.notified.preview(of, path, notification, form)
+
+
+def encoded(context: Context, text: str, encoding: Encoding | None) -> str:
+    _check(text)
+    return encode(text, encoding or _encoding(context))
+
+
+def decoded(context: Context, name: str, encoding: Encoding | None) -> list[str]:
+    _check(name)
+    return list(components(name, encoding or _encoding(context)))
+
+
+async def naming_rules(context: Context) -> Documents:
+    return await context.view.notified.rules.documents()
+
+
+async def put_mappings(context: Context, document: str) -> Documents:
+    await context.view.notified.rules.put_mappings(document.encode())
+    return await naming_rules(context)
+
+
+async def put_rules(context: Context, document: str) -> Documents:
+    await context.view.notified.rules.put_rules(document.encode())
+    return await naming_rules(context)
+
+
+async def replay(context: Context, ids: Sequence[str]) -> list[Replayed]:
+    return await context.view.notified.replay(ids)
+
+
+async def samples(
+    context: Context, at: ServicePath, entity: tuple[str, str], name: str
+) -> AsyncIterator[Sample]:
+    """Yield the latest sample of an attribute, then each that is stored; raises NotFound."""
+    notified = context.view.notified
+    path = await notified.directory.path(at.service, checked_path(at.path))
+    found = await notified.directory.entity(path, *entity)
+    of = None if found is None else await notified.directory.attribute(found, name)
+    if of is None:
+        raise NotFound("There is no such attribute.", ("attribute",))
+    seconds = notified.ingest.poll_seconds
+    async for sample in followed(notified.series, notified.scope.clock, of, seconds):
+        yield sample
+
+
+def span_of(start: str | None, end: str | None) -> Span:
+    """The span between two instants, each open where it is left out."""
+    return Span(*(None if each is None else datetime.fromisoformat(each) for each in (start, end)))
+
+
+def _encoding(context: Context) -> Encoding:
+    return context.view.notified.ingest.options.naming.encoding
+
+
+def _check(text: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise BadInput(f"The text is longer than {MAX_TEXT} characters.")

@@ -1,0 +1,196 @@
+"""The settings of the NGSI sink: those that its document names, with the defaults it gives."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode
+
+from datastore.dynamodb.client import AccessKey
+from datastore.errors import BadInput
+from datastore.ngsi.encoding import Encoding
+from datastore.ngsi.notification import checked_path, checked_service
+from datastore.ngsi.options import (
+    Ack,
+    Batching,
+    Compat,
+    DataModel,
+    Layout,
+    LongNames,
+    Naming,
+    Persistence,
+    SinkOptions,
+    ValueFormat,
+)
+
+
+class NgsiSettings(BaseSettings):
+    """Whether and how notifications are taken and stored."""
+
+    ngsi: bool | None = Field(
+        None,
+        description="Whether NGSI notifications are taken. By default where there is a place for "
+        "what is taken: with the embedded store, or with a bucket.",
+    )
+    ngsi_enable_grouping: bool = Field(
+        False, description="Whether grouping rules change what destinations are named after."
+    )
+    ngsi_enable_name_mappings: bool = Field(
+        False, description="Whether name mappings change what destinations are named after."
+    )
+    ngsi_enable_lowercase: bool = Field(
+        False, description="Whether the names of destinations are in lower case."
+    )
+    ngsi_data_model: Literal["dm-by-entity", "dm-by-service-path"] = Field(
+        "dm-by-entity", description="What has a table of its own."
+    )
+    ngsi_attr_persistence: Literal["row", "column"] = Field(
+        "row", description="What is stored as one item: an attribute (`row`), or a whole update."
+    )
+    ngsi_access_key_id: str | None = Field(
+        None,
+        min_length=1,
+        description="Access key of the user whose tables the destinations are. By default AWS's "
+        "ordinary chain of credentials.",
+    )
+    ngsi_secret_access_key: SecretStr | None = Field(
+        None, validate_default=True, description="Its secret, which is shown and logged nowhere."
+    )
+    ngsi_region: str = Field(
+        "eu-central-1",
+        min_length=1,
+        description="AWS region of the destinations, with the store `dynamodb`.",
+    )
+    ngsi_batch_size: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Events (updates of entities) that are stored together. Requests to DynamoDB "
+        "have 25 items at most, whatever this says.",
+    )
+    ngsi_batch_timeout: float = Field(
+        30, gt=0, description="How long a batch waits to be full after its first event, in seconds."
+    )
+    ngsi_batch_ttl: int = Field(
+        10,
+        ge=-1,
+        description="How often a batch that cannot be stored is tried again before it becomes a "
+        "dead letter: 0 for never, -1 for ever.",
+    )
+    ngsi_batch_retry_intervals: Annotated[tuple[int, ...], NoDecode] = Field(
+        (5000,),
+        description="Times between such tries, in milliseconds, separated by commas. The last one "
+        "repeats.",
+    )
+    ngsi_encoding: Literal["cygnus", "strict"] = Field(
+        "cygnus",
+        description="How texts are written in names of tables: by the documented rule, or by one "
+        "from which every text can be read back.",
+    )
+    ngsi_compat: Literal["documented", "cygnus"] = Field(
+        "documented",
+        description="Whether items are as documented, or as Cygnus writes them: times in seconds, "
+        "milliseconds without leading zeros, values of columns in quotes.",
+    )
+    ngsi_value_format: Literal["text", "typed"] = Field(
+        "text",
+        description="Whether values are stored as texts, as documented, or as numbers, truth "
+        "values, lists and maps; what DynamoDB cannot hold exactly stays a text.",
+    )
+    ngsi_long_names: Literal["hash", "reject"] = Field(
+        "hash",
+        description="What becomes of a destination whose name would have more than 255 "
+        "characters: its name is cut and ends in a hash, or its updates become dead letters.",
+    )
+    ngsi_ack: Literal["durable", "queued"] = Field(
+        "durable",
+        description="When a notification is answered: when nothing can lose it any more, or when "
+        "it is in memory.",
+    )
+    ngsi_default_service: str = Field(
+        "default", description="The service of notifications without a `Fiware-Service`."
+    )
+    ngsi_default_service_path: str = Field(
+        "/", description="The service path of notifications without a `Fiware-ServicePath`."
+    )
+    ngsi_max_pending: int = Field(
+        10_000,
+        gt=0,
+        description="Events that one server process may hold before they are stored; beyond it, "
+        "notifications are answered 503.",
+    )
+    ngsi_lease_seconds: int = Field(
+        60,
+        ge=2,
+        le=3600,
+        description="How long what a server has taken stays in its hands without a sign of life, "
+        "in seconds: after a crash, another server, or the same one, stores it then.",
+    )
+    ngsi_keep_segments_days: int = Field(
+        7,
+        ge=1,
+        le=3650,
+        description="How long the files of what was stored are kept, in days: until then a run "
+        "can be loaded once more.",
+    )
+
+    @field_validator("ngsi_batch_retry_intervals", mode="before")
+    @classmethod
+    def _split_intervals(cls, value: object) -> object:
+        return tuple(value.split(",")) if isinstance(value, str) else value
+
+    @field_validator("ngsi_batch_retry_intervals")
+    @classmethod
+    def _check_intervals(cls, intervals: tuple[int, ...]) -> tuple[int, ...]:
+        if not intervals or any(interval <= 0 for interval in intervals):
+            raise ValueError("must be one or more numbers of milliseconds, each above 0")
+        return intervals
+
+    @field_validator("ngsi_default_service", "ngsi_default_service_path")
+    @classmethod
+    def _check_default(cls, text: str, info: ValidationInfo) -> str:
+        check = checked_path if info.field_name == "ngsi_default_service_path" else checked_service
+        try:
+            return check(text)
+        except BadInput as bad:
+            raise ValueError(bad.message) from None
+
+    @field_validator("ngsi_secret_access_key")
+    @classmethod
+    def _check_key(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if (secret is None) != (info.data.get("ngsi_access_key_id") is None):
+            raise ValueError("goes with PENSTOCK_NGSI_ACCESS_KEY_ID, and only with it")
+        return secret
+
+    @property
+    def sink_options(self) -> SinkOptions:
+        """The same, as the sink is told."""
+        return SinkOptions(
+            naming=Naming(
+                data_model=DataModel(self.ngsi_data_model),
+                enable_lowercase=self.ngsi_enable_lowercase,
+                encoding=Encoding(self.ngsi_encoding),
+                long_names=LongNames(self.ngsi_long_names),
+            ),
+            layout=Layout(
+                attr_persistence=Persistence(self.ngsi_attr_persistence),
+                value_format=ValueFormat(self.ngsi_value_format),
+                compat=Compat(self.ngsi_compat),
+            ),
+            batching=Batching(
+                size=self.ngsi_batch_size,
+                timeout=self.ngsi_batch_timeout,
+                ttl=self.ngsi_batch_ttl,
+                retry_intervals=tuple(each / 1000 for each in self.ngsi_batch_retry_intervals),
+            ),
+            enable_grouping=self.ngsi_enable_grouping,
+            enable_name_mappings=self.ngsi_enable_name_mappings,
+            ack=Ack(self.ngsi_ack),
+            max_pending=self.ngsi_max_pending,
+        )
+
+    @property
+    def access_key(self) -> AccessKey | None:
+        """The key that the destinations are written with, None for the ordinary chain."""
+        if self.ngsi_access_key_id is None or self.ngsi_secret_access_key is None:
+            return None
+        return AccessKey(self.ngsi_access_key_id, self.ngsi_secret_access_key.get_secret_value())

@@ -1,0 +1,89 @@
+"""Destinations, tables and files that fail as they are told, before or after they did it."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from datastore.errors import Unavailable
+from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+
+
+class NotAllowed(Exception):
+    """The credentials are wrong."""
+
+
+Fails = Callable[[str], Exception | None]
+"""Asked with a table's name before each write: how it fails, or None where it does not."""
+
+
+def never(_: str) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class Failing:
+    """Destinations whose writes fail as `fails` says, by chance after they took effect."""
+
+    inner: Destinations
+    fails: Fails = never
+    dice: random.Random = field(default_factory=lambda: random.Random(0))
+
+    async def create(self, name: str) -> None:
+        await self.inner.create(name)
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        failures = [failure for table, _ in items if (failure := self.fails(table))]
+        if not failures or self.dice.random() < 0.5:
+            await self.inner.write(items)
+        if failures:
+            raise failures[0]
+
+    def table(self, name: str) -> Samples:
+        return self.inner.table(name)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.SET_UP if isinstance(error, NotAllowed) else self.inner.trouble(error)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class Chance:
+    """Whatever `inner` is, with some of the calls to the named methods failing.
+
+    They fail with Unavailable, before or after they took effect.
+    """
+
+    def __init__(self, inner: Any, dice: random.Random, often: float, *methods: str) -> None:
+        self.inner = inner
+        self.dice = dice
+        self.often = often
+        self.methods = methods
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.inner, name)
+        if name not in self.methods:
+            return real
+
+        async def perhaps(*args: Any, **kwargs: Any) -> Any:
+            drawn = self.dice.random()
+            if drawn < self.often / 2:
+                raise Unavailable("by chance, before")
+            done = await real(*args, **kwargs)
+            if drawn < self.often:
+                raise Unavailable("by chance, after")
+            return done
+
+        return perhaps
+
+
+def first(count: int, error: Exception) -> Fails:
+    """Fail so many writes, and none after."""
+    left: Iterator[int] = iter(range(count))
+    return lambda _: error if next(left, None) is not None else None
+
+
+def of_table(part: str, error: Exception) -> Fails:
+    """Fail every write to tables whose names hold the part."""
+    return lambda name: error if part in name else None

@@ -1,0 +1,100 @@
+"""Destinations, events and reads that tests of the sink share."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from datastore.dynamodb.retry import DEADLINE
+from datastore.dynamodb.samples import DynamoDBDestinations
+from datastore.ngsi.embedded import EmbeddedDestinations
+from datastore.ngsi.events import Attribute, Update
+from datastore.ngsi.options import Persistence
+from datastore.ngsi.rows import Event
+from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from datastore.sqlite import SqliteTable
+from datastore.table import Item, Query
+from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint
+
+AT = 1_429_535_775_005
+
+
+@asynccontextmanager
+async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinations]:
+    """Open the destinations of an implementation, with names that no other test meets."""
+    if name == "sqlite":
+        shared = SqliteTable.open(tmp_path / f"{uuid4()}.samples.sqlite")
+        await shared.create()
+        opened: Destinations = EmbeddedDestinations(shared)
+    else:
+        endpoint = moto_endpoint() if name == "moto" else dynoxide_endpoint()
+        opened = Apart(await open_dynamodb(endpoint), f"{uuid4().hex[:8]}.")
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Destinations whose names get a prefix: the servers that tests share have all of them."""
+
+    inner: Destinations
+    prefix: str
+
+    async def create(self, name: str) -> None:
+        await self.inner.create(self.prefix + name)
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        await self.inner.write([Placed(self.prefix + table, item) for table, item in items])
+
+    def table(self, name: str) -> Samples:
+        return self.inner.table(self.prefix + name)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return self.inner.trouble(error)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+async def open_dynamodb(endpoint_url: str, deadline: float = DEADLINE) -> DynamoDBDestinations:
+    with aws_environment():
+        return await DynamoDBDestinations.open(
+            region=REGION, endpoint_url=endpoint_url, deadline=deadline
+        )
+
+
+def unique(name: str = "t") -> str:
+    """A table's name that no other test has."""
+    return f"{name}-{uuid4()}"
+
+
+def event(table: str, entity: str = "car1", **changes: Any) -> Event:
+    """An event of one attribute; `value` is the attribute's."""
+    attribute = Attribute("speed", "float", changes.pop("value", 112))
+    fields: dict[str, Any] = {
+        "service": "vehicles",
+        "path": "/4wheels",
+        "at": AT,
+        "identity": str(uuid4()),
+        "persistence": Persistence.ROW,
+        "update": Update(entity, "car", (attribute,)),
+    }
+    return Event(**{**fields, **changes}, table=table)
+
+
+async def series(
+    destinations: Destinations, table: str, entity: str = "car1", attribute: str = "speed"
+) -> list[Item]:
+    """Every sample of a series, oldest first, read page by page."""
+    found: list[Item] = []
+    query = Query(partition=f"vehicles:/4wheels:{entity}:car:{attribute}", limit=7)
+    while True:
+        page = await destinations.table(table).query(query)
+        found += page.items
+        if page.last is None:
+            return found
+        query = Query(partition=query.partition, limit=7, after=page.last)

@@ -1,0 +1,37 @@
+"""Notifications for tests: sent as an object or as bytes, with headers as keywords."""
+
+import json
+from typing import Any
+
+from datastore.ngsi.events import Poison, Update
+from datastore.ngsi.notification import (
+    Defaults,
+    Heading,
+    Notification,
+    read_heading,
+    read_notification,
+)
+
+
+def heading(**headers: str) -> Heading:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return read_heading(given, Defaults())
+
+
+def read(body: Any, **headers: str) -> Notification:
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return read_notification(heading(**headers), text)
+
+
+def updates(notification: Notification) -> list[Update]:
+    found = []
+    for _, entry in notification.entries:
+        assert isinstance(entry, Update), entry
+        found.append(entry)
+    return found
+
+
+def poison(entity: Any, **headers: str) -> str:
+    (_, entry), *_ = read({"data": [entity]}, **headers).entries
+    assert isinstance(entry, Poison), entry
+    return entry.reason

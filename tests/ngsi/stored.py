@@ -1,0 +1,67 @@
+"""What was notified, put into a store by hand: as a sink leaves it, without files or a manifest."""
+
+from collections.abc import Sequence
+
+from datastore.commit import commit
+from datastore.ngsi.catalog import Catalog
+from datastore.ngsi.counts import Counts, Tally
+from datastore.ngsi.events import Attribute, Update
+from datastore.ngsi.letters import DeadLetter, written
+from datastore.ngsi.naming import Place
+from datastore.ngsi.options import Layout, Naming, Persistence
+from datastore.ngsi.persisting import Persisting
+from datastore.ngsi.registry import Registry
+from datastore.ngsi.rows import Event, recv_time
+from datastore.store import Store
+
+AT = 1_429_535_775_005
+
+
+async def stored(
+    store: Store,
+    service: str = "vehicles",
+    path: str = "/4wheels",
+    entities: Sequence[str] = ("car1",),
+    samples: int = 2,
+) -> None:
+    """Store so many samples of `speed` and `oil_level` for each entity, a second apart."""
+    events = []
+    registry, now = Registry(store.table), store.clock.timestamp()
+    for entity in entities:
+        table = await registry.name(service, Place(service, path, entity, "car"), Naming(), now)
+        for n in range(samples):
+            attributes = (Attribute("speed", "float", n), Attribute("oil_level", "float", -n))
+            update = Update(entity, "car", attributes)
+            mark = f"{service} {path} {entity} {n}"
+            event = Event(service, path, AT + 1000 * n, mark, table, Persistence.ROW, update)
+            events.append(event)
+    catalog, tally = Catalog(store.table), Tally()
+    await catalog.note_paths([(service, path)])
+    await catalog.note_events(events)
+    await Persisting(store.ingest.destinations, Layout()).store(events)
+    received = Counts(received=len(events), persisted=len(events), items=2 * len(events))
+    tally.add((service, path), received)
+    await commit(store.table, tally.writes(0))
+
+
+async def lettered(
+    store: Store, service: str = "vehicles", path: str = "/4wheels", reason: str = "busy"
+) -> str:
+    """A dead letter of one event; its id. What is in it is nowhere."""
+    tally = Tally()
+    tally.add((service, path), Counts(received=1, dead_lettered=1))
+    await Catalog(store.table).note_paths([(service, path)])
+    letter = DeadLetter(
+        id=store.clock.new_id(),
+        service=service,
+        path=path,
+        reason=reason,
+        events=1,
+        attempts=11,
+        first_seen=recv_time(AT),
+        created_at=store.clock.timestamp(),
+        file="ngsi/dead-letters/none.ndjson.gz",
+        line=0,
+    )
+    await commit(store.table, [written(letter), *tally.writes(0)])
+    return letter.id

@@ -1,0 +1,412 @@
+"""Reading back what was notified: as one caller may know of it, page by page, and by period."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore.access import Caller, Role
+from datastore.clock import Clock
+from datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
+from datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
+from datastore.ngsi.counts import Counts
+from datastore.ngsi.directory import Attribute, Service, ServicePath
+from datastore.ngsi.following import followed
+from datastore.ngsi.options import (
+    DataModel,
+    Layout,
+    Persistence,
+    SinkOptions,
+    ValueFormat,
+)
+from datastore.ngsi.reading import Ingest, Notified
+from datastore.ngsi.series import ALL_TIMES, Sample, Span, number_of
+from datastore.paths import GroupPath
+from datastore.slices import Window
+from datastore.store import Store
+from tests.datastore.world import SUPER, Watch, on_sqlite, walk, without_moto
+from tests.ngsi.sinks import QUICK, World, car, notification
+
+WHEELS = ServicePath("vehicles", "/4wheels")
+START = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
+
+
+def reader(world: World, caller: Caller = SUPER, **ingest: Any) -> Notified:
+    found = Ingest(world.ground.destinations, **ingest)
+    return (
+        Store(world.ground.table, files=world.ground.files, ingest=found).seen_by(caller).notified
+    )
+
+
+async def notify(
+    world: World, *values: Any, options: SinkOptions = QUICK, step: int = 1, **headers: str
+) -> None:
+    """Notify of a car's speed, a value after the other, so many seconds apart."""
+    watch = Watch()
+    async with world.sink(options, clock=Clock(watch)) as sink:
+        for value in values:
+            await sink.accept(notification(car("car1", speed=value), **headers), 100)
+            watch.move(timedelta(seconds=step))
+        await sink.loading.drained()
+
+
+async def speed(world: World) -> Attribute:
+    directory = reader(world).directory
+    entity = await directory.entity(WHEELS, "car1", "car")
+    assert entity is not None
+    found = await directory.attribute(entity, "speed")
+    assert found is not None
+    return found
+
+
+async def texts(world: World, of: Attribute, span: Span = ALL_TIMES, **how: Any) -> list[Any]:
+    """A series walked whole, a sample at a time."""
+    series, newest = reader(world).series, how.pop("newest_first", False)
+    found = await walk(lambda window: series.page(of, span, window, newest_first=newest), **how)
+    return [sample.text for sample in found]
+
+
+@without_moto
+async def test_a_series_is_read_in_both_orders_and_directions(world: World) -> None:
+    await notify(world, *range(5))
+    of = await speed(world)
+    oldest = ["0", "1", "2", "3", "4"]
+    assert await texts(world, of) == await texts(world, of, backward=True) == oldest
+    assert await texts(world, of, newest_first=True) == oldest[::-1]
+    assert await texts(world, of, newest_first=True, backward=True) == oldest[::-1]
+    assert await texts(world, of, size=100) == oldest
+
+
+@without_moto
+async def test_a_span_is_from_inclusive_to_exclusive(world: World) -> None:
+    await notify(world, *range(5))
+    of = await speed(world)
+    second = timedelta(seconds=1)
+    assert await texts(world, of, Span(START + second, START + 3 * second)) == ["1", "2"]
+    assert await texts(world, of, Span(START + 3 * second)) == ["3", "4"]
+    assert await texts(world, of, Span(end=START + second)) == ["0"]
+    assert await texts(world, of, Span(START + second, START + second)) == []
+    late = await reader(world).series.page(of, Span(START + 3 * second), Window(size=1))
+    assert late.entries[0][1].recv_time == "2022-08-10T23:55:23.322Z"
+
+
+@on_sqlite
+async def test_the_last_samples_are_the_last_of_the_page(world: World) -> None:
+    await notify(world, *range(5))
+    page = await reader(world).series.page(
+        await speed(world), ALL_TIMES, Window(size=2, backward=True)
+    )
+    assert [sample.text for _, sample in page.entries] == ["3", "4"]
+
+
+@on_sqlite
+async def test_a_series_goes_on_where_another_layout_stores_it(world: World) -> None:
+    """Rows, then columns, then typed rows of another table: one series all the same."""
+    column = Layout(attr_persistence=Persistence.COLUMN)
+    typed = Layout(value_format=ValueFormat.TYPED)
+    lower = replace(QUICK.naming, enable_lowercase=True, data_model=DataModel.BY_SERVICE_PATH)
+    watch = Watch()
+    for n, options in enumerate(
+        [QUICK, replace(QUICK, layout=column), replace(QUICK, layout=typed, naming=lower)] * 2
+    ):
+        async with world.sink(options, clock=Clock(watch)) as sink:
+            await sink.accept(notification(car("car1", speed=n)), 100)
+            await sink.accept(notification(car("car1", other=n)), 100)
+            await sink.loading.drained()
+            watch.move(timedelta(seconds=1))
+    of = await speed(world)
+    assert len(of.places) == 3
+    assert await texts(world, of) == ["0", "1", "2", "3", "4", "5"]
+    assert await texts(world, of, newest_first=True, size=2) == ["5", "4", "3", "2", "1", "0"]
+    latest = await reader(world).series.latest(of)
+    assert latest is not None
+    assert latest.number == 5
+
+
+@on_sqlite
+async def test_a_sparse_column_is_found_behind_many_others(world: World) -> None:
+    options = replace(QUICK, layout=Layout(attr_persistence=Persistence.COLUMN))
+    watch = Watch()
+    async with world.sink(options, clock=Clock(watch)) as sink:
+        for n in range(150):
+            named = {"speed": n} if n in (0, 149) else {"other": n}
+            await sink.accept(notification(car("car1", **named)), 100)
+            watch.move(timedelta(seconds=1))
+        await sink.loading.drained()
+    assert await texts(world, await speed(world)) == ["0", "149"]
+
+
+@on_sqlite
+async def test_values_come_back_as_text_and_as_number(world: World) -> None:
+    await notify(world, 1, 2.5, True, None, "x", {"a": [1]}, "1e3")
+    series = reader(world).series
+    of = await speed(world)
+    found = await walk(lambda window: series.page(of, ALL_TIMES, window))
+    assert [(sample.text, sample.number) for sample in found] == [
+        ("1", 1),
+        ("2.5", Decimal("2.5")),
+        ("true", None),
+        (None, None),
+        ("x", None),
+        ('{"a":[1]}', None),
+        ("1e3", Decimal(1000)),
+    ]
+    assert {sample.metadata for sample in found} == {"[]"}
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("1", "1"),
+        ('"112.9"', "112.9"),
+        ("-0.5", "-0.5"),
+        (7, "7"),
+        (Decimal("1.5"), "1.5"),
+        (True, None),
+        ('"1', None),
+        ("01", None),
+        ("1" * 39, None),
+        ("1e999", None),
+        ("١", None),
+        ("", None),
+        (None, None),
+        (["1"], None),
+    ],
+)
+def test_a_number_is_what_says_so_exactly(value: Any, number: str | None) -> None:
+    assert number_of(value) == (None if number is None else Decimal(number))
+
+
+@without_moto
+async def test_entities_are_listed_by_id_prefix_and_type(world: World) -> None:
+    async with world.sink() as sink:
+        names = ["urn:car:1", "urn:car:2", "urn:bus:1", "x"]
+        bus = {"id": "urn:car:1", "type": "bus", "a": {"value": 1}}
+        await sink.accept(notification(*[car(name) for name in names], bus), 100)
+        await sink.loading.drained()
+    directory = reader(world).directory
+
+    async def listed(**how: Any) -> list[tuple[str, str]]:
+        found = await walk(lambda window: directory.entities(WHEELS, window, **how))
+        back = await walk(lambda window: directory.entities(WHEELS, window, **how), backward=True)
+        assert found == back
+        return [(each.entity_id, each.entity_type) for each in found]
+
+    whole = [("urn:bus:1", "car"), ("urn:car:1", "bus"), ("urn:car:1", "car")]
+    assert await listed() == [*whole, ("urn:car:2", "car"), ("x", "car")]
+    assert await listed(prefix="urn:car:1") == whole[1:]
+    assert await listed(prefix="urn:c", type="bus") == whole[1:2]
+    assert await listed(type="ca") == []
+    assert await directory.entity(WHEELS, "urn:car:1", "tram") is None
+
+
+@without_moto
+async def test_attributes_are_listed_by_name(world: World) -> None:
+    await notify(world, 1)
+    async with world.sink() as sink:
+        await sink.accept(notification(car("car1", **{"a:b": 1, "z": 2})), 100)
+        await sink.loading.drained()
+    directory = reader(world).directory
+    entity = await directory.entity(WHEELS, "car1", "car")
+    assert entity is not None
+    found = await walk(lambda window: directory.attributes(entity, window))
+    assert [(each.name, each.type) for each in found] == [
+        ("a:b", "float"),
+        ("speed", "float"),
+        ("z", "float"),
+    ]
+    assert await directory.attribute(entity, "none") is None
+
+
+async def tree(world: World) -> None:
+    async with world.sink() as sink:
+        for service in ("vehicles", "Vehicles", "vehicles2", "rooms"):
+            for path in ("/", "/a", "/a/b", "/ab", "/b"):
+                await sink.accept(
+                    notification(fiware_service=service, fiware_servicepath=path), 100
+                )
+        await sink.loading.drained()
+
+
+@pytest.mark.parametrize(
+    ("roles", "services", "paths"),
+    [
+        (["/"], ["rooms", "vehicles2", "Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
+        (["/vehicles"], ["Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
+        (["/vehicles/a"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
+        (["/vehicles/a/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
+        (["/vehicles/a/b", "/vehicles/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b", "/b"]),
+        (["/vehicles/none"], ["Vehicles", "vehicles"], ["/"]),
+        (["/vehicles2/a", "/rooms"], ["rooms", "vehicles2"], None),
+        (["/vehicle"], [], None),
+        ([], [], None),
+    ],
+)
+@on_sqlite
+async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
+    world: World, roles: list[str], services: list[str], paths: list[str] | None
+) -> None:
+    await tree(world)
+    caller = Caller("ann", {GroupPath(group): Role.READER for group in roles})
+    notified = reader(world, caller)
+    directory = notified.directory
+    for backward in (False, True):
+        seen = await walk(directory.services, backward=backward)
+        assert [each.name for each in seen] == services
+    if paths is None:
+        with pytest.raises(NotFound):
+            await directory.service("vehicles")
+    else:
+        of = await directory.service("vehicles")
+        for backward in (False, True):
+            listed = await walk(lambda window: directory.paths(of, window), backward=backward)
+            assert [each.path for each in listed] == paths
+        assert (await notified.service_counts(of)).received == len(paths)
+    for path in ("/", "/a", "/a/b", "/ab", "/b", "/none"):
+        if paths is not None and path in paths:
+            assert await directory.path("vehicles", path) == ServicePath("vehicles", path)
+        else:
+            with pytest.raises(NotFound):
+                await directory.path("vehicles", path)
+
+
+@on_sqlite
+async def test_destinations_are_listed_for_readers_of_the_whole_service(world: World) -> None:
+    await tree(world)
+    whole = reader(world, Caller("ann", {GroupPath("/vehicles"): Role.READER}))
+    of = Service("vehicles")
+    assert len(await walk(lambda window: whole.destinations(of, window))) == 5
+    part = reader(world, Caller("ann", {GroupPath("/vehicles/a"): Role.READER}))
+    with pytest.raises(NotPermitted):
+        await part.destinations(of, Window())
+    with pytest.raises(NotFound):
+        await reader(world, Caller("eve", {})).destinations(of, Window())
+
+
+@on_sqlite
+async def test_letters_are_replayed_by_contributors_all_or_none(world: World) -> None:
+    async with world.sink() as sink:
+        for path in ("/a", "/b"):
+            await sink.accept(notification({}, fiware_servicepath=path), 10)
+        ids = [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")]
+        admin = {GroupPath("/vehicles/a"): Role.CONTRIBUTOR}
+        part = reader(world, Caller("ann", admin), replay=sink.replaying.replay)
+        with pytest.raises(NotFound):
+            await part.replay(ids)
+        below = reader(
+            world,
+            Caller("bob", {**admin, GroupPath("/vehicles/b"): Role.READER}),
+            replay=sink.replaying.replay,
+        )
+        with pytest.raises(NotPermitted):
+            await below.replay(ids)
+        with pytest.raises(LimitExceeded):
+            await below.replay(["x"] * 101)
+        assert [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")] == ids
+        assert [each.dead for each in await part.replay(ids[:1])] == [1]
+    with pytest.raises(NotFound):
+        await reader(world).replay(ids[:1])
+    with pytest.raises(Unavailable):
+        await reader(world).replay(ids[1:])
+
+
+def sample(at: int, number: int | None) -> Sample:
+    text = None if number is None else str(number)
+    return Sample(at, text, None if number is None else Decimal(number), "[]")
+
+
+async def stream(*samples: Sample) -> AsyncIterator[Sample]:
+    for each in samples:
+        yield each
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        (Method.COUNT, [3, 1]),
+        (Method.SUM, [5, None]),
+        (Method.AVG, [Decimal("2.5"), None]),
+        (Method.MIN, [2, None]),
+        (Method.MAX, [3, None]),
+    ],
+)
+async def test_samples_are_aggregated_by_period(method: Method, values: list[Any]) -> None:
+    found = await aggregated(
+        stream(sample(0, 2), sample(1, 3), sample(999, None), sample(3000, None)),
+        method,
+        Period.SECOND,
+    )
+    assert found == [
+        Bucket("1970-01-01T00:00:00.000Z", 3, values[0]),
+        Bucket("1970-01-01T00:00:03.000Z", 1, values[1]),
+    ]
+
+
+async def test_empty_periods_are_filled_up_to_a_limit() -> None:
+    found = await aggregated(
+        stream(sample(0, 2), sample(3000, 1)), Method.COUNT, Period.SECOND, fill=True
+    )
+    assert [(bucket.start[17:19], bucket.value) for bucket in found] == [
+        ("00", Decimal(1)),
+        ("01", Decimal(0)),
+        ("02", Decimal(0)),
+        ("03", Decimal(1)),
+    ]
+    with pytest.raises(LimitExceeded) as refused:
+        await aggregated(
+            stream(sample(0, 2), sample(10**9, 1)), Method.COUNT, Period.SECOND, fill=True
+        )
+    assert refused.value.maximum == MAX_BUCKETS
+
+
+@pytest.mark.parametrize(
+    ("period", "start", "following"),
+    [
+        (Period.YEAR, "2022-01-01T00:00:00", "2023-01-01T00:00:00"),
+        (Period.MONTH, "2022-12-01T00:00:00", "2023-01-01T00:00:00"),
+        (Period.DAY, "2022-12-31T00:00:00", "2023-01-01T00:00:00"),
+        (Period.HOUR, "2022-12-31T23:00:00", "2023-01-01T00:00:00"),
+        (Period.MINUTE, "2022-12-31T23:59:00", "2023-01-01T00:00:00"),
+        (Period.SECOND, "2022-12-31T23:59:58", "2022-12-31T23:59:59"),
+    ],
+)
+def test_periods_are_those_of_the_calendar(period: Period, start: str, following: str) -> None:
+    moment = datetime(2022, 12, 31, 23, 59, 58, 999, UTC)
+    began = period.start(moment)
+    assert began == datetime.fromisoformat(start).replace(tzinfo=UTC)
+    assert period.following(began) == datetime.fromisoformat(following).replace(tzinfo=UTC)
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.sampled_from(Period))
+def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> None:
+    start = period.start(moment)
+    assert start <= moment
+    if moment.year < 9999:
+        assert moment < period.following(start)
+
+
+@on_sqlite
+async def test_a_follower_is_told_of_each_sample_once(world: World) -> None:
+    async with world.sink() as sink:
+        await sink.accept(notification(car("car1", speed=0)), 10)
+        await sink.loading.drained()
+        following = followed(reader(world).series, Clock(), await speed(world), 0.01)
+        told = [(await anext(following)).text]
+        for n in (1, 2):
+            await sink.accept(notification(car("car1", speed=n)), 10)
+            await sink.loading.drained()
+        told += [(await asyncio.wait_for(anext(following), 5)).text for _ in range(2)]
+        await following.aclose()  # type: ignore[attr-defined]
+    assert told == ["0", "1", "2"]
+
+
+@on_sqlite
+async def test_counts_are_those_of_the_path(world: World) -> None:
+    await notify(world, 1, 2)
+    assert await reader(world).counts(WHEELS) == Counts(received=2, persisted=2, items=2)
