@@ -1,22 +1,18 @@
 """Reading back what was notified: as one caller may know of it, page by page, and by period."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
-from datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
 from datastore.ngsi.counts import Counts
-from datastore.ngsi.directory import Attribute, Service, ServicePath
+from datastore.ngsi.directory import Attribute, ServicePath
 from datastore.ngsi.following import followed
 from datastore.ngsi.options import (
     DataModel,
@@ -26,7 +22,7 @@ from datastore.ngsi.options import (
     ValueFormat,
 )
 from datastore.ngsi.reading import Ingest, Notified
-from datastore.ngsi.series import ALL_TIMES, Sample, Span, number_of
+from datastore.ngsi.series import ALL_TIMES, Span, number_of
 from datastore.paths import GroupPath
 from datastore.slices import Window
 from datastore.store import Store
@@ -183,112 +179,6 @@ def test_a_number_is_what_says_so_exactly(value: Any, number: str | None) -> Non
     assert number_of(value) == (None if number is None else Decimal(number))
 
 
-@without_moto
-async def test_entities_are_listed_by_id_prefix_and_type(world: World) -> None:
-    async with world.sink() as sink:
-        names = ["urn:car:1", "urn:car:2", "urn:bus:1", "x"]
-        bus = {"id": "urn:car:1", "type": "bus", "a": {"value": 1}}
-        await sink.accept(notification(*[car(name) for name in names], bus), 100)
-        await sink.loading.drained()
-    directory = reader(world).directory
-
-    async def listed(**how: Any) -> list[tuple[str, str]]:
-        found = await walk(lambda window: directory.entities(WHEELS, window, **how))
-        back = await walk(lambda window: directory.entities(WHEELS, window, **how), backward=True)
-        assert found == back
-        return [(each.entity_id, each.entity_type) for each in found]
-
-    whole = [("urn:bus:1", "car"), ("urn:car:1", "bus"), ("urn:car:1", "car")]
-    assert await listed() == [*whole, ("urn:car:2", "car"), ("x", "car")]
-    assert await listed(prefix="urn:car:1") == whole[1:]
-    assert await listed(prefix="urn:c", type="bus") == whole[1:2]
-    assert await listed(type="ca") == []
-    assert await directory.entity(WHEELS, "urn:car:1", "tram") is None
-
-
-@without_moto
-async def test_attributes_are_listed_by_name(world: World) -> None:
-    await notify(world, 1)
-    async with world.sink() as sink:
-        await sink.accept(notification(car("car1", **{"a:b": 1, "z": 2})), 100)
-        await sink.loading.drained()
-    directory = reader(world).directory
-    entity = await directory.entity(WHEELS, "car1", "car")
-    assert entity is not None
-    found = await walk(lambda window: directory.attributes(entity, window))
-    assert [(each.name, each.type) for each in found] == [
-        ("a:b", "float"),
-        ("speed", "float"),
-        ("z", "float"),
-    ]
-    assert await directory.attribute(entity, "none") is None
-
-
-async def tree(world: World) -> None:
-    async with world.sink() as sink:
-        for service in ("vehicles", "Vehicles", "vehicles2", "rooms"):
-            for path in ("/", "/a", "/a/b", "/ab", "/b"):
-                await sink.accept(
-                    notification(fiware_service=service, fiware_servicepath=path), 100
-                )
-        await sink.loading.drained()
-
-
-@pytest.mark.parametrize(
-    ("roles", "services", "paths"),
-    [
-        (["/"], ["rooms", "vehicles2", "Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
-        (["/vehicles"], ["Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
-        (["/vehicles/a"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
-        (["/vehicles/a/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
-        (["/vehicles/a/b", "/vehicles/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b", "/b"]),
-        (["/vehicles/none"], ["Vehicles", "vehicles"], ["/"]),
-        (["/vehicles2/a", "/rooms"], ["rooms", "vehicles2"], None),
-        (["/vehicle"], [], None),
-        ([], [], None),
-    ],
-)
-@on_sqlite
-async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
-    world: World, roles: list[str], services: list[str], paths: list[str] | None
-) -> None:
-    await tree(world)
-    caller = Caller("ann", {GroupPath(group): Role.READER for group in roles})
-    notified = reader(world, caller)
-    directory = notified.directory
-    for backward in (False, True):
-        seen = await walk(directory.services, backward=backward)
-        assert [each.name for each in seen] == services
-    if paths is None:
-        with pytest.raises(NotFound):
-            await directory.service("vehicles")
-    else:
-        of = await directory.service("vehicles")
-        for backward in (False, True):
-            listed = await walk(lambda window: directory.paths(of, window), backward=backward)
-            assert [each.path for each in listed] == paths
-        assert (await notified.service_counts(of)).received == len(paths)
-    for path in ("/", "/a", "/a/b", "/ab", "/b", "/none"):
-        if paths is not None and path in paths:
-            assert await directory.path("vehicles", path) == ServicePath("vehicles", path)
-        else:
-            with pytest.raises(NotFound):
-                await directory.path("vehicles", path)
-
-
-@on_sqlite
-async def test_destinations_are_listed_for_readers_of_the_whole_service(world: World) -> None:
-    await tree(world)
-    whole = reader(world, Caller("ann", {GroupPath("/vehicles"): Role.READER}))
-    of = Service("vehicles")
-    assert len(await walk(lambda window: whole.destinations(of, window))) == 5
-    part = reader(world, Caller("ann", {GroupPath("/vehicles/a"): Role.READER}))
-    with pytest.raises(NotPermitted):
-        await part.destinations(of, Window())
-    with pytest.raises(NotFound):
-        await reader(world, Caller("eve", {})).destinations(of, Window())
-
-
 @on_sqlite
 async def test_letters_are_replayed_by_contributors_all_or_none(world: World) -> None:
     async with world.sink() as sink:
@@ -314,81 +204,6 @@ async def test_letters_are_replayed_by_contributors_all_or_none(world: World) ->
         await reader(world).replay(ids[:1])
     with pytest.raises(Unavailable):
         await reader(world).replay(ids[1:])
-
-
-def sample(at: int, number: int | None) -> Sample:
-    text = None if number is None else str(number)
-    return Sample(at, text, None if number is None else Decimal(number), "[]")
-
-
-async def stream(*samples: Sample) -> AsyncIterator[Sample]:
-    for each in samples:
-        yield each
-
-
-@pytest.mark.parametrize(
-    ("method", "values"),
-    [
-        (Method.COUNT, [3, 1]),
-        (Method.SUM, [5, None]),
-        (Method.AVG, [Decimal("2.5"), None]),
-        (Method.MIN, [2, None]),
-        (Method.MAX, [3, None]),
-    ],
-)
-async def test_samples_are_aggregated_by_period(method: Method, values: list[Any]) -> None:
-    found = await aggregated(
-        stream(sample(0, 2), sample(1, 3), sample(999, None), sample(3000, None)),
-        method,
-        Period.SECOND,
-    )
-    assert found == [
-        Bucket("1970-01-01T00:00:00.000Z", 3, values[0]),
-        Bucket("1970-01-01T00:00:03.000Z", 1, values[1]),
-    ]
-
-
-async def test_empty_periods_are_filled_up_to_a_limit() -> None:
-    found = await aggregated(
-        stream(sample(0, 2), sample(3000, 1)), Method.COUNT, Period.SECOND, fill=True
-    )
-    assert [(bucket.start[17:19], bucket.value) for bucket in found] == [
-        ("00", Decimal(1)),
-        ("01", Decimal(0)),
-        ("02", Decimal(0)),
-        ("03", Decimal(1)),
-    ]
-    with pytest.raises(LimitExceeded) as refused:
-        await aggregated(
-            stream(sample(0, 2), sample(10**9, 1)), Method.COUNT, Period.SECOND, fill=True
-        )
-    assert refused.value.maximum == MAX_BUCKETS
-
-
-@pytest.mark.parametrize(
-    ("period", "start", "following"),
-    [
-        (Period.YEAR, "2022-01-01T00:00:00", "2023-01-01T00:00:00"),
-        (Period.MONTH, "2022-12-01T00:00:00", "2023-01-01T00:00:00"),
-        (Period.DAY, "2022-12-31T00:00:00", "2023-01-01T00:00:00"),
-        (Period.HOUR, "2022-12-31T23:00:00", "2023-01-01T00:00:00"),
-        (Period.MINUTE, "2022-12-31T23:59:00", "2023-01-01T00:00:00"),
-        (Period.SECOND, "2022-12-31T23:59:58", "2022-12-31T23:59:59"),
-    ],
-)
-def test_periods_are_those_of_the_calendar(period: Period, start: str, following: str) -> None:
-    moment = datetime(2022, 12, 31, 23, 59, 58, 999, UTC)
-    began = period.start(moment)
-    assert began == datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert period.following(began) == datetime.fromisoformat(following).replace(tzinfo=UTC)
-
-
-@given(st.datetimes(timezones=st.just(UTC)), st.sampled_from(Period))
-def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> None:
-    start = period.start(moment)
-    assert start <= moment
-    if moment.year < 9999:
-        assert moment < period.following(start)
 
 
 @on_sqlite

@@ -17,7 +17,6 @@ from datastore.access import Role
 from datastore.clock import canonical, wall_clock
 from datastore.ngsi.counts import Counts
 from datastore.ngsi.options import Ack, SinkOptions
-from datastore.ngsi.tenancy import group_of
 from datastore.paths import GroupPath
 from datastore.records import GroupRole
 from datastore.table import Table
@@ -295,8 +294,3 @@ async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path:
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         assert (await client.post("/notify")).status_code == 404
-
-
-def test_a_group_is_that_of_the_service_and_its_path() -> None:
-    assert group_of("Vehicles", "/") == GroupPath("/vehicles")
-    assert group_of("s", "/A/b") == GroupPath("/s/a/b")

@@ -1,0 +1,89 @@
+"""What a series amounts to by period."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore.errors import LimitExceeded
+from datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
+from datastore.ngsi.series import Sample
+
+
+def sample(at: int, number: int | None) -> Sample:
+    text = None if number is None else str(number)
+    return Sample(at, text, None if number is None else Decimal(number), "[]")
+
+
+async def stream(*samples: Sample) -> AsyncIterator[Sample]:
+    for each in samples:
+        yield each
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        (Method.COUNT, [3, 1]),
+        (Method.SUM, [5, None]),
+        (Method.AVG, [Decimal("2.5"), None]),
+        (Method.MIN, [2, None]),
+        (Method.MAX, [3, None]),
+    ],
+)
+async def test_samples_are_aggregated_by_period(method: Method, values: list[Any]) -> None:
+    found = await aggregated(
+        stream(sample(0, 2), sample(1, 3), sample(999, None), sample(3000, None)),
+        method,
+        Period.SECOND,
+    )
+    assert found == [
+        Bucket("1970-01-01T00:00:00.000Z", 3, values[0]),
+        Bucket("1970-01-01T00:00:03.000Z", 1, values[1]),
+    ]
+
+
+async def test_empty_periods_are_filled_up_to_a_limit() -> None:
+    found = await aggregated(
+        stream(sample(0, 2), sample(3000, 1)), Method.COUNT, Period.SECOND, fill=True
+    )
+    assert [(bucket.start[17:19], bucket.value) for bucket in found] == [
+        ("00", Decimal(1)),
+        ("01", Decimal(0)),
+        ("02", Decimal(0)),
+        ("03", Decimal(1)),
+    ]
+    with pytest.raises(LimitExceeded) as refused:
+        await aggregated(
+            stream(sample(0, 2), sample(10**9, 1)), Method.COUNT, Period.SECOND, fill=True
+        )
+    assert refused.value.maximum == MAX_BUCKETS
+
+
+@pytest.mark.parametrize(
+    ("period", "start", "following"),
+    [
+        (Period.YEAR, "2022-01-01T00:00:00", "2023-01-01T00:00:00"),
+        (Period.MONTH, "2022-12-01T00:00:00", "2023-01-01T00:00:00"),
+        (Period.DAY, "2022-12-31T00:00:00", "2023-01-01T00:00:00"),
+        (Period.HOUR, "2022-12-31T23:00:00", "2023-01-01T00:00:00"),
+        (Period.MINUTE, "2022-12-31T23:59:00", "2023-01-01T00:00:00"),
+        (Period.SECOND, "2022-12-31T23:59:58", "2022-12-31T23:59:59"),
+    ],
+)
+def test_periods_are_those_of_the_calendar(period: Period, start: str, following: str) -> None:
+    moment = datetime(2022, 12, 31, 23, 59, 58, 999, UTC)
+    began = period.start(moment)
+    assert began == datetime.fromisoformat(start).replace(tzinfo=UTC)
+    assert period.following(began) == datetime.fromisoformat(following).replace(tzinfo=UTC)
+
+
+@given(st.datetimes(timezones=st.just(UTC)), st.sampled_from(Period))
+def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> None:
+    start = period.start(moment)
+    assert start <= moment
+    if moment.year < 9999:
+        assert moment < period.following(start)
