@@ -47,13 +47,14 @@ def identity_of(calculation: Calculation) -> str:
     return f"{calculation.id}:{calculation.version}"
 
 
-def signature_of(calculation: Calculation) -> Signature:
-    """The calculation as formulas call it."""
+def signature_of(calculation: Calculation, *, shown: bool = True) -> Signature:
+    """The calculation as formulas call it; problems tell what is in it only where it is shown."""
     return Signature(
         identity=identity_of(calculation),
         parameters=declared(calculation.parameters),
         formula=calculation.formula,
         output=ValueType(calculation.outputs[0].type),
+        shown=shown,
     )
 
 

@@ -17,12 +17,16 @@ class Callee(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A calculation found: `identity` is its id and version; it tells one from every other."""
+    """A calculation found: `identity` is its id and version; it tells one from every other.
+
+    Problems tell nothing of what is in one that is not `shown` to who reads them.
+    """
 
     identity: str
     parameters: tuple[Parameter, ...]
     formula: str
     output: ValueType | None = None
+    shown: bool = True
 
     @property
     def required(self) -> int:

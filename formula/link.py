@@ -18,6 +18,7 @@ from formula.tree import Call, Chain, CustomCall, Formula, Literal, Name, walk
 _POWER_COST: Final = 50  # a power takes about as long as fifty other operations
 _CALL_COST: Final = 3
 _THIS: Final = "this formula"
+_UNSEEN: Final = "a calculation out of sight"
 
 
 class Linked(msgspec.Struct, frozen=True):
@@ -139,9 +140,15 @@ class _Linker:
         return graph
 
     def _name(self, identity: str) -> str:
-        names = (c.name for (_, c), s in self._meant.items() if s.identity == identity)
-        name = next(names, None)
-        return _THIS if name is None else f"#{name}"
+        """Name a calculation as a formula that is shown calls it."""
+        known = self._identities()
+        if identity not in known:
+            return _THIS
+        for (owner, callee), signature in self._meant.items():
+            around = known.get(owner or "")
+            if signature.identity == identity and (around is None or around.shown):
+                return f"#{callee.name}"
+        return _UNSEEN
 
     def _at_call(self, code: Code, message: str) -> Problem:
         """Return a problem at the formula's first call: it is not known which call leads there."""
@@ -153,9 +160,16 @@ class _Linker:
         for identity, signature in self._identities().items():
             reason = self._reason(signature) if identity != self._around.within else None
             if reason:
-                message = f"{self._name(identity)} cannot be used: {reason.at}: {reason.message}"
+                message = f"{self._name(identity)} cannot be used"
+                if self._is_shown(signature):
+                    message += f": {reason.at}: {reason.message}"
                 problems.append(self._at_call(Code.INVALID_CALCULATION, message))
         return problems
+
+    def _is_shown(self, signature: Signature) -> bool:
+        """Whether what is wrong in it may be told; that may be how it calls others."""
+        called = (one for (owner, _), one in self._meant.items() if owner == signature.identity)
+        return signature.shown and all(one.shown for one in called)
 
     def _reason(self, signature: Signature) -> Problem | None:
         try:

@@ -1,11 +1,13 @@
 """What each field and mutation of a kind of resource does, at the desk of that kind."""
 
+from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from datastore.errors import FieldProblem, NotFound
-from datastore.paths import GroupPath
+from datastore.errors import FieldProblem, NotFound, about
+from datastore.paths import GroupPath, covers
 from datastore.records import Group, Resource
+from datastore.resources.differences import Change, changes
 from datastore.resources.listing import Listed
 from datastore.slices import Slice, Window
 from resolvers.context import Context
@@ -41,6 +43,26 @@ async def version(desk: Desk[R], resource: R, number: int) -> R:
 
 async def versions(desk: Desk[R], resource: R, window: Window) -> Slice[R]:
     return await desk.version_pages.load((resource, window))
+
+
+async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Change]:
+    """What differs between two versions; NotFound, about `from` or `to`, where there is none."""
+
+    async def numbered(number: int, field: str) -> R:
+        with about(field):
+            return await desk.versions.load((resource, number))
+
+    before, after = await gather(numbered(earlier, "from"), numbered(later, "to"))
+    return await to_thread(changes, before, after)
+
+
+async def granted_through(
+    context: Context, resource: Resource, group: GroupPath
+) -> GroupPath | None:
+    """The group whose grant lets this one see the resource: itself, or one above."""
+    with about("group"):
+        await context.loaders.groups.load(group)
+    return next((granted for granted in resource.groups if covers(granted, group)), None)
 
 
 async def owner_group(context: Context, resource: Resource) -> Group | None:

@@ -3,14 +3,11 @@
 from typing import Annotated
 
 import strawberry
-from strawberry import UNSET
 
 from datastore import records
 from datastore.layout import CALCULATION
-from resolvers import resources
-from schema.common import Info, given
-from schema.nodes import key_of
-from schema.resource_queries import OfId, by_name, listed
+from schema.resource_changes import diff_of
+from schema.resource_queries import by_id, by_name, listed
 from schema.resources import (
     Resource,
     ResourceVersion,
@@ -19,7 +16,6 @@ from schema.resources import (
     version_numbered,
     versions_of,
 )
-from schema.scalars import DateTime
 from schema.transformers import Output, Parameter
 
 _VERSION = Annotated["CalculationVersion", strawberry.lazy("schema.calculations")]
@@ -35,6 +31,7 @@ class Calculation(Resource):
     is_type_of = shows(records.Calculation)
     versions = versions_of(CALCULATION, _VERSION)
     version_numbered = version_numbered(CALCULATION, _VERSION)
+    diff = diff_of(CALCULATION)
 
 
 @strawberry.type(description="A calculation as it was at one of its versions.")
@@ -50,26 +47,6 @@ class CalculationVersion(ResourceVersion):
 
 @strawberry.type
 class CalculationQuery:
-    @strawberry.field(
-        graphql_type=Calculation | None,
-        description="A calculation by its global id, now or as it was at a time.",
-    )
-    @staticmethod
-    async def calculation(
-        info: Info,
-        id: OfId,
-        as_at: Annotated[
-            DateTime | None,
-            strawberry.argument(
-                description="Give the version that was the latest then; there is none before the "
-                "first. Who may see it goes by the latest."
-            ),
-        ] = UNSET,
-    ) -> records.Calculation | None:
-        desk, key, time = info.context.desk(CALCULATION), key_of("Calculation", id), given(as_at)
-        if time is None:
-            return await resources.by_id(desk, key)
-        return await resources.as_at(desk, key, time)
-
+    calculation = by_id(CALCULATION, Calculation)
     calculation_by_name = by_name(CALCULATION, Calculation)
     calculations = listed(CALCULATION, Calculation)

@@ -6,6 +6,7 @@ import strawberry
 
 from datastore import records
 from datastore.layout import PIPELINE
+from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
 from schema.resources import (
     Resource,
@@ -29,6 +30,7 @@ class Pipeline(Resource):
     is_type_of = shows(records.Pipeline)
     versions = versions_of(PIPELINE, _VERSION)
     version_numbered = version_numbered(PIPELINE, _VERSION)
+    diff = diff_of(PIPELINE)
 
 
 @strawberry.type(description="A pipeline as it was at one of its versions.")

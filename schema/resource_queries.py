@@ -12,21 +12,34 @@ from resolvers import resources
 from schema.common import After, Before, First, Info, InGroup, Last, Order, given
 from schema.connections import Connection, connect, page_of
 from schema.nodes import key_of
+from schema.scalars import DateTime
 from schema.tags import TagFilter
 
 R = TypeVar("R", bound=records.Resource)
 
 OfId: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+AsAt: TypeAlias = Annotated[
+    DateTime | None,
+    strawberry.argument(
+        description="Give the version that was the latest then; there is none before the first. "
+        "Who may see it goes by the latest."
+    ),
+]
 
 
 def by_id(kind: Kind[R], type: Any) -> Any:
-    """Make the field that gives one by its id."""
+    """Make the field that gives one by its id, now or as it was at a time."""
 
-    async def by_id(info: Info, id: OfId) -> R | None:
-        return await resources.by_id(info.context.desk(kind), key_of(kind.title, id))
+    async def by_id(info: Info, id: OfId, as_at: AsAt = UNSET) -> R | None:
+        desk, key, time = info.context.desk(kind), key_of(kind.title, id), given(as_at)
+        if time is None:
+            return await resources.by_id(desk, key)
+        return await resources.as_at(desk, key, time)
 
     return strawberry.field(
-        resolver=by_id, graphql_type=type | None, description=f"A {kind.noun} by its global id."
+        resolver=by_id,
+        graphql_type=type | None,
+        description=f"A {kind.noun} by its global id, now or as it was at a time.",
     )
 
 

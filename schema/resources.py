@@ -15,6 +15,7 @@ from schema.common import After, Before, First, Info, Last, Tag
 from schema.connections import Connection, connect, page_of
 from schema.groups import Group
 from schema.nodes import Node
+from schema.prices import costs
 from schema.scalars import DateTime
 
 R = TypeVar("R", bound=records.Resource)
@@ -49,6 +50,19 @@ class Resource(Node):
         resource: strawberry.Parent[records.Resource], info: Info
     ) -> records.Group | None:
         return await resources.owner_group(info.context, resource)
+
+    @strawberry.field(
+        metadata=costs(1),
+        description="The group whose grant lets this one see it: the group itself, or the one "
+        "above it from which it inherits; null where it does not see it.",
+    )
+    @staticmethod
+    async def granted_through(
+        resource: strawberry.Parent[records.Resource],
+        info: Info,
+        group: Annotated[GroupPath, strawberry.argument(description="Who is to see it.")],
+    ) -> GroupPath | None:
+        return await resources.granted_through(info.context, resource, group)
 
 
 @strawberry.type

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from datastore.calculations import identity_of, signature_of
 from datastore.clock import canonical
+from datastore.commit import Moved, Write, moved
 from datastore.errors import BadInput, LimitExceeded, NotFound
-from datastore.formulas import NO_LIBRARY
 from datastore.items import load
 from datastore.layout import CALCULATION, NAME
 from datastore.paths import GroupPath, ancestors, covers, parse_group_path
@@ -21,10 +21,9 @@ from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.resources.versions import Versions
 from datastore.rules import MAX_NAME
-from datastore.table import Item, Key
+from datastore.table import Compare, Item, Key, Update
 from datastore.text import comparison_form
-from formula.calls import Callee, Library, Signature
-from formula.datasets import Pin
+from formula.calls import Callee, Signature
 from formula.errors import FormulaSyntax
 from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from formula.link import calls_of
@@ -42,22 +41,43 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Callees:
-    """What was read, as the checks of formulas ask for it."""
+    """What was read, as the checks of formulas ask for it.
+
+    `standing` are the revisions of the calculations that a calculation to be saved reaches.
+    """
 
     found: Mapping[tuple[str | None, Callee], Signature]
+    standing: Mapping[str, int]
 
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
         return self.found.get((within, callee))
 
+    def unchanged(self) -> list[Write]:
+        """Let a transaction happen only while what was checked still stands.
 
-async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Library:
+        Else two that are saved at the same time could call each other in a circle, as each is
+        checked against the other as it was before.
+        """
+        return [
+            # Changes nothing: a check would need a permission that nothing else does.
+            Write(
+                Update(
+                    key=CALCULATION.latest.key(id=id),
+                    default={"revision": revision},
+                    condition=Compare("revision", "=", revision),
+                ),
+                moved,
+            )
+            for id, revision in self.standing.items()
+        ]
+
+
+async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Callees:
     """Read what the formulas of a resource that is about to be saved call, a level at a time.
 
     Each level is two reads one after another. Without a call nothing is read. More calculations, or
     deeper ones, than a formula may call are refused with LimitExceeded.
     """
-    if not any("#" in formula for formula in formulas):
-        return NO_LIBRARY
     within = identity_of(saved) if isinstance(saved, Calculation) else None
     search = _Search(scope, saved)
     level = await _calls(within, saved.owner, formulas)
@@ -74,11 +94,12 @@ async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) ->
             )
         ]
         depth += 1
-    return Callees(search.found)
+    return Callees(search.found, search.standing)
 
 
 async def _calls(within: str | None, owner: GroupPath, formulas: Sequence[str]) -> list[Call]:
-    callees = await to_thread(_callees, [text for text in formulas if "#" in text])
+    calling = [text for text in formulas if "#" in text]
+    callees = await to_thread(_callees, calling) if calling else []
     return [Call(within, owner, callee) for callee in callees]
 
 
@@ -101,19 +122,21 @@ class _Search:
     saved: Resource
     found: dict[tuple[str | None, Callee], Signature] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    standing: dict[str, int] = field(default_factory=dict)
 
     async def resolve(self, level: Sequence[Call]) -> list[Calculation]:
         """Find what the calls of a level mean; return what was not met before."""
         _require_few(len({call.callee for call in level}))
         ids = await self._ids(level)
         latest = await self._latest(set(ids.values()))
+        now = [latest.get(ids.get(call, "")) for call in level]
         meant = await gather(
-            *(self._version(latest.get(ids.get(call, "")), call.callee.pin) for call in level)
+            *(self._version(one, call) for one, call in zip(now, level, strict=True))
         )
         fresh: dict[str, Calculation] = {}
-        for call, calculation in zip(level, meant, strict=True):
-            if calculation is not None:
-                signature = signature_of(calculation)
+        for call, one, calculation in zip(level, now, meant, strict=True):
+            if one is not None and calculation is not None:
+                signature = signature_of(calculation, shown=self.scope.sees(one))
                 self.found[call.within, call.callee] = signature
                 if signature.identity not in self.seen:
                     fresh[signature.identity] = calculation
@@ -124,7 +147,8 @@ class _Search:
     async def _ids(self, level: Sequence[Call]) -> dict[Call, str]:
         """Get by name: BatchGet of `AID:C:<name>, G:<group>` over the chains of all the calls."""
         chains = {call: _chain(call) for call in level}
-        rows = await read_rows(self.scope.table, (key for keys in chains.values() for key in keys))
+        keys = [key for chain in chains.values() for key in chain]
+        rows = await read_rows(self.scope.table, keys, consistent=True)
         found = {}
         for call, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
@@ -144,20 +168,28 @@ class _Search:
     async def _latest(self, ids: set[str]) -> dict[str, Calculation]:
         """Get latest: `pk = C:<id>, sk = C`, batched; groups decided what is meant."""
         keys = {CALCULATION.latest.key(id=id): id for id in ids - {self.saved.id}}
-        rows = await read_rows(self.scope.table, keys)
+        rows = await read_rows(self.scope.table, keys, consistent=True)
         found = {
             keys[key]: load(Calculation, item, id=keys[key])
             for key, item in rows.items()
             if "deletedAt" not in item
         }
-        return found | ({self.saved.id: self.saved} if isinstance(self.saved, Calculation) else {})
+        if not isinstance(self.saved, Calculation):
+            return found
+        for id, one in found.items():
+            self.standing.setdefault(id, one.revision)
+        return found | {self.saved.id: self.saved}
 
-    async def _version(self, latest: Calculation | None, pin: Pin) -> Calculation | None:
+    async def _version(self, latest: Calculation | None, call: Call) -> Calculation | None:
         """The version that the call names, if there is one."""
-        if latest is None or pin.version == latest.version:
-            return latest
+        pin = call.callee.pin
+        if latest is None:
+            return None
+        if not {_name_key(latest.name, group) for group in latest.groups} & {*_chain(call)}:
+            # It was renamed or revoked since the name was looked up.
+            raise Moved
         versions = Versions(CALCULATION, self.scope)
-        if pin.version is not None:
+        if pin.version is not None and pin.version != latest.version:
             (version,) = await versions.numbered([(latest, pin.version)])
             return None if isinstance(version, NotFound) else version
         if pin.version_as_at is None:

@@ -2,6 +2,7 @@
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import uniform
 from typing import Any, Generic, TypeVar
@@ -37,6 +38,7 @@ from datastore.table import Compare, Missing, Put, Query, Range
 from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
 
 ATTEMPTS = 20
 MAX_OPERATIONS = 100
@@ -66,7 +68,7 @@ class Writing(Generic[R]):
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
-        await self._check(resource, [*noted, *idempotency.key_problems(idempotency_key)])
+        problems = [*noted, *idempotency.key_problems(idempotency_key)]
         writes = [
             Write(Put(latest_item(self.kind, resource), Missing()), done),
             Write(Put(version_item(self.kind, resource), Missing())),
@@ -76,11 +78,16 @@ class Writing(Generic[R]):
             receipt = idempotency.Receipt(self.kind.letter, resource.id, group, content)
             # Ahead of the name, which the first call holds: a replay is no NameTaken.
             writes.insert(0, receipt.write(self.scope, idempotency_key))
+
+        async def created() -> R:
+            called = await self._checked(resource, problems)
+            await self._commit(resource.id, writes, called)
+            return resource
+
         try:
-            await self._commit(resource.id, writes)
+            return await self._unmoved(created)
         except idempotency.Replayed as earlier:
             return await self._replayed(earlier.id)
-        return resource
 
     async def update(
         self,
@@ -102,10 +109,11 @@ class Writing(Generic[R]):
             _require_state_allows(current, changes)
             return self._stamped(current, {**changes, "version": current.version + 1})
 
-        async def checked(changed: R) -> None:
+        async def checked(changed: R) -> Sequence[Write]:
             # What a formula calls may be gone by now: that must keep nobody from disabling it.
-            if noted or set(changes) != {"state"}:
-                await self._check(changed, noted)
+            if set(changes) == {"state"} and not noted:
+                return ()
+            return await self._checked(changed, noted)
 
         return (await self._rewrite(id, updated, checked=checked))[1]
 
@@ -155,31 +163,38 @@ class Writing(Generic[R]):
         id: str,
         change: Callable[[R], R],
         place: str | None = None,
-        checked: Callable[[R], Awaitable[None]] | None = None,
+        checked: Callable[[R], Awaitable[Sequence[Write]]] | None = None,
     ) -> tuple[R, R]:
         """Read, change and write, until nobody else wrote in between; return both states.
 
-        `place` is the field of the input that failures are about, where it is not the content,
-        which is `checked`.
+        `place` is the field of the input that failures are about, where it is not the content;
+        that is `checked`, which may add to the transaction.
         """
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+
+        async def rewritten() -> tuple[R, R]:
             current = await Reading(self.kind, self.scope).one(id, consistent=True)
             changed = change(current)
             if changed is current:
                 return current, current
-            if checked is not None:
-                await checked(changed)
-            try:
-                await self._commit(id, self._replacement(current, changed), place)
-            except Moved:
-                continue
+            called = () if checked is None else await checked(changed)
+            await self._commit(id, self._replacement(current, changed), called, place)
             return current, changed
+
+        return await self._unmoved(rewritten)
+
+    async def _unmoved(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try until nobody else writes between what is read and what is written."""
+        for n in range(ATTEMPTS):
+            await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            with suppress(Moved):
+                return await attempt()
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
-    async def _check(self, resource: R, noted: Sequence[FieldProblem]) -> None:
-        library = await library_for(self.scope, resource, self.kind.formulas(resource))
-        await check(self.kind, resource, library, noted)
+    async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
+        """Check the content; give what keeps the calculations it calls as they were checked."""
+        called = await library_for(self.scope, resource, self.kind.formulas(resource))
+        await check(self.kind, resource, called, noted)
+        return called.unchanged()
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
@@ -220,13 +235,18 @@ class Writing(Generic[R]):
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
-    async def _commit(self, id: str, writes: list[Write], place: str | None = None) -> None:
-        if len(writes) > MAX_OPERATIONS:
+    async def _commit(
+        self, id: str, writes: list[Write], called: Sequence[Write], place: str | None = None
+    ) -> None:
+        """Write it, while those that formulas call stay as they are."""
+        count = len(writes) + len(called)
+        if count > MAX_OPERATIONS:
             # For each grant, a tag takes one write and two for each of its levels.
+            widest = "tags" if len(writes) > MAX_OPERATIONS else "formula"
             limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (place or "tags",))
+            raise LimitExceeded(limit, MAX_OPERATIONS, count, (place or widest,))
         try:
-            await commit(self.scope.table, writes)
+            await commit(self.scope.table, [*writes, *called])
         except NameTaken as taken:
             with about(place or "name"):
                 raise self._shown(await self._located(taken, id)) from None

@@ -1,16 +1,19 @@
 """What a store must answer, kept in a few plain values."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from datastore.access import Caller, Role
 from datastore.errors import Failure, NotFound, NotPermitted
+from datastore.layout import Kind
 from datastore.paths import ROOT, GroupPath, covers, on_one_line
 
 
 @dataclass(slots=True)
 class Known:
-    """What the model knows of a pipeline; a deleted one has no grants."""
+    """What the model knows of a resource; a deleted one has no grants."""
 
+    kind: Kind[Any]
     id: str
     name: str
     owner: GroupPath
@@ -39,19 +42,26 @@ class Known:
 
 @dataclass(slots=True)
 class Model:
-    """Groups, and pipelines in the order of their creation; the failures that roles foretell."""
+    """Groups, and resources in the order of their creation; the failures that roles foretell."""
 
     groups: set[GroupPath] = field(default_factory=lambda: {ROOT})
-    pipelines: list[Known] = field(default_factory=list)
+    resources: list[Known] = field(default_factory=list)
+
+    def of_kind(self, kind: Kind[Any]) -> list[Known]:
+        return [known for known in self.resources if known.kind is kind]
 
     def holds_name(
-        self, name: str, groups: tuple[GroupPath, ...], but: Known | None = None
+        self,
+        kind: Kind[Any],
+        name: str,
+        groups: tuple[GroupPath, ...],
+        but: Known | None = None,
     ) -> bool:
         return any(
             other is not but
             and other.name.lower() == name.lower()
             and any(on_one_line(one, group) for one in other.grants for group in groups)
-            for other in self.pipelines
+            for other in self.of_kind(kind)
         )
 
     def at(self, who: Caller, role: Role, group: GroupPath) -> type[Failure] | None:

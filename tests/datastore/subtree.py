@@ -1,25 +1,42 @@
 """A subtree with something of everything in it, and what must be left when it is deleted."""
 
+from typing import Any
+
 from datastore.jobs import Job
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.paths import ROOT, GroupPath
-from datastore.records import Pipeline
 from datastore.store import Store
 from tests.datastore.recount import contents, faults
-from tests.datastore.world import EU, NORTHWEST, SOUTH, SUPER, TREE, USA, grow, make, names_in
+from tests.datastore.world import (
+    EU,
+    NORTHWEST,
+    SOUTH,
+    SUPER,
+    TREE,
+    USA,
+    grow,
+    make_of,
+    names_in,
+    names_of,
+)
 
 CITY = GroupPath("/usa/northwest/city")
 WITHIN = (USA, NORTHWEST, SOUTH, CITY)
+REST = ("at eu", "borrowed", "borrowed at the top", "everywhere")
+CALCULATIONS = ("in the city", "lent", "borrowed at the top")
 STEPS = 11
 """The four groups, and seven times a resource in one of them."""
 
 
-async def plant(store: Store) -> dict[str, Pipeline]:
+async def plant(store: Store) -> dict[str, Any]:
     """Make the tree; what `/usa` and the groups below own goes with it, and `/eu` owns the rest."""
     view = await grow(store, *TREE, CITY)
     within = {"at usa": USA, "in the city": CITY, "lifted": SOUTH, "lent": NORTHWEST}
-    rest = ("at eu", "borrowed", "borrowed at the top", "everywhere")
-    made = {name: await make(view, group, name, "m=a/b") for name, group in within.items()}
-    made |= {name: await make(view, EU, name, "m=a/b") for name in rest}
+    homes = within | dict.fromkeys(REST, EU)
+    made = {
+        name: await make_of(view, kind_of(name), home, name, "m=a/b")
+        for name, home in homes.items()
+    }
     for name, group in (
         ("lifted", ROOT),
         ("lent", EU),
@@ -28,8 +45,12 @@ async def plant(store: Store) -> dict[str, Pipeline]:
         ("borrowed at the top", USA),
         ("everywhere", ROOT),
     ):
-        made[name], _ = await view.pipelines.writing.grant(made[name].id, group)
+        made[name], _ = await view.of(kind_of(name)).writing.grant(made[name].id, group)
     return made
+
+
+def kind_of(name: str) -> Kind[Any]:
+    return CALCULATION if name in CALCULATIONS else PIPELINE
 
 
 async def begun(store: Store, group: GroupPath = USA) -> Job:
@@ -48,12 +69,9 @@ async def follow(store: Store, id: str) -> Job:
 async def assert_only_the_rest(store: Store) -> None:
     """Nothing of the subtree is left, and nothing of the rest is lost."""
     view = store.seen_by(SUPER)
-    assert await names_in(view, ROOT, include_child_groups=True) == [
-        "at eu",
-        "borrowed",
-        "borrowed at the top",
-        "everywhere",
-    ]
+    for kind in KINDS:
+        rest = [name for name in REST if kind_of(name) is kind]
+        assert await names_of(view, kind, ROOT, include_child_groups=True) == rest
     assert await names_in(view, ROOT) == ["everywhere"]
     groups = sorted(key.sk for key in await contents(store.table) if key.pk.startswith("G:"))
     assert groups == ["G:/", "G:/eu"]

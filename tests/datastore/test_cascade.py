@@ -1,14 +1,17 @@
 """Deleting a group with all that lies in it and below: what goes, what stays, who may not."""
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from datastore.access import Role
 from datastore.errors import IllegalState, NotFound, NotPermitted
 from datastore.jobs import JobKind, JobState
+from datastore.layout import KINDS, PIPELINE, Kind
 from datastore.paths import ROOT, GroupPath
 from datastore.store import Store, View
+from tests.datastore.large import cut_short, spread
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import (
     CITY,
@@ -19,7 +22,6 @@ from tests.datastore.subtree import (
     follow,
     plant,
 )
-from tests.datastore.test_deleting import cut_short, spread
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (
     EU,
@@ -28,8 +30,10 @@ from tests.datastore.world import (
     SUPER,
     USA,
     caller,
+    each_kind,
     grow,
     make,
+    make_of,
     names_in,
     on_sqlite,
     tags,
@@ -91,14 +95,16 @@ async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_hav
     assert await contents(store.table) == before
 
 
-async def assert_closed(store: Store, group: GroupPath, foreign: str) -> None:
+async def assert_closed(
+    store: Store, group: GroupPath, foreign: str, kind: Kind[Any] = PIPELINE
+) -> None:
     """Nothing is created in the group, created below it, or granted to it."""
     view = store.seen_by(SUPER)
     before = await contents(store.table)
     for refused in (
-        make(view, group, "late"),
+        *(make_of(view, each, group, "late") for each in KINDS),
         view.groups.create(GroupPath(f"{group}/late"), None),
-        view.pipelines.writing.grant(foreign, group),
+        view.of(kind).writing.grant(foreign, group),
     ):
         with pytest.raises(NotFound, match=f"The group {group} is being deleted"):
             await refused
@@ -214,11 +220,11 @@ async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
 
 
 @on_sqlite
-async def test_a_delete_that_was_cut_short_in_the_subtree_is_finished(store: Store) -> None:
+async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: Store) -> None:
     view = await grow(store)
-    made = await spread(view)
-    assert await cut_short(store, made, 2)
-    assert await store.pending_deletes() == 1
+    for kind in KINDS:
+        assert await cut_short(store, kind, await spread(view, kind), 2)
+    assert await store.pending_deletes() == len(KINDS)
     await begun(store)
     assert await store.run_jobs("w") == 1
     assert await store.pending_deletes() == 0
@@ -226,35 +232,36 @@ async def test_a_delete_that_was_cut_short_in_the_subtree_is_finished(store: Sto
     assert await faults(store.table) == []
 
 
+@each_kind
 @on_sqlite
 async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_on(
-    store: Store,
+    store: Store, kind: Kind[Any]
 ) -> None:
     view = await grow(store)
-    made, light = await make(view, EU, "heavy"), await make(view, EU, "light")
-    await view.pipelines.writing.grant(made.id, SOUTH)
-    await weigh(view, made.id, 7, 12, 16, 18, 19, 20, 21)
+    made, light = [await make_of(view, kind, EU, name) for name in ("heavy", "light")]
+    await view.of(kind).writing.grant(made.id, SOUTH)
+    await weigh(view, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
     job = await begun(store)
     assert await store.run_jobs("w") == 1
     failed = await follow(store, job.id)
     assert (failed.state, failed.done, failed.total) == (JobState.FAILED, 0, 4)
     assert failed.finished_at is not None
     assert failed.message is not None
-    assert f"to revoke the pipeline {made.id} from /usa/south: 111 is more" in failed.message
+    assert f"to revoke the {kind.noun} {made.id} from /usa/south: 111 is more" in failed.message
     assert await store.run_jobs("w") == 0
-    await assert_closed(store, SOUTH, light.id)
-    await weigh(view, made.id, 20, 19, 18)
+    await assert_closed(store, SOUTH, light.id, kind)
+    await weigh(view, kind, made.id, 20, 19, 18)
     assert (await begun(store)).id != job.id
     assert await store.run_jobs("w") == 1
-    assert (await view.pipelines.reading.one(made.id)).groups == (EU,)
+    assert (await view.of(kind).reading.one(made.id)).groups == (EU,)
     with pytest.raises(NotFound):
         await view.groups.one(USA)
     assert await faults(store.table) == []
 
 
-async def weigh(view: View, id: str, *counts: int) -> None:
-    """Give the pipeline so many tags, one number after another."""
+async def weigh(view: View, kind: Kind[Any], id: str, *counts: int) -> None:
+    """Give the resource so many tags, one number after another."""
     for count in counts:
-        now = await view.pipelines.reading.one(id, consistent=True)
+        now = await view.of(kind).reading.one(id, consistent=True)
         changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}
-        await view.pipelines.writing.update(id, now.version, changes)
+        await view.of(kind).writing.update(id, now.version, changes)

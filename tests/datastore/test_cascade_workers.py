@@ -9,6 +9,7 @@ import pytest
 from datastore.clock import Clock
 from datastore.errors import IllegalState, NotFound
 from datastore.jobs import Job, JobState
+from datastore.layout import KINDS
 from datastore.leases import HELD
 from datastore.paths import ROOT, GroupPath
 from datastore.store import Store
@@ -45,9 +46,10 @@ def over(table: Table, watch: Watch) -> Store:
 async def clear(store: Store) -> None:
     """Take away what the cascade left, for the next one."""
     view = store.seen_by(SUPER)
-    for key in await contents(store.table):
-        if key.sk == "PV:latest":
-            await view.pipelines.deleting.delete(key.pk.removeprefix("P:"))
+    for kind in KINDS:
+        for key in await contents(store.table):
+            if key == kind.latest.key(id=(id := key.pk.partition(":")[2])):
+                await view.of(kind).deleting.delete(id)
     await view.groups.delete(EU)
 
 

@@ -20,8 +20,8 @@ from datastore.errors import (
     NotFound,
     VersionConflict,
 )
+from datastore.layout import KINDS, Kind
 from datastore.paths import ROOT, GroupPath, covers, parent
-from datastore.records import Pipeline
 from datastore.resources.groups import with_grant, without_grant
 from datastore.slices import Window
 from datastore.sqlite import SqliteTable
@@ -33,10 +33,10 @@ from tests.datastore.world import (
     NORTHWEST,
     SOUTH,
     SUPER,
-    TRANSFORMER,
     USA,
     caller,
-    names_in,
+    draft_of,
+    names_of,
     tags,
 )
 
@@ -51,6 +51,7 @@ CALLERS = (
     caller({ROOT: Role.READER, EU: Role.ADMIN, SOUTH: Role.CONTRIBUTOR}, "eve"),
 )
 GROUPS = st.sampled_from(PATHS)
+KIND = st.sampled_from(KINDS)
 WHO = st.sampled_from(CALLERS) | st.just(SUPER)
 NAMES = st.sampled_from(["one", "two", "ONE", "three"])
 TAGS = st.sampled_from(["", "m=a", "m=a/b", "m=b n=x", "n=x/y", "m=a/b n=x/y"]).map(str.split)
@@ -94,22 +95,25 @@ class Histories(RuleBasedStateMachine):
         return None
 
     def chosen(self, which: int) -> Known:
-        return self.model.pipelines[which % len(self.model.pipelines)]
+        return self.model.resources[which % len(self.model.resources)]
 
-    @rule(who=WHO, group=GROUPS, name=NAMES, tagged=TAGS)
-    def create(self, who: Caller, group: GroupPath, name: str, tagged: list[str]) -> None:
+    @rule(who=WHO, kind=KIND, group=GROUPS, name=NAMES, tagged=TAGS)
+    def create(
+        self, who: Caller, kind: Kind[Any], group: GroupPath, name: str, tagged: list[str]
+    ) -> None:
         failure = self.model.at(who, Role.CONTRIBUTOR, group)
-        if failure is None and self.model.holds_name(name, (group,)):
+        if failure is None and self.model.holds_name(kind, name, (group,)):
             failure = NameTaken
         if failure is None and group not in self.model.groups:
             failure = NotFound
-        content = {"name": name, "tags": tags(*tagged), "transformer": TRANSFORMER}
-        made = self.foretold(self.view(who).pipelines.writing.create(group, content, None), failure)
+        writing = self.view(who).of(kind).writing
+        content = draft_of(kind, name, *tagged)
+        made = self.foretold(writing.create(group, content, None), failure)
         if made is not None:
-            known = Known(made.id, name, group, (group,), tuple(tagged))
-            self.model.pipelines.append(known)
+            known = Known(kind, made.id, name, group, (group,), tuple(tagged))
+            self.model.resources.append(known)
 
-    @precondition(lambda self: self.model.pipelines)
+    @precondition(lambda self: self.model.resources)
     @rule(
         who=WHO, which=WHICH, name=st.none() | NAMES, tagged=st.none() | TAGS, stale=st.booleans()
     )
@@ -120,13 +124,17 @@ class Histories(RuleBasedStateMachine):
         failure = self.model.of(who, Role.CONTRIBUTOR, known)
         if failure is None and stale:
             failure = VersionConflict
-        if failure is None and name and self.model.holds_name(name, known.grants, known):
+        if (
+            failure is None
+            and name
+            and self.model.holds_name(known.kind, name, known.grants, known)
+        ):
             failure = NameTaken
         changes: dict[str, Any] = {} if name is None else {"name": name}
         if tagged is not None:
             changes["tags"] = tags(*tagged)
         seen = known.version - stale
-        call = self.view(who).pipelines.writing.update(known.id, seen, changes)
+        call = self.view(who).of(known.kind).writing.update(known.id, seen, changes)
         changed = self.foretold(call, failure)
         if changed is not None:
             known.name = name or known.name
@@ -134,23 +142,25 @@ class Histories(RuleBasedStateMachine):
             known.version += 1
             assert changed.version == known.version
 
-    @precondition(lambda self: self.model.pipelines)
+    @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH, group=GROUPS)
     def grant(self, who: Caller, which: int, group: GroupPath) -> None:
         known = self.chosen(which)
         failure = self.model.of(who, Role.ADMIN, known) or self.model.at(who, Role.ADMIN, group)
         wanted = with_grant(known.grants, group)
-        if failure is None and self.model.holds_name(known.name, wanted, known):
+        if failure is None and self.model.holds_name(known.kind, known.name, wanted, known):
             failure = NameTaken
         elif failure is None and group not in self.model.groups:
             failure = NotFound
-        answer = self.foretold(self.view(who).pipelines.writing.grant(known.id, group), failure)
+        answer = self.foretold(
+            self.view(who).of(known.kind).writing.grant(known.id, group), failure
+        )
         if answer is not None:
             assert answer[1] == (wanted != known.grants)
             known.grants = wanted
             assert answer[0].groups == wanted
 
-    @precondition(lambda self: self.model.pipelines)
+    @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH, group=GROUPS)
     def revoke(self, who: Caller, which: int, group: GroupPath) -> None:
         known = self.chosen(which)
@@ -159,17 +169,19 @@ class Histories(RuleBasedStateMachine):
             failure = NotFound
         if failure is None and group == known.owner:
             failure = IllegalState
-        revoked = self.foretold(self.view(who).pipelines.writing.revoke(known.id, group), failure)
+        revoked = self.foretold(
+            self.view(who).of(known.kind).writing.revoke(known.id, group), failure
+        )
         if revoked is not None:
             known.grants = without_grant(known.grants, group, known.owner)
             assert revoked.groups == known.grants
 
-    @precondition(lambda self: self.model.pipelines)
+    @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH)
     def delete(self, who: Caller, which: int) -> None:
         known = self.chosen(which)
         failure = self.model.of(who, Role.ADMIN, known)
-        if self.foretold(self.view(who).pipelines.deleting.delete(known.id), failure):
+        if self.foretold(self.view(who).of(known.kind).deleting.delete(known.id), failure):
             known.grants = ()
 
     @rule(who=WHO, group=GROUPS)
@@ -190,7 +202,7 @@ class Histories(RuleBasedStateMachine):
             failure = IllegalState
         elif failure is None and group not in model.groups:
             failure = NotFound
-        elif failure is None and (children or any(p.lies_in(group) for p in model.pipelines)):
+        elif failure is None and (children or any(p.lies_in(group) for p in model.resources)):
             failure = IllegalState
         if self.foretold(self.view(who).groups.delete(group), failure):
             model.groups.discard(group)
@@ -207,48 +219,50 @@ class Histories(RuleBasedStateMachine):
 
     async def look(self, who: Caller) -> None:
         view = self.view(who)
-        known = self.model.pipelines
-        found = await view.pipelines.reading.many([one.id for one in known])
-        for one, answer in zip(known, found, strict=True):
-            if one.seen_by(who):
-                assert isinstance(answer, Pipeline)
-                assert (answer.name, answer.groups, answer.version) == (
-                    one.name,
-                    one.grants,
-                    one.version,
-                )
-            else:
-                assert isinstance(answer, NotFound)
+        for kind in KINDS:
+            known = self.model.of_kind(kind)
+            found = await view.of(kind).reading.many([one.id for one in known])
+            for one, answer in zip(known, found, strict=True):
+                if one.seen_by(who):
+                    assert isinstance(answer, kind.record)
+                    assert answer.name == one.name
+                    assert (answer.groups, answer.version) == (one.grants, one.version)
+                else:
+                    assert isinstance(answer, NotFound)
         for group in sorted(self.model.groups):
-            if who.sees(group):
-                await self.look_into(view, group)
+            for kind in KINDS if who.sees(group) else ():
+                await self.look_into(view, kind, group)
 
-    async def look_into(self, view: View, group: GroupPath) -> None:
-        reaching = [one for one in self.model.pipelines if one.reaches(group)]
-        assert await names_in(view, group) == [one.name for one in reaching]
+    async def look_into(self, view: View, kind: Kind[Any], group: GroupPath) -> None:
+        reaching = [one for one in self.model.of_kind(kind) if one.reaches(group)]
+        assert await names_of(view, kind, group) == [one.name for one in reaching]
         below = [
             one.name
-            for one in self.model.pipelines
+            for one in self.model.of_kind(kind)
             if one in reaching
             or any(covers(group, granted) and view.caller.sees(granted) for granted in one.grants)
         ]
-        assert await names_in(view, group, include_child_groups=True) == below
-        await self.look_up_names(view, group, reaching)
-        await self.count_tags(view, group, reaching)
+        assert await names_of(view, kind, group, include_child_groups=True) == below
+        await self.look_up_names(view, kind, group, reaching)
+        await self.count_tags(view, kind, group, reaching)
 
-    async def look_up_names(self, view: View, group: GroupPath, reaching: list[Known]) -> None:
+    async def look_up_names(
+        self, view: View, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+    ) -> None:
         for name in ("one", "two", "three"):
             holders = [one.id for one in reaching if one.name.lower() == name]
             try:
-                found = await view.pipelines.reading.by_name(name, group)
+                found = await view.of(kind).reading.by_name(name, group)
             except NotFound:
                 assert holders == []
             else:
                 assert holders == [found.id]
 
-    async def count_tags(self, view: View, group: GroupPath, reaching: list[Known]) -> None:
+    async def count_tags(
+        self, view: View, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+    ) -> None:
         expected = Counter(place for one in reaching for place in one.counted())
-        lists = view.pipelines.tags
+        lists = view.of(kind).tags
         keys = await lists.keys(group, Window(size=50))
         counts: Counter[tuple[str, ...]] = Counter(
             {(key.key,): key.count for _, key in keys.entries}

@@ -4,28 +4,16 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
 from datastore.errors import LimitExceeded, NameTaken, NotFound
 from datastore.layout import CALCULATION, KINDS, PIPELINE
 from datastore.paths import ROOT, GroupPath
-from datastore.records import Output, Tag, Transform, Transformer, ValueType
+from datastore.records import Tag
 from datastore.resources.listing import Listed
 from datastore.slices import Window
 from datastore.store import Store, View
 from datastore.table import Batch, Table
+from tests.datastore.world import NORTHWEST, OWN, SUPER, USA
 from tests.stores import open_table
-
-USA, NORTHWEST = GroupPath("/usa"), GroupPath("/usa/northwest")
-SUPER = Caller("super", {ROOT: Role.ADMIN})
-OUTPUT = Output(index=0, type=ValueType.NUMBER)
-CONTENT: dict[str, dict[str, Any]] = {
-    "P": {
-        "transformer": Transformer(
-            parameters=(), transforms=(Transform(index=0, formula="1", outputs=(OUTPUT,)),)
-        )
-    },
-    "C": {"formula": "1", "parameters": (), "outputs": (OUTPUT,)},
-}
 
 
 class Stopping:
@@ -48,7 +36,7 @@ class Stopping:
 async def make(view: View, letter: str, group: GroupPath, name: str, tags: int = 0) -> Any:
     (kind,) = (kind for kind in KINDS if kind.letter == letter)
     carried = tuple(Tag(key=f"k{n}", value="v") for n in range(tags))
-    content = {"name": name, "tags": carried, **CONTENT[letter]}
+    content = {"name": name, "tags": carried, **OWN[letter]}
     return await view.of(kind).writing.create(group, content, None)
 
 

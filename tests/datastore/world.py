@@ -7,13 +7,23 @@ from typing import Any, TypeVar
 import pytest
 
 from datastore.access import Caller, Role
+from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
 from datastore.paths import ROOT, GroupPath
-from datastore.records import Output, Pipeline, Tag, Transform, Transformer, ValueType
+from datastore.records import (
+    Output,
+    Pipeline,
+    Resource,
+    Tag,
+    Transform,
+    Transformer,
+    ValueType,
+)
 from datastore.resources.listing import Listed
 from datastore.slices import Slice, Window
 from datastore.store import Store, View
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Resource)
 
 USA = GroupPath("/usa")
 NORTHWEST = GroupPath("/usa/northwest")
@@ -22,18 +32,24 @@ EU = GroupPath("/eu")
 TREE = (USA, NORTHWEST, SOUTH, EU)
 
 SUPER = Caller("super", {ROOT: Role.ADMIN})
+OUTPUT = Output(index=0, type=ValueType.NUMBER)
 TRANSFORMER = Transformer(
-    parameters=(),
-    transforms=(
-        Transform(index=0, formula="1", outputs=(Output(index=0, type=ValueType.NUMBER),)),
-    ),
+    parameters=(), transforms=(Transform(index=0, formula="1", outputs=(OUTPUT,)),)
 )
+OWN: Mapping[str, Mapping[str, Any]] = {
+    PIPELINE.letter: {"transformer": TRANSFORMER},
+    CALCULATION.letter: {"formula": "1", "parameters": (), "outputs": (OUTPUT,)},
+}
+"""The fields that each kind alone has."""
 
 on_sqlite = pytest.mark.parametrize("implementation", ["sqlite"], indirect=True)
 """For tests of logic that no store sees: the embedded table alone, which is quick."""
 
 without_moto = pytest.mark.parametrize("implementation", ["sqlite", "dynoxide"], indirect=True)
 """For what happens at once, or is large: moto's transactions meet, and copy the whole table."""
+
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+"""For what every kind of resource does alike."""
 
 
 def caller(roles: Mapping[GroupPath, Role], user_id: str = "ann") -> Caller:
@@ -45,8 +61,12 @@ def tags(*texts: str) -> tuple[Tag, ...]:
     return tuple(Tag(key=key, value=value) for key, _, value in (t.partition("=") for t in texts))
 
 
+def draft_of(kind: Kind[R], name: str, *tagged: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "tags": tags(*tagged), **OWN[kind.letter], **more}
+
+
 def draft(name: str, *tagged: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "tags": tags(*tagged), "transformer": TRANSFORMER, **more}
+    return draft_of(PIPELINE, name, *tagged, **more)
 
 
 async def grow(store: Store, *paths: GroupPath) -> View:
@@ -57,16 +77,24 @@ async def grow(store: Store, *paths: GroupPath) -> View:
     return view
 
 
+async def make_of(view: View, kind: Kind[R], group: GroupPath, name: str, *tagged: str) -> R:
+    return await view.of(kind).writing.create(group, draft_of(kind, name, *tagged), None)
+
+
 async def make(view: View, group: GroupPath, name: str, *tagged: str) -> Pipeline:
-    return await view.pipelines.writing.create(group, draft(name, *tagged), None)
+    return await make_of(view, PIPELINE, group, name, *tagged)
+
+
+async def names_of(view: View, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
+    """List a group whole, oldest first unless told otherwise."""
+    asked = Listed(group=group, **{"newest_first": False, **listed})
+    page = await view.of(kind).listing.page(asked, Window(size=1000))
+    assert not page.more
+    return [resource.name for _, resource in page.entries]
 
 
 async def names_in(view: View, group: GroupPath, **listed: Any) -> list[str]:
-    """List a group whole, oldest first unless told otherwise."""
-    asked = Listed(group=group, **{"newest_first": False, **listed})
-    page = await view.pipelines.listing.page(asked, Window(size=1000))
-    assert not page.more
-    return [pipeline.name for _, pipeline in page.entries]
+    return await names_of(view, PIPELINE, group, **listed)
 
 
 async def walk(

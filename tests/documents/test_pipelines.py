@@ -1,5 +1,6 @@
 """The access patterns of the pipelines document, one test for each row."""
 
+from asyncio import sleep
 from typing import Any
 
 from tests.asking import UPDATE, Ask, as_caller, tagged
@@ -8,6 +9,8 @@ NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 BY_ID = """query($id: ID!) { pipeline(id: $id) { name version tags { key value } groups } }"""
 BY_VERSION = """query($id: ID!, $version: Int!) {
   pipeline(id: $id) { versionNumbered(version: $version) { version name tags { value } } } }"""
+AS_AT = """query($id: ID!, $at: DateTime) {
+  pipeline(id: $id, asAt: $at) { version name updatedAt } }"""
 VERSIONS = """query($id: ID!, $after: String) { pipeline(id: $id) {
   versions(first: 4, after: $after) { nodes { version name } pageInfo { hasNextPage endCursor } }
 } }"""
@@ -91,6 +94,20 @@ async def test_get_a_specific_pipeline_version(ask: Ask) -> None:
         assert found["versionNumbered"] == {"version": version, "name": name, "tags": tags}
     absent = await ask(BY_VERSION, {"id": id, "version": 3}, NORTHWEST)
     assert absent.value == {"versionNumbered": None}
+
+
+async def test_get_a_pipeline_as_it_was_at_a_time(ask: Ask) -> None:
+    """get a pipeline as it was at a time"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    first = (await ask(AS_AT, {"id": id}, NORTHWEST)).value["updatedAt"]
+    await sleep(0.002)
+    assert await ask.change(id, 1, name="two") == 2
+    then = (await ask(AS_AT, {"id": id, "at": first}, NORTHWEST)).value
+    assert (then["version"], then["name"]) == (1, "one")
+    now = (await ask(AS_AT, {"id": id, "at": "2999-01-01T00:00:00Z"})).value
+    assert (now["version"], now["name"]) == (2, "two")
+    assert (await ask(AS_AT, {"id": id, "at": "2022-08-10T00:00:00Z"})).code == "NOT_FOUND"
 
 
 async def test_list_existing_pipeline_versions(ask: Ask) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from datastore.access import Caller
 from datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
 
@@ -28,6 +29,9 @@ VERSION = """query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) {
 VERSIONS = "query($id: ID!) { pipeline(id: $id) { versions { nodes { version } } } }"
 BY_NAME = """query($name: String!, $group: GroupPath!) {
   pipelineByName(name: $name, group: $group) { id owner } }"""
+THROUGH = """query($id: ID!, $group: GroupPath!) {
+  pipeline(id: $id) { grantedThrough(group: $group) } }"""
+DIFF = "query($id: ID!) { pipeline(id: $id) { diff(from: 1, to: 2) { op path before after } } }"
 VALUES = """query($group: GroupPath!) { tagValues(kind: PIPELINE, key: "scope", group: $group) {
   nodes { value count } } }"""
 
@@ -113,33 +117,6 @@ async def test_list_what_lies_in_a_subtree(ask: Ask) -> None:
     assert await ask.names("/usa", NORTHWEST, below=True) == below[:3]
 
 
-async def test_process_the_group_created_event(ask: Ask) -> None:
-    """process the group created event"""
-    await ask.grow("/usa")
-    await ask.make("/usa", "one", "scope=1")
-    await ask.grow("/usa/northwest")
-    assert await ask.names("/usa/northwest", NORTHWEST) == ["one"]
-    assert await ask.names("/usa/northwest", tags={"all": tagged("scope=1")}) == ["one"]
-    counted = (await ask(VALUES, {"group": "/usa/northwest"}, NORTHWEST)).value
-    assert counted["nodes"] == [{"value": "1", "count": 1}]
-
-
-async def test_process_the_group_deleted_event(ask: Ask) -> None:
-    """process the group deleted event"""
-    await ask.grow("/usa", "/usa/northwest")
-    above = await ask.make("/usa", "above", "scope=1")
-    within = await ask.make("/usa/northwest", "within", "scope=2")
-    refused = await ask.input(DELETE_GROUP, path="/usa/northwest")
-    assert refused["code"] == "ILLEGAL_STATE"
-    assert (await ask(PIPELINE, {"id": within})).value["name"] == "within"
-    gone = "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }"
-    await ask(gone, {"i": {"id": within}})
-    assert (await ask.input(DELETE_GROUP, path="/usa/northwest"))["group"]
-    assert (await ask(PIPELINE, {"id": above}, NORTHWEST)).value["name"] == "above"
-    assert await ask.names("/usa") == ["above"]
-    assert (await ask(VALUES, {"group": "/usa"})).value["nodes"] == [{"value": "1", "count": 1}]
-
-
 async def test_ensure_uniqueness_of_a_name_within_a_group(ask: Ask) -> None:
     """ensure uniqueness of a name within a group"""
     await ask.grow()
@@ -170,18 +147,6 @@ async def test_grant_a_group_access_to_a_resource(ask: Ask) -> None:
     assert await ask.names("/eu", below=True) == ["one", "two"]
 
 
-async def test_process_the_group_membership_granted_event(ask: Ask) -> None:
-    """process the group membership granted event"""
-    await ask.grow()
-    id = await ask.make("/usa", "one", "scope=1")
-    assert await ask.names("/eu/france", FRANCE) == []
-    assert (await ask.input(GRANT, id=id, group="/eu"))["changed"] is True
-    assert await ask.names("/eu/france", FRANCE) == ["one"]
-    assert await ask.names("/eu/france", FRANCE, tags={"all": tagged("scope=1")}) == ["one"]
-    inherited = await ask.input(GRANT, id=id, group="/eu/france")
-    assert (inherited["changed"], inherited["pipeline"]["groups"]) == (False, ["/usa", "/eu"])
-
-
 async def test_revoke_a_groups_access_to_a_resource(ask: Ask) -> None:
     """revoke a group's access to a resource"""
     await ask.grow()
@@ -193,23 +158,6 @@ async def test_revoke_a_groups_access_to_a_resource(ask: Ask) -> None:
     own = await ask.input(REVOKE, id=id, group="/usa")
     assert own == {"__typename": "IllegalState", "code": "ILLEGAL_STATE"}
     assert await ask.names("/usa") == ["one"]
-
-
-async def test_process_the_group_membership_revoked_event(ask: Ask) -> None:
-    """process the group membership revoked event"""
-    await ask.grow()
-    id = await ask.make("/usa/northwest", "one", "scope=1")
-    await ask.input(GRANT, id=id, group="/eu")
-    assert (await ask(PIPELINE, {"id": id}, FRANCE)).value["name"] == "one"
-    await ask.input(REVOKE, id=id, group="/eu")
-    assert (await ask(PIPELINE, {"id": id}, FRANCE)).code == "NOT_FOUND"
-    assert await ask.names("/eu/france", FRANCE) == []
-    assert (await ask(VALUES, {"group": "/eu/france"}, FRANCE)).value["nodes"] == []
-    await ask.input(GRANT, id=id, group="/")
-    assert await ask.names("/eu/france", FRANCE) == ["one"]
-    narrowed = await ask.input(REVOKE, id=id, group="/")
-    assert narrowed["pipeline"]["groups"] == ["/usa/northwest"]
-    assert await ask.names("/eu/france", FRANCE) == []
 
 
 async def test_retrieve_the_latest_version_of_a_resource(ask: Ask) -> None:
@@ -289,3 +237,33 @@ async def test_retrieve_a_resource_by_name(ask: Ask) -> None:
     assert (await ask(BY_NAME, {"name": "one", "group": "/"})).code == "NOT_FOUND"
     await ask.change(usa, 1, name="other")
     assert (await ask(BY_NAME, named, NORTHWEST)).code == "NOT_FOUND"
+
+
+async def test_tell_by_which_grant_a_group_sees_a_resource(ask: Ask) -> None:
+    """tell by which grant a group sees a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.input(GRANT, id=id, group="/eu/france")
+
+    async def through(group: str, caller: Caller = ROOT) -> Any:
+        return (await ask(THROUGH, {"id": id, "group": group}, caller)).value["grantedThrough"]
+
+    assert await through("/usa") == "/usa"
+    assert await through("/USA/Northwest", NORTHWEST) == "/usa"
+    assert await through("/eu/france", FRANCE) == "/eu/france"
+    assert (await through("/eu"), await through("/")) == (None, None)
+    for unknown in ("/usa/northwest", "/eu/france/nowhere"):
+        answer = await ask(THROUGH, {"id": id, "group": unknown}, FRANCE)
+        assert [error["extensions"]["code"] for error in answer.errors] == ["NOT_FOUND"]
+    await ask.input(GRANT, id=id, group="/")
+    assert await through("/eu/france", FRANCE) == "/"
+
+
+async def test_compare_two_versions_of_a_resource(ask: Ask) -> None:
+    """compare two versions of a resource"""
+    await ask.grow()
+    id = await ask.make("/usa", "one")
+    await ask.change(id, 1, name="two")
+    found = (await ask(DIFF, {"id": id}, NORTHWEST)).value["diff"]
+    assert found == [{"op": "REPLACE", "path": "/name", "before": "one", "after": "two"}]
+    assert (await ask(DIFF, {"id": id}, FRANCE)).code == "NOT_FOUND"

@@ -10,6 +10,7 @@ from strawberry.types.field import StrawberryField
 
 from datastore import jobs, records
 from datastore.manifest import records as runs
+from datastore.resources import differences
 from schema import schema
 from schema.documents import core_schema
 
@@ -17,6 +18,7 @@ RECORDS: dict[str, type] = {
     "ApiKey": records.ApiKey,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
+    "Change": differences.Change,
     "Group": records.Group,
     "Job": jobs.Job,
     "Manifest": runs.Manifest,
