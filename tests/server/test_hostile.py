@@ -38,8 +38,9 @@ OFFENCES = (
     *STREAMED,
 )
 LEAKS = re.compile(
-    rb"Traceback|File \"|\.py\b|site-packages|/usr/|/home/|/root/|\b(?!UserError)\w+Error\b"
-    rb"|\w+Exception\b|0x[0-9a-f]{6}|(?i:sqlite|uvicorn|starlette|graphql-core)|Did you mean [\"']"
+    rb"Traceback|File \"|\.py\b|site-packages|/usr/|/home/|/root/"
+    rb"|\b(?!(?:User|last)Error\b)\w+Error\b|\w+Exception\b|0x[0-9a-f]{6}"
+    rb"|(?i:sqlite|uvicorn|starlette|graphql-core)|Did you mean [\"']"
     rb'|"code":"INTERNAL_SERVER_ERROR"'
 )
 UNDER_OURS = "Invalid UTF-8 sequence received from client."

@@ -58,7 +58,7 @@ INTROSPECTION = (
         "type { name } } } } } } } }",
         "__schema",
     ),
-    doc("10 schemas", "{" + times(10, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "a9"),
+    doc("5 schemas", "{" + times(5, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "a4"),
     doc(
         "20 schemas", "{" + times(20, f"a#N: __schema {{ types {{ {TYPE} }} }}") + "}", "QUERY_TOO"
     ),
