@@ -28,10 +28,7 @@ def calculation_problems(calculation: Calculation, library: Library) -> list[Fie
     problems = count_problems(
         parameters=calculation.parameters, outputs=calculation.outputs
     ) or _structure_problems(calculation)
-    if any(
-        problem.path[0] in ("parameters", "formula") or problem.path == ["outputs"]
-        for problem in problems
-    ):
+    if any(map(_keeps_from_reading, problems)):
         return problems
     written = Written(("formula",), calculation.formula, calculation.outputs[0].type)
     rules = Rules(library, identity_of(calculation))

@@ -102,8 +102,8 @@ class NotPermitted(Failure):
 class FieldProblem(msgspec.Struct, frozen=True):
     """One broken rule of an input: where, and in which words.
 
-    Problems of a formula also have their code, line and column (from 1), and the line in question
-    with a caret below the place.
+    Problems of a formula or a CSV also have their code, line and column (from 1; of a CSV the
+    field's place), those of a formula the line in question with a caret below the place.
     """
 
     path: list[str]

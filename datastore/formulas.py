@@ -82,14 +82,15 @@ def formula_problems(
         for one in written
     ]
     return [
-        _field_problem(one.path, problem)
+        field_problem(one.path, problem)
         for one, report in zip(written, reports, strict=True)
         for problem in report.problems
         if rules.within is not None or problem.code is not Code.UNUSED_PARAMETER
     ]
 
 
-def _field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
+def field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
+    """A problem of the formula that stands at the path of an input."""
     return FieldProblem(
         list(path),
         f"{problem.at}: {problem.message}",

@@ -4,7 +4,7 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from datastore.access import Caller, Role
@@ -67,12 +67,7 @@ class JobRuns:
 
     async def _work(self, lease: Lease) -> None:
         job = lease.job
-        scope = Scope(
-            self.scope.table,
-            Caller(job.created_by, {ROOT: Role.ADMIN}),
-            self.scope.clock,
-            self.scope.budget,
-        )
+        scope = replace(self.scope, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
         try:
             await {**WORK, **self.more}[job.kind](scope, lease)
         except (LeaseLost, Unavailable, Paused):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from datastore.calculations import calculation_problems
+from datastore.datasets import dataset_problems
 from datastore.errors import FieldProblem
 from datastore.keys import Part, Template
 from datastore.records import (
@@ -12,6 +13,8 @@ from datastore.records import (
     CalculationVersion,
     Pipeline,
     PipelineVersion,
+    ReferenceDataset,
+    ReferenceDatasetVersion,
     Resource,
 )
 from datastore.table import INDEX_HASH, Item, Key
@@ -55,7 +58,7 @@ class Kind(Generic[R]):
     """A kind of resource: its letter, its own two rows, what they load as, its rules.
 
     `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
-    that may call calculations.
+    that may call calculations. Below `folder`, if the kind has files, are those of one resource.
     """
 
     letter: str
@@ -66,6 +69,17 @@ class Kind(Generic[R]):
     version_record: type[R]
     problems: Callable[[R, Library], list[FieldProblem]]
     formulas: Callable[[R], Sequence[str]]
+    folder: str | None = None
+
+    @property
+    def field(self) -> str:
+        """The noun as the name of a field."""
+        return self.noun.replace(" ", "_")
+
+    @property
+    def camel(self) -> str:
+        """The noun as clients write it in the name of a field."""
+        return self.title[0].lower() + self.title[1:]
 
     @property
     def title(self) -> str:
@@ -99,7 +113,19 @@ CALCULATION = Kind(
     formulas=lambda calculation: [calculation.formula],
 )
 
-KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION)
+REFERENCE_DATASET = Kind(
+    letter="D",
+    noun="reference dataset",
+    latest=row("D:{id}", "D", "D"),
+    version=row("D:{id}", "DV:{version.10}"),
+    record=ReferenceDataset,
+    version_record=ReferenceDatasetVersion,
+    problems=lambda dataset, _: dataset_problems(dataset.content),
+    formulas=lambda _: (),
+    folder="datasets/{id}/",
+)
+
+KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
@@ -112,6 +138,7 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 JOB = row("J:{id}", "J", "J:pending")
+STAGED = row("F:{id}", "F", "F:staged")
 
 LIBRARY = row("U:{user}", "U")
 AUDIO = row("U:{user}", "AU:{audio}")
@@ -130,6 +157,8 @@ ROWS = (
     PIPELINE.version,
     CALCULATION.latest,
     CALCULATION.version,
+    REFERENCE_DATASET.latest,
+    REFERENCE_DATASET.version,
     NAME,
     GROUP,
     TAG,
@@ -149,4 +178,5 @@ ROWS = (
     GENRE,
     CONNECTION,
     IMPORT_FAILURE,
+    STAGED,
 )

@@ -120,6 +120,39 @@ class CalculationVersion(Calculation, frozen=True, kw_only=True):
     """A calculation as it was at one of its versions; `groups` as of that version."""
 
 
+class DatasetColumn(Struct, frozen=True, kw_only=True):
+    """A column of a reference dataset, as the header of its file names it."""
+
+    name: str
+    description: str | None = None
+    type: ValueType
+
+
+class DatasetContent(Struct, frozen=True, kw_only=True):
+    """What a version of a reference dataset holds: the columns of a CSV file, and its measures.
+
+    `file` tells the file from all others of the dataset; `checksum` is the SHA-256 of its bytes in
+    hex, and `row_count` counts what is below the header.
+    """
+
+    columns: tuple[DatasetColumn, ...]
+    key_column: str
+    file: str
+    checksum: str
+    size_bytes: int
+    row_count: int
+
+
+class ReferenceDataset(Resource, frozen=True, kw_only=True):
+    """The latest version of a reference dataset."""
+
+    content: DatasetContent
+
+
+class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):
+    """A reference dataset as it was at one of its versions; `groups` as of that version."""
+
+
 class Group(Struct, frozen=True, kw_only=True):
     """A group of the hierarchy, with exact counts of what lies in it."""
 

@@ -11,17 +11,21 @@ from datastore.audio.import_work import import_audio
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.cascade import Cascades, begun_unheard
 from datastore.clock import Clock, canonical
+from datastore.dataset_files import DatasetFiles, sweep_uploads
+from datastore.dataset_tables import DatasetTables
+from datastore.evaluations import Evaluations
 from datastore.files import Files
 from datastore.groups import Groups
 from datastore.job_runs import JobRuns
 from datastore.jobs import JobKind, Jobs, left_alone
-from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from datastore.leases import Lease
 from datastore.metered import Metered, Units
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
-from datastore.records import Calculation, Pipeline, Resource
+from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from datastore.repository import Repository
+from datastore.resources.attachments import sweep_staged
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
@@ -42,13 +46,16 @@ class View:
     jobs: Jobs
     pipelines: Repository[Pipeline]
     calculations: Repository[Calculation]
+    datasets: Repository[ReferenceDataset]
+    dataset_files: DatasetFiles
+    evaluations: Evaluations
     api_keys: ApiKeys
     audio: AudioLibrary
     watch: WatchBatch = unwatched
 
     def of(self, kind: Kind[R]) -> Repository[R]:
         """What the caller can do with one kind of resource."""
-        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations)
+        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations, self.datasets)
         return next(repository for repository in kinds if repository.kind is kind)
 
 
@@ -67,13 +74,14 @@ class Store:
     watch: WatchBatch = unwatched
     files: Files = NO_FILES
     buckets: Buckets = field(default_factory=Buckets)
+    tables: DatasetTables = field(default_factory=DatasetTables)
     longest_api_key: timedelta = timedelta(days=365)
     job_begun: Callable[[], None] = begun_unheard
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
         table = Metered(self.table)
-        scope = Scope(table, caller, self.clock, self.budget)
+        scope = Scope(table, caller, self.clock, self.budget, self.files)
         return View(
             caller=caller,
             units=table.units,
@@ -82,6 +90,9 @@ class Store:
             jobs=Jobs(scope),
             pipelines=Repository.of(PIPELINE, scope),
             calculations=Repository.of(CALCULATION, scope),
+            datasets=Repository.of(REFERENCE_DATASET, scope),
+            dataset_files=DatasetFiles(scope),
+            evaluations=Evaluations(scope, self.tables),
             api_keys=ApiKeys(scope, self.longest_api_key),
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             watch=self.watch,
@@ -103,6 +114,12 @@ class Store:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
         return sum([await deleting.pending() for deleting in self._deleting()])
 
+    async def sweep_files(self) -> int:
+        """Remove the files that were uploaded or written and never used; how many there were."""
+        if self.files is NO_FILES:
+            return 0
+        return await sweep_staged(self._nobody()) + await sweep_uploads(self._nobody())
+
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
         return await left_alone(self.table, canonical(self.clock.now() - IDLE))
@@ -122,4 +139,4 @@ class Store:
         await import_audio(scope, lease, self.buckets.sources(scope, self.files))
 
     def _nobody(self) -> Scope:
-        return Scope(self.table, Caller("", {}), self.clock, self.budget)
+        return Scope(self.table, Caller("", {}), self.clock, self.budget, self.files)

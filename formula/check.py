@@ -13,8 +13,9 @@ from formula.errors import START, Code, Position, Problem
 from formula.infer import Inference
 from formula.limits import MAX_PARAMETERS
 from formula.parse import is_writable
-from formula.scope import DatasetUse, Scope
+from formula.scope import Scope
 from formula.tree import Assign, Formula
+from formula.uses import DatasetUse
 from formula.values import ANY, Kind, Parameter, ValueType, in_words, output_kind
 
 _NO_LIBRARY: Final = NoLibrary()

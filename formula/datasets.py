@@ -25,10 +25,19 @@ LATEST = Pin()
 class Datasets(Protocol):
     """Data by exact key. An absent row is None; raise a Fault for an unknown dataset or column.
 
-    Values are text, finite Decimal, bool or None, and nothing else.
+    Values are text, finite Decimal, bool or None, and nothing else. `within` is the identity of the
+    calculation whose formula asks, whose own groups decide what a name means; None for the formula
+    being evaluated.
     """
 
-    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
         """Return the output column of the first row whose key column is exactly `key`.
 
         `columns` is the pair key column, output column; None means the dataset's declared key
@@ -36,7 +45,9 @@ class Datasets(Protocol):
         """
         ...
 
-    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
         """Return an emission factor."""
         ...
 
@@ -44,10 +55,19 @@ class Datasets(Protocol):
 class NoDatasets:
     """No data at all: each dataset is unknown."""
 
-    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
         raise unknown_dataset(dataset)
 
-    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
         raise unknown_dataset(activity)
 
 
@@ -81,6 +101,16 @@ class Rows:
             index = self._found[pair] = self._index(*pair)
         return index.get(key)
 
+    def factor(self, impact: str, component: str) -> Decimal | None:
+        """Return the number in a column, of the row with this key; None without row or column."""
+        if component not in self._columns:
+            return None
+        found = self.find(impact, (self._declared[0], component))
+        if found is not None and not isinstance(found, Decimal):
+            message = f"the column {component[:60]!r} holds no numbers"
+            raise Fault(Code.WRONG_TYPE, message)
+        return found
+
     def _index(self, key_column: str, output_column: str) -> dict[str, Scalar]:
         for column in (key_column, output_column):
             if column not in self._columns:
@@ -106,13 +136,22 @@ class InMemory:
                 if not within_range(factor):
                     raise ValueError(f"not an emission factor: {factor}")
 
-    def lookup(self, dataset: str, key: str, columns: tuple[str, str] | None, pin: Pin) -> Scalar:
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
         rows = self._datasets.get((dataset, pin))
         if rows is None:
             raise unknown_dataset(dataset)
         return rows.find(key, columns)
 
-    def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
         factors = self._impacts.get((activity, pin))
         if factors is None:
             raise unknown_dataset(activity)

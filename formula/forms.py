@@ -107,11 +107,15 @@ def _no_case(subject: Scalar) -> NoReturn:
     raise Fault(Code.NO_CASE_MATCHES, message)
 
 
+def _meant(code: "Generator", node: Call) -> str:
+    """Name the arguments which say what is meant by a name of data: its pin, and who asks."""
+    return f"{code.shared(pin_of(node.options))}, {code.shared(code.within)}"
+
+
 def _impact(code: "Generator", node: Call) -> Operand:
     names = ", ".join(code.wanted(argument, Kind.TEXT).name for argument in node.arguments)
     target = code.fresh()
-    pin = code.shared(pin_of(node.options))
-    code.emit(f"{target} = impact({names}, {pin})", node.at)
+    code.emit(f"{target} = impact({names}, {_meant(code, node)})", node.at)
     decimal, refuse = code.shared(Decimal), code.shared(_no_factor)
     code.emit(f"if type({target}) is not {decimal}: {refuse}({target}, {names})", node.at)
     return Operand(target, Kind.NUMBER)
@@ -135,8 +139,8 @@ def _lookup(code: "Generator", node: Call) -> Operand:
     columns = "None"
     if "keyColumn" in operands:
         columns = f"({operands['keyColumn'].name}, {operands['outputColumn'].name})"
-    target, pin = code.fresh(), code.shared(pin_of(node.options))
-    code.emit(f"{target} = lookup({operands['dataset'].name}, {key}, {columns}, {pin})", node.at)
+    target, asked = code.fresh(), f"{operands['dataset'].name}, {key}, {columns}"
+    code.emit(f"{target} = lookup({asked}, {_meant(code, node)})", node.at)
     types, refuse = code.shared(_SCALARS), code.shared(_not_a_value)
     code.emit(f"if type({target}) not in {types}: {refuse}({target})", node.at)
     return Operand(target, SCALAR)

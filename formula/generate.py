@@ -65,6 +65,11 @@ class Generator(Emitter):
         for place, parameter in enumerate(linked.surroundings.parameters):
             self._scope[parameter.key] = Operand(f"p{place}", parameter.kind)
 
+    @property
+    def within(self) -> str | None:
+        """The identity of the calculation whose formula this is, if it is one."""
+        return self._linked.surroundings.within
+
     def bind(self, name: str, parameter: Parameter) -> None:
         """Add the lines which read a parameter from the row."""
         key, bind = self.constant(parameter.key), self.constant(binder(parameter))

@@ -9,7 +9,7 @@ from formula.errors import Code, Position
 from formula.functions import FUNCTIONS, PIN_OPTIONS, UNSUPPORTED, Function, Slot, result_kind
 from formula.literals import literal_problems
 from formula.pins import pin_of, pin_problems
-from formula.scope import DatasetUse, Scope
+from formula.scope import Scope
 from formula.tree import (
     COMPARISONS,
     Call,
@@ -23,6 +23,7 @@ from formula.tree import (
     Option,
     Step,
 )
+from formula.uses import dataset_use, text_at
 from formula.values import ANY, SCALAR, Kind, in_words, kind_of, output_kind
 
 _CALL_OPTIONS = (*PIN_OPTIONS, "tenant")
@@ -121,13 +122,13 @@ class Inference:
         for code, message, at in literal_problems(node, function):
             self._scope.report(code, message, at)
         if function.pinned:
-            self._scope.datasets.append(_dataset_use(node))
+            self._scope.datasets.append(dataset_use(node))
         if node.name == "REF":
             for code, message, at in self._ref_problems(node):
                 self._scope.report(code, message, at)
 
     def _ref_problems(self, node: Call) -> Iterator[tuple[Code, str, Position]]:
-        output = _text_at(node, 0)
+        output = text_at(node, 0)
         if self._earlier is None:
             message = "REF reads earlier outputs of a pipeline; there are none here"
             yield Code.UNSUPPORTED_FUNCTION, message, node.at
@@ -199,17 +200,3 @@ class Inference:
 
 def _arguments(count: int) -> str:
     return "1 argument" if count == 1 else f"{count or 'no'} arguments"
-
-
-def _text_at(node: Call, place: int) -> str | None:
-    argument = node.arguments[place]
-    found = argument.value if isinstance(argument, Literal) else None
-    return found if isinstance(found, str) else None
-
-
-def _dataset_use(node: Call) -> DatasetUse:
-    pin = pin_of(node.options)
-    if node.name == "IMPACT" or len(node.arguments) == 2:
-        return DatasetUse(node.name, _text_at(node, 0), pin)
-    columns = (_text_at(node, 2), _text_at(node, 3))
-    return DatasetUse(node.name, _text_at(node, 1), pin, columns)

@@ -29,15 +29,19 @@ def binder(parameter: Parameter) -> Callable[[object], Value]:
             _refuse_null(parameter)
             return None
         try:
-            value = convert(entry)
+            return typed(entry, parameter.type)
         except Fault as fault:
             raise _about(parameter, fault.code, fault.message) from None
-        if value is None:
-            message = f"expected {_WANTED[parameter.type]}, found {_shown(entry)}"
-            raise _about(parameter, Code.INVALID_INPUT, message)
-        return value
 
     return bind
+
+
+def typed(entry: object, type: ValueType) -> Value:
+    """Return an entry that is not null as a value of the type; raises a Fault where it is none."""
+    value = _CONVERSIONS[type](entry)
+    if value is None:
+        raise Fault(Code.INVALID_INPUT, f"expected {_WANTED[type]}, found {_shown(entry)}")
+    return value
 
 
 def _refuse_null(parameter: Parameter) -> None:

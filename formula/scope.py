@@ -4,25 +4,14 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-import msgspec
-
 from formula.calls import Callee
-from formula.datasets import Pin
 from formula.errors import Code, Position, Problem, problem
+from formula.uses import DatasetUse
 from formula.values import Kind, Parameter
 
 MAX_PROBLEMS: Final = 50
 _MAX_SUGGESTIONS: Final = 10
 _MAX_CANDIDATES: Final = 100
-
-
-class DatasetUse(msgspec.Struct, frozen=True):
-    """Data a formula asks for; `name` is None when only the row decides which."""
-
-    function: str
-    name: str | None
-    pin: Pin
-    columns: tuple[str | None, str | None] | None = None
 
 
 class Scope:

@@ -2,11 +2,12 @@
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from datastore.errors import FieldProblem, NotFound, about
 from datastore.paths import GroupPath, covers
 from datastore.records import Group, Resource
+from datastore.resources.attachments import Attachment
 from datastore.resources.differences import Change, changes
 from datastore.resources.listing import Listed
 from datastore.slices import Slice, Window
@@ -73,26 +74,24 @@ async def owner_group(context: Context, resource: Resource) -> Group | None:
         return None
 
 
+class Given(NamedTuple):
+    """What a user gives: fields, what is wrong that they cannot show, and a file if one comes."""
+
+    content: Mapping[str, Any]
+    noted: Sequence[FieldProblem]
+    attachment: Attachment[Any] | None = None
+
+
 async def create(
-    desk: Desk[R],
-    group: GroupPath | None,
-    content: Mapping[str, Any],
-    idempotency_key: str | None,
-    noted: Sequence[FieldProblem],
+    desk: Desk[R], group: GroupPath | None, given: Given, idempotency_key: str | None
 ) -> R:
-    writing = desk.repository.writing
-    return _renewed(desk, await writing.create(group, content, idempotency_key, noted))
+    writing = desk.repository.writing.bringing(given.attachment)
+    return _renewed(desk, await writing.create(group, given.content, idempotency_key, given.noted))
 
 
-async def update(
-    desk: Desk[R],
-    id: str,
-    expected_version: int,
-    changes: Mapping[str, Any],
-    noted: Sequence[FieldProblem],
-) -> R:
-    writing = desk.repository.writing
-    return _renewed(desk, await writing.update(id, expected_version, changes, noted))
+async def update(desk: Desk[R], id: str, expected_version: int, given: Given) -> R:
+    writing = desk.repository.writing.bringing(given.attachment)
+    return _renewed(desk, await writing.update(id, expected_version, given.content, given.noted))
 
 
 async def delete(desk: Desk[R], id: str, expected_version: int | None) -> R:

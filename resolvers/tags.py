@@ -14,6 +14,7 @@ class ResourceKind(StrEnum):
 
     PIPELINE = "P"
     CALCULATION = "C"
+    REFERENCE_DATASET = "D"
 
 
 async def keys(

@@ -9,6 +9,13 @@ from schema.audio_library import AudioQuery
 from schema.audio_mutations import AudioMutation
 from schema.calculation_mutations import CalculationMutation
 from schema.calculations import Calculation, CalculationQuery, CalculationVersion
+from schema.dataset_mutations import ReferenceDatasetMutation
+from schema.datasets import (
+    ReferenceDataset,
+    ReferenceDatasetQuery,
+    ReferenceDatasetVersion,
+)
+from schema.evaluation import EvaluationQuery
 from schema.failures import HANDLERS
 from schema.groups import Group, GroupMutation, GroupQuery
 from schema.jobs import Job, JobQuery
@@ -29,6 +36,8 @@ class Query(
     TagQuery,
     PipelineQuery,
     CalculationQuery,
+    ReferenceDatasetQuery,
+    EvaluationQuery,
     AudioQuery,
     StorageQuery,
 ):
@@ -40,6 +49,7 @@ class Mutation(
     GroupMutation,
     PipelineMutation,
     CalculationMutation,
+    ReferenceDatasetMutation,
     ApiKeyMutation,
     AudioMutation,
     StorageMutation,
@@ -58,6 +68,8 @@ schema = strawberry.Schema(
         PipelineVersion,
         Calculation,
         CalculationVersion,
+        ReferenceDataset,
+        ReferenceDatasetVersion,
         Audio,
         Artist,
         Album,

@@ -36,9 +36,13 @@ class NotPermitted(UserError):
 class FieldProblem:
     path: list[str] = strawberry.field(description="Where in `input`.")
     message: str = strawberry.field(description="What is wrong there.")
-    code: str | None = strawberry.field(description="Of a formula: what is wrong, for a program.")
-    line: int | None = strawberry.field(description="Of a formula: the line, from 1.")
-    column: int | None = strawberry.field(description="Of a formula: the column, from 1.")
+    code: str | None = strawberry.field(
+        description="Of a formula or a CSV: what is wrong, for a program."
+    )
+    line: int | None = strawberry.field(description="Of a formula or a CSV: the line, from 1.")
+    column: int | None = strawberry.field(
+        description="Of a formula or a CSV: the column, from 1; of a CSV the field's place."
+    )
     excerpt: str | None = strawberry.field(
         description="Of a formula: the line in question, with a caret below the place."
     )

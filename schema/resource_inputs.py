@@ -1,8 +1,8 @@
 """The inputs of the mutations that all kinds of resources have, and how they are read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import strawberry
 from strawberry import UNSET
@@ -10,8 +10,11 @@ from strawberry import UNSET
 from datastore.errors import FieldProblem
 from datastore.paths import GroupPath
 from datastore.records import State
+from datastore.resources.attachments import Attachment
 from datastore.rules import MAX_DESCRIPTION, MAX_NAME
 from datastore.tags import MAX_TAGS
+from resolvers.context import Context
+from resolvers.resources import Given
 from schema.common import TagInput, given
 
 _NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
@@ -22,6 +25,20 @@ _TAGS = (
 )
 
 Read = Callable[[Any], Any]
+
+
+class Brought(Protocol):
+    """The value of a field that comes with a file, what is wrong with that, and the file."""
+
+    @property
+    def content(self) -> Any: ...
+    @property
+    def problems(self) -> Sequence[FieldProblem]: ...
+    @property
+    def file(self) -> Attachment[Any] | None: ...
+
+
+Bring = Callable[[Context, Any], Awaitable[Brought]]
 
 
 @strawberry.input
@@ -76,29 +93,46 @@ def records_of(values: list[Any] | None) -> tuple[Any, ...]:
 class Content:
     """How the fields of a kind are read; `required` are those that no update may clear.
 
-    `problem` tells what is wrong with the value of a field where the record cannot show it.
+    `problem` tells what is wrong with the value of a field where the record cannot show it. `file`
+    names the field that comes with a file, and brings it.
     """
 
     own: Mapping[str, Read]
     required: tuple[str, ...]
     problem: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
+    file: tuple[str, Bring] | None = None
 
-    def of(self, input: Creation) -> dict[str, Any]:
-        """The fields of a resource that a user gives."""
-        return {name: read(given(getattr(input, name))) for name, read in self._read.items()}
+    async def of(self, context: Context, input: Creation) -> Given:
+        """What a user gives for a new resource."""
+        fields = {name: read(given(getattr(input, name))) for name, read in self._read.items()}
+        return await self._given(context, input, fields)
 
-    def changed_by(self, input: Change) -> dict[str, Any]:
+    async def changed_by(self, context: Context, input: Change) -> Given:
         """The fields that were given, but for a null where there must be a value."""
         read = {**self._read, "state": as_given}
         found = {name: getattr(input, name) for name in read}
         nulls = self._nulls(input)
-        return {
+        fields = {
             name: read[name](value)
             for name, value in found.items()
             if value is not UNSET and name not in nulls
         }
+        return await self._given(context, input, fields)
 
-    def problems(self, input: Creation | Change) -> list[FieldProblem]:
+    async def _given(
+        self, context: Context, input: Creation | Change, fields: dict[str, Any]
+    ) -> Given:
+        problems = self._problems(input)
+        value = given(getattr(input, self.file[0])) if self.file is not None else None
+        if self.file is None or value is None:
+            return Given(fields, problems)
+        name, bring = self.file
+        brought = await bring(context, value)
+        return Given(
+            {**fields, name: brought.content}, [*problems, *brought.problems], brought.file
+        )
+
+    def _problems(self, input: Creation | Change) -> list[FieldProblem]:
         """What is wrong that the fields as they are read cannot show."""
         nulls = [FieldProblem([name], "must not be null") for name in self._nulls(input)]
         found = {name: tell(given(getattr(input, name))) for name, tell in self.problem.items()}

@@ -33,14 +33,10 @@ def creates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
     payload = payload_of(CREATE, kind, type)
 
     async def create(info: Info, input: Any) -> Any:
-        made = await resources.create(
-            info.context.desk(kind),
-            given(input.group),
-            content.of(input),
-            given(input.idempotency_key),
-            content.problems(input),
-        )
-        return payload(**{kind.noun: made})
+        created = await content.of(info.context, input)
+        key = given(input.idempotency_key)
+        made = await resources.create(info.context.desk(kind), given(input.group), created, key)
+        return payload(**{kind.field: made})
 
     description = f"Create a {kind.noun}; the caller is contributor at the group."
     return _mutation(CREATE, kind, payload, create, input, description)
@@ -52,14 +48,10 @@ def updates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
 
     async def update(info: Info, input: Any) -> Any:
         id = key_of(kind.title, input.id)
-        updated = await resources.update(
-            info.context.desk(kind),
-            id,
-            input.expected_version,
-            content.changed_by(input),
-            content.problems(input),
-        )
-        return payload(**{kind.noun: updated})
+        changes = await content.changed_by(info.context, input)
+        desk = info.context.desk(kind)
+        updated = await resources.update(desk, id, input.expected_version, changes)
+        return payload(**{kind.field: updated})
 
     description = "Make a new version; the caller is contributor at the owner group."
     return _mutation(UPDATE, kind, payload, update, input, description)
@@ -79,7 +71,7 @@ def deletes(kind: Kind[R], type: Any) -> Any:
         id = key_of(kind.title, input.id)
         expected = given(input.expected_version)
         deleted = await resources.delete(info.context.desk(kind), id, expected)
-        return payload(**{kind.noun: deleted})
+        return payload(**{kind.field: deleted})
 
     description = f"Delete a {kind.noun} and its versions; the caller is admin at the owner group."
     return _mutation(DELETE, kind, payload, delete, input, description)
@@ -94,7 +86,7 @@ def grants(kind: Kind[R], type: Any) -> Any:
     async def grant(info: Info, input: Any) -> Any:
         id = key_of(kind.title, input.id)
         granted, changed = await resources.grant(info.context.desk(kind), id, input.group)
-        return payload(**{kind.noun: granted, "changed": changed})
+        return payload(**{kind.field: granted, "changed": changed})
 
     description = (
         f"Let a group and those below see and run a {kind.noun}; the caller is admin at both "
@@ -112,7 +104,7 @@ def revokes(kind: Kind[R], type: Any) -> Any:
     async def revoke(info: Info, input: Any) -> Any:
         id = key_of(kind.title, input.id)
         revoked = await resources.revoke(info.context.desk(kind), id, input.group)
-        return payload(**{kind.noun: revoked})
+        return payload(**{kind.field: revoked})
 
     description = (
         "Take a group's own grant away; the caller is admin at the owner group. The owner keeps "

@@ -51,7 +51,7 @@ UPDATE = Verb(
 )
 DELETE = Verb(
     "Delete",
-    "A {0} was deleted; `{0}` is what it was.",
+    "A {0} was deleted; `{1}` is what it was.",
     "The {} that was, or why it still is.",
     (NotFound, NotPermitted, VersionConflict),
 )
@@ -71,13 +71,13 @@ REVOKE = Verb(
 
 def payload_of(verb: Verb, kind: Kind[Any], type: Any) -> Any:
     """Make the type of success, which carries the resource under its noun."""
-    fields = {kind.noun: strawberry.field(graphql_type=type)}
-    annotations: dict[str, Any] = {kind.noun: kind.record}
+    fields = {kind.field: strawberry.field(graphql_type=type)}
+    annotations: dict[str, Any] = {kind.field: kind.record}
     if verb is GRANT:
         fields["changed"], annotations["changed"] = _CHANGED, bool
     name = f"{verb.name}{kind.title}Payload"
     made = make_class(name, annotations, fields)
-    return strawberry.type(made, description=verb.payload.format(kind.noun))
+    return strawberry.type(made, description=verb.payload.format(kind.noun, kind.camel))
 
 
 def result_of(verb: Verb, kind: Kind[Any], payload: Any) -> Any:

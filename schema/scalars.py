@@ -14,12 +14,16 @@ from datastore import paths
 from datastore.errors import BadInput
 from datastore.paths import GroupPath
 from schema.json_scalar import exact_number, json_input, json_literal, json_output
+from schema.row_scalar import row_input, row_literal
 
 DateTime = NewType("DateTime", str)
 """An instant as kept: UTC, ISO 8601, milliseconds, `2022-08-10T23:55:20.322Z`."""
 
 JSON = NewType("JSON", object)
 """Any JSON value; numbers are int or Decimal."""
+
+Row = NewType("Row", dict[str, object])
+"""The inputs of a formula by their keys: texts, numbers, booleans and null."""
 
 Long = NewType("Long", int)
 """A whole number of 64 bits."""
@@ -143,6 +147,15 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
         serialize=json_output,
         parse_value=json_input,
         parse_literal=json_literal,
+    ),
+    Row: strawberry.scalar(
+        name="Row",
+        description=(
+            "The inputs of a formula by the keys of its parameters: texts, numbers, booleans and "
+            "null. Numbers of more than 15 digits are sent as texts: most JSON writers round them."
+        ),
+        parse_value=row_input,
+        parse_literal=row_literal,
     ),
     Long: strawberry.scalar(
         name="Long",

@@ -85,6 +85,11 @@ class LimitSettings(BaseSettings):
         description="How often the store is asked for changes that somebody is subscribed to, in "
         "seconds. Each time costs half a read unit or more for each row that is followed.",
     )
+    dataset_cache_bytes: int = Field(
+        128 * 2**20,
+        ge=0,
+        description="About how much memory the reference datasets used last may take, in bytes.",
+    )
     search_max_units: int = Field(
         500,
         gt=0,

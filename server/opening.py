@@ -8,6 +8,7 @@ from hashlib import sha256
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import Buckets
 from datastore.audio.roles import NO_ROLES, Roles, StsRoles
+from datastore.dataset_tables import DatasetTables
 from datastore.dynamodb import DynamoDBTable
 from datastore.files import Files
 from datastore.kms_vault import KmsVault
@@ -115,9 +116,11 @@ def store_over(
         rounds=settings.search_max_round_trips,
     )
     longest = timedelta(days=settings.api_key_max_days)
+    tables = DatasetTables(settings.dataset_cache_bytes)
     return Store(
         table,
         files=files,
+        tables=tables,
         buckets=buckets or Buckets(),
         budget=budget,
         longest_api_key=longest,

@@ -20,6 +20,14 @@ TRANSFORMER: Mapping[str, Any] = {
     "parameters": [{"index": 0, "key": "x", "type": "NUMBER"}],
     "transforms": [{"index": 0, "formula": ":x", "outputs": [{"index": 0, "type": "NUMBER"}]}],
 }
+CONTENT: Mapping[str, Any] = {
+    "columns": [{"name": "x", "type": "STRING"}, {"name": "y", "type": "NUMBER"}],
+    "csv": "x,y\na,1\nb,2.5\n",
+}
+"""What datasets hold in the place of a transformer."""
+
+NOUNS = ("pipeline", "calculation", "reference dataset")
+
 CREATE_GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) {
   __typename ...on CreateGroupPayload { group { path } } ...on UserError { code message } } }"""
 CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
@@ -46,26 +54,49 @@ def tagged(*texts: str) -> list[dict[str, str]]:
 
 def worded(text: str, noun: str, of: str = "pipeline") -> str:
     """Say of another kind of resource what a text says of pipelines."""
-    for form in (str.lower, str.title, str.upper):
+    for form in (title_of, camel, constant):
         text = text.replace(form(of), form(noun))
     return text
 
 
-def translated(value: Any) -> Any:
-    """The same values with the content of calculations in place of that of pipelines."""
+def title_of(noun: str) -> str:
+    """The noun as the name of a type: `ReferenceDataset`."""
+    return noun.title().replace(" ", "")
+
+
+def camel(noun: str) -> str:
+    """The noun as the name of a field: `referenceDataset`."""
+    return title_of(noun)[0].lower() + title_of(noun)[1:]
+
+
+def constant(noun: str) -> str:
+    """The noun as the value of an enum: `REFERENCE_DATASET`."""
+    return noun.upper().replace(" ", "_")
+
+
+def translated(value: Any, noun: str) -> Any:
+    """The same values with the content of another kind in place of that of pipelines."""
     if isinstance(value, list):
-        return [translated(one) for one in value]
+        return [translated(one, noun) for one in value]
     if not isinstance(value, dict):
         return value
-    found = {key: translated(one) for key, one in value.items() if key != "transformer"}
-    if value.get("transformer"):
-        transform = value["transformer"]["transforms"][0]
-        found |= {
-            "parameters": value["transformer"]["parameters"],
-            "formula": transform["formula"],
-            "outputs": transform["outputs"],
-        }
+    found = {key: translated(one, noun) for key, one in value.items() if key != "transformer"}
+    if "transformer" in value:
+        found |= _content(value["transformer"], noun)
     return found
+
+
+def _content(transformer: Any, noun: str) -> dict[str, Any]:
+    if noun == "reference dataset":
+        return {"content": transformer and CONTENT}
+    if transformer is None:
+        return {}
+    transform = transformer["transforms"][0]
+    return {
+        "parameters": transformer["parameters"],
+        "formula": transform["formula"],
+        "outputs": transform["outputs"],
+    }
 
 
 def told_of_pipelines(value: Any, noun: str) -> Any:
@@ -134,7 +165,8 @@ class Ask:
     ) -> Answer:
         context = RequestContext.open(self.store, caller, CURSORS)
         if self.noun != "pipeline":
-            query, variables = worded(query, self.noun), translated(variables or {})
+            query = worded(query, self.noun)
+            variables = translated(variables or {}, self.noun)
         try:
             prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
         except Refused as refused:

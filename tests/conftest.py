@@ -7,14 +7,14 @@ import pytest
 
 from datastore.store import Store
 from tests.asking import Ask
-from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
-    async with open_table("sqlite", tmp_path) as table:
-        yield Store(table)
+    async with open_store("sqlite", tmp_path) as store:
+        yield store
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -23,8 +23,8 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     reason = skip_reason(request.param)
     if reason is not None:
         pytest.skip(reason)
-    async with open_table(request.param, tmp_path) as table:
-        yield Store(table)
+    async with open_store(request.param, tmp_path) as store:
+        yield store
 
 
 @pytest.fixture

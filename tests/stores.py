@@ -16,7 +16,9 @@ from uuid import uuid4
 
 from datastore.dynamodb import DynamoDBTable
 from datastore.dynamodb.retry import DEADLINE
+from datastore.local_files import LocalFiles
 from datastore.sqlite import SqliteTable
+from datastore.store import Store
 from datastore.table import Table
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
@@ -46,6 +48,28 @@ async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
         yield table
     finally:
         await table.close()
+
+
+@asynccontextmanager
+async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
+    """Open a store over a fresh table of the implementation, and an empty directory of files."""
+    async with open_table(name, tmp_path) as table, open_files(tmp_path) as files:
+        yield Store(table, files=files)
+
+
+@asynccontextmanager
+async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
+    """Open an empty directory of files that nobody else has."""
+    files = await open_local(tmp_path / f"files-{uuid4()}")
+    try:
+        yield files
+    finally:
+        await files.close()
+
+
+async def open_local(directory: Path) -> LocalFiles:
+    """Open the files in a directory."""
+    return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
 
 
 async def open_dynamodb(

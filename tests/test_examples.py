@@ -15,7 +15,7 @@ from server.dev_identity import dev_identity
 from server.samples.seeding import seed
 from server.settings import Settings
 from tests.asking import Ask
-from tests.stores import open_table
+from tests.stores import open_store
 
 EXAMPLES = Path(__file__).parents[1] / "server" / "graphiql" / "examples"
 ANSWERED = [
@@ -31,8 +31,7 @@ ANSWERED = [
 @pytest.fixture(scope="module")
 async def samples(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
     """The store as the server fills it."""
-    async with open_table("sqlite", tmp_path_factory.mktemp("samples")) as table:
-        store = Store(table)
+    async with open_store("sqlite", tmp_path_factory.mktemp("samples")) as store:
         await seed(store, DEFAULT_SIZE, lambda: None)
         yield store
 

@@ -1,5 +1,7 @@
 """Deleting a resource with any number of versions: at once where it fits, else by a tombstone.
 
+It does not fit where there are files to be removed as well.
+
 A tombstone is the latest row marked `deletedAt` and listed under `X:<kind>`. From then on the
 resource is gone for every reader, and what remains is taken away in transactions of their own. Each
 notes on the tombstone how much of the footprint is `taken`; whoever finds one may go on with it.
@@ -77,7 +79,7 @@ class Deleting(Generic[R]):
             *(Write(Delete(key)) for key in self._version_keys(current)),
             *self._footprint_gone(current),
         ]
-        if len(everything) <= MAX_OPERATIONS:
+        if len(everything) <= MAX_OPERATIONS and self.kind.folder is None:
             await commit(self.scope.table, everything)
             return
         buried, taken = await self._bury(current, 0)
@@ -85,14 +87,23 @@ class Deleting(Generic[R]):
             await self._finish(buried, taken)
 
     async def _finish(self, buried: R, taken: int) -> None:
-        """Take away the rest of the footprint, then the versions, then the tombstone."""
+        """Take away the rest of the footprint, then versions and files, then the tombstone."""
         while taken < len(self._footprint_gone(buried)):
             buried, taken = await self._bury(buried, taken)
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
             await self.scope.table.write(batch)
+        await self._remove_files(buried)
         await commit(self.scope.table, [self._latest_gone(buried)])
+
+    async def _remove_files(self, buried: R) -> None:
+        if self.kind.folder is None:
+            return
+        folder = self.kind.folder.format(id=buried.id)
+        while keys := await self.scope.files.list(folder):
+            for key in keys:
+                await self.scope.files.delete(key)
 
     async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
         """Take away what fits of the footprint beyond the first `taken`, and note it on the tomb.

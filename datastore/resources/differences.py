@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from datastore.records import Resource
+from datastore.records import DatasetContent, Resource
 
 MAX_CHANGES = 1000
 """How many changes of one field are told apart."""
@@ -16,6 +16,7 @@ _NO_CONTENT: Final = {
     *("id", "version", "revision", "groups", "owner"),
     *("createdAt", "createdBy", "updatedAt", "updatedBy"),
 }
+_UNSEEN: Final = {(DatasetContent, "file")}
 _ABSENT: Final = object()
 
 
@@ -61,7 +62,11 @@ def _plain(value: object) -> Any:
     """A record as clients see it: names of fields in camel case, enumerations by their names."""
     if isinstance(value, msgspec.Struct):
         fields = msgspec.structs.fields(value)
-        return {field.encode_name: _plain(getattr(value, field.name)) for field in fields}
+        return {
+            field.encode_name: _plain(getattr(value, field.name))
+            for field in fields
+            if (type(value), field.name) not in _UNSEEN
+        }
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return value.name if isinstance(value, Enum) else value

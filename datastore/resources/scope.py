@@ -1,10 +1,12 @@
-"""What a repository works with: the table, the caller whose eyes it sees with, and a clock."""
+"""What a repository works with: table and files, the caller whose eyes it sees with, a clock."""
 
 from dataclasses import dataclass
 
 from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import BadInput, NotFound, NotPermitted
+from datastore.files import Files
+from datastore.no_files import NO_FILES
 from datastore.paths import ROOT, GroupPath
 from datastore.records import Resource
 from datastore.resources.groups import key_of_group, unknown
@@ -29,6 +31,7 @@ class Scope:
     caller: Caller
     clock: Clock
     budget: Budget
+    files: Files = NO_FILES
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
         """The group named, or the caller's default."""

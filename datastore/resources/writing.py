@@ -1,9 +1,9 @@
 """Creating, updating, granting and revoking: each one transaction, built as a difference."""
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from random import uniform
 from typing import Any, Generic, TypeVar
 
@@ -23,19 +23,19 @@ from datastore.errors import (
     about,
 )
 from datastore.items import latest_item, version_item
-from datastore.keys import unescape
-from datastore.layout import NAME, Kind
-from datastore.paths import ROOT, GroupPath, ancestors
+from datastore.layout import Kind
+from datastore.paths import GroupPath
 from datastore.records import Resource, State
 from datastore.resources import idempotency
+from datastore.resources.attachments import Attachment
 from datastore.resources.callees import library_for
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.groups import with_grant, without_grant
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
+from datastore.resources.taken import told
 from datastore.rules import check
-from datastore.table import Compare, Missing, Put, Query, Range
-from datastore.text import comparison_form
+from datastore.table import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -51,6 +51,11 @@ class Writing(Generic[R]):
 
     kind: Kind[R]
     scope: Scope
+    attachment: Attachment[R] | None = None
+
+    def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
+        """The same, for one write whose content comes with a file."""
+        return replace(self, attachment=attachment)
 
     async def create(
         self,
@@ -69,23 +74,21 @@ class Writing(Generic[R]):
         self.scope.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
         problems = [*noted, *idempotency.key_problems(idempotency_key)]
-        writes = [
-            Write(Put(latest_item(self.kind, resource), Missing()), done),
-            Write(Put(version_item(self.kind, resource), Missing())),
-            *difference(None, footprint(self.kind.letter, resource)),
-        ]
+        receipt = []
         if idempotency_key is not None:
-            receipt = idempotency.Receipt(self.kind.letter, resource.id, group, content)
-            # Ahead of the name, which the first call holds: a replay is no NameTaken.
-            writes.insert(0, receipt.write(self.scope, idempotency_key))
+            made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+            receipt.append(made.write(self.scope, idempotency_key))
 
         async def created() -> R:
             called = await self._checked(resource, problems)
-            await self._commit(resource.id, writes, called)
-            return resource
+            placed, taken = await self._placed(resource)
+            # Ahead of the name, which the first call holds: a replay is no NameTaken.
+            await self._commit(placed.id, [*receipt, *self._new_rows(placed), *taken], called)
+            return placed
 
         try:
-            return await self._unmoved(created)
+            async with self._attached():
+                return await self._unmoved(created)
         except idempotency.Replayed as earlier:
             return await self._replayed(earlier.id)
 
@@ -115,7 +118,8 @@ class Writing(Generic[R]):
                 return ()
             return await self._checked(changed, noted)
 
-        return (await self._rewrite(id, updated, checked=checked))[1]
+        async with self._attached():
+            return (await self._rewrite(id, updated, checked=checked))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -177,7 +181,9 @@ class Writing(Generic[R]):
             if changed is current:
                 return current, current
             called = () if checked is None else await checked(changed)
-            await self._commit(id, self._replacement(current, changed), called, place)
+            changed, taken = await self._placed(changed)
+            writes = [*self._replacement(current, changed), *taken]
+            await self._commit(id, writes, called, place)
             return current, changed
 
         return await self._unmoved(rewritten)
@@ -190,11 +196,35 @@ class Writing(Generic[R]):
                 return await attempt()
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
+    async def _placed(self, resource: R) -> tuple[R, list[Write]]:
+        """The resource with the file that it comes with, and the write that takes it over."""
+        if self.attachment is None:
+            return resource, []
+        placed, taken = await self.attachment.placed(resource)
+        return placed, [taken]
+
+    @asynccontextmanager
+    async def _attached(self) -> AsyncIterator[None]:
+        """Let go of what was attached where the write fails, or turns out to be a repetition."""
+        try:
+            yield
+        except Exception:
+            if self.attachment is not None:
+                await self.attachment.dropped()
+            raise
+
     async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
         """Check the content; give what keeps the calculations it calls as they were checked."""
         called = await library_for(self.scope, resource, self.kind.formulas(resource))
         await check(self.kind, resource, called, noted)
         return called.unchanged()
+
+    def _new_rows(self, resource: R) -> list[Write]:
+        return [
+            Write(Put(latest_item(self.kind, resource), Missing()), done),
+            Write(Put(version_item(self.kind, resource), Missing())),
+            *difference(None, footprint(self.kind.letter, resource)),
+        ]
 
     def _replacement(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
@@ -249,30 +279,7 @@ class Writing(Generic[R]):
             await commit(self.scope.table, [*writes, *called])
         except NameTaken as taken:
             with about(place or "name"):
-                raise self._shown(await self._located(taken, id)) from None
-
-    async def _located(self, taken: NameTaken, id: str) -> NameTaken:
-        """Find out where below the marked group another than `id` holds the name, if still so."""
-        if taken.holder is not None:
-            return taken
-        below = ROOT if taken.group == ROOT else f"{taken.group}/"
-        top = NAME.key(
-            kind=self.kind.letter, name=comparison_form(taken.name), group=GroupPath(below)
-        )
-        page = await self.scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
-        for item in page.items:
-            if item.get("id") not in (None, id):
-                group = unescape(NAME.sk.read(str(item["sk"]))["group"])
-                return NameTaken(taken.kind, taken.name, group, str(item["id"]))
-        return taken
-
-    def _shown(self, taken: NameTaken) -> NameTaken:
-        """What the caller may know: not who holds the name in a group that they do not see."""
-        line = reversed(ancestors(GroupPath(taken.group)))
-        nearest = next(group for group in line if self.scope.caller.sees(group))
-        if nearest == taken.group:
-            return taken
-        return NameTaken(taken.kind, taken.name, nearest, None)
+                raise await told(self.scope, taken, id) from None
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from server.opening import location, open_table, store_over
+from server.opening import location, open_files, open_table, store_over
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.progress import shown
 from server.samples import seeding
@@ -39,18 +39,18 @@ def seed(
 
 
 async def _seed(settings: Settings, size: int) -> Seeded:
-    async with open_table(settings) as table:
+    async with open_table(settings) as table, open_files(settings) as files:
         if settings.store == "sqlite":
             await table.create()
         elif problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         with shown("Seeding", size) as progress:
-            return await seeding.seed(store_over(table, settings), size, progress)
+            return await seeding.seed(store_over(table, settings, files), size, progress)
 
 
 async def _purge(settings: Settings) -> int:
-    async with open_table(settings) as table:
+    async with open_table(settings) as table, open_files(settings) as files:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         with shown("Deleting", None) as progress:
-            return await seeding.purge(store_over(table, settings), progress)
+            return await seeding.purge(store_over(table, settings, files), progress)

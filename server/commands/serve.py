@@ -29,6 +29,7 @@ from server.samples.seeding import is_empty, seed
 from server.settings import Settings
 from server.store_options import StoreOptions
 from server.streams.draining import DrainingServer
+from server.sweeping import sweeping
 from server.trace_export import exporting
 
 _NO_SEED_HELP = "Leave an empty store empty."
@@ -87,6 +88,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         streams = streams_of(settings)
         async with (
             running_jobs(store) as store,
+            sweeping(store),
             open_app(settings, store, identity, streams) as app,
         ):
             _announce(settings, url, identity)

@@ -8,6 +8,7 @@ from typing import Any
 
 from datastore.access import Caller, Role
 from datastore.errors import IllegalState, NameTaken, NotFound
+from datastore.no_files import NO_FILES
 from datastore.paths import ROOT, GroupPath
 from datastore.records import Resource
 from datastore.repository import Repository
@@ -16,6 +17,7 @@ from datastore.slices import Window
 from datastore.store import Store, View
 from server.samples.calculations import calculations
 from server.samples.catalogue import GROUPS, Sample, samples
+from server.samples.datasets import SampleDataset, datasets
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
 AT_ONCE = 8
@@ -39,10 +41,15 @@ async def is_empty(store: Store) -> bool:
 
 
 async def seed(store: Store, size: int, progress: Progress) -> Seeded:
-    """Make groups, calculations and the first `size` pipelines, as far as they are not there."""
+    """Make all but the pipelines, and the first `size` of these, as far as they are not there.
+
+    Without a place for files there is no reference data.
+    """
     view, seeded = store.seen_by(SEEDER), Seeded()
     for group in GROUPS:
         await _create_group(view, group)
+    for dataset in () if store.files is NO_FILES else datasets():
+        await _create_dataset(view, dataset)
     for calculation in calculations():
         await _create(view.calculations, calculation)
     queue = samples(size)
@@ -72,8 +79,9 @@ async def purge(store: Store, progress: Progress) -> int:
         await view.pipelines.deleting.delete(pipeline.id)
         deleted += 1
         progress()
-    async for calculation in _seeded(view.calculations):
-        await view.calculations.deleting.delete(calculation.id)
+    for repository in (view.calculations, view.datasets):
+        async for resource in _seeded(repository):
+            await repository.deleting.delete(resource.id)
     for group in reversed(GROUPS):
         await _delete_group(view, group)
     return deleted
@@ -96,6 +104,19 @@ async def _create(repository: Repository[Any], sample: Sample) -> bool:
     except NameTaken:
         return False
     return True
+
+
+async def _create_dataset(view: View, sample: SampleDataset) -> None:
+    brought = await view.dataset_files.inline(sample.columns, None, sample.csv)
+    content = {
+        "name": sample.name,
+        "description": sample.description,
+        "tags": sample.tags,
+        "content": brought.content,
+    }
+    with suppress(NameTaken):
+        writing = view.datasets.writing.bringing(brought.file)
+        await writing.create(sample.group, content, None)
 
 
 async def _seeded(repository: Repository[Any]) -> AsyncIterator[Resource]:

@@ -7,7 +7,7 @@ import pytest
 
 from datastore.store import Store
 from datastore.table import Table
-from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+from tests.stores import IMPLEMENTATIONS, open_files, open_table, skip_reason
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -26,5 +26,6 @@ async def table(implementation: str, tmp_path: Path) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-def store(table: Table) -> Store:
-    return Store(table)
+async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_files(tmp_path) as files:
+        yield Store(table, files=files)

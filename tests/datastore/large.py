@@ -1,5 +1,6 @@
 """What is too large for one transaction, and what must be left when it is deleted."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,7 +80,12 @@ async def assert_gone(view: View, kind: Kind[Any], id: str) -> None:
 async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) -> bool:
     """Delete in a process that dies after so many writes; whether it did."""
     try:
-        await Store(Cut(store.table, writes)).seen_by(SUPER).of(kind).deleting.delete(made.id)
+        await (
+            replace(store, table=Cut(store.table, writes))
+            .seen_by(SUPER)
+            .of(kind)
+            .deleting.delete(made.id)
+        )
     except Died:
         return True
     return False

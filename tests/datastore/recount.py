@@ -19,7 +19,7 @@ from tests.datastore.watched import Watched
 OWN_FACTS = ("IK:", "AK:", "J:", "U:")
 """Receipts, API keys and jobs, on which nothing else depends; libraries are recounted apart."""
 
-LATEST = {"P": "PV:latest", "C": "C"}
+LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
 
 Rows = dict[Key, Item]
@@ -168,7 +168,7 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
-    if key.sk.startswith(("PV:0", "CV:0")):
+    if key.sk.startswith(("PV:0", "CV:0", "DV:0")):
         facts["version"] = item["version"]
     if "id" in facts:
         facts["id"] = [facts["id"]]
@@ -180,6 +180,8 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            name = pk.rpartition(":")[2] if sk in ("TA:P", "TA:C") else sk.rpartition(":")[2]
+            name = (
+                pk.rpartition(":")[2] if sk in ("TA:P", "TA:C", "TA:D") else sk.rpartition(":")[2]
+            )
             if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

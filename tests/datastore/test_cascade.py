@@ -1,6 +1,7 @@
 """Deleting a group with all that lies in it and below: what goes, what stays, who may not."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ async def test_nothing_is_let_into_the_groups_below_once_they_are_closed(store: 
             await assert_closed(store, group, made["at eu"].id)
 
     interrupted = Interrupted(store.table, come_late, writes=CLOSING)
-    assert await Store(interrupted).run_jobs("w") == 1
+    assert await replace(store, table=interrupted).run_jobs("w") == 1
     assert interrupted.other is None
     await assert_only_the_rest(store)
 
@@ -164,7 +165,9 @@ async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
                 await coming
                 came.append(group)
 
-    assert await Store(Interrupted(store.table, come, writes=writes)).run_jobs("w") == 1
+    assert (
+        await replace(store, table=Interrupted(store.table, come, writes=writes)).run_jobs("w") == 1
+    )
     assert came == expected
     await assert_only_the_rest(store)
 
@@ -190,7 +193,7 @@ async def test_a_wish_for_a_group_below_follows_the_job_that_closed_it(store: St
         assert (await begun(store, NORTHWEST)).id == job.id
 
     interrupted = Interrupted(store.table, wish, writes=CLOSING)
-    assert await Store(interrupted).run_jobs("w") == 1
+    assert await replace(store, table=interrupted).run_jobs("w") == 1
     assert interrupted.other is None
     await assert_only_the_rest(store)
 

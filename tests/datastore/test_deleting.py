@@ -1,6 +1,7 @@
 """Deleting with any number of versions, grants and tags, also when it is cut short."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ async def test_a_delete_that_an_update_overtakes_starts_over(store: Store, kind:
     async def overtake() -> None:
         await view.of(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
 
-    late = Store(Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
     assert (await late.of(kind).deleting.delete(made.id)).version == 2
     assert await remains(store.table) == []
     assert await faults(store.table) == []
@@ -81,7 +82,7 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
     async def overtake() -> None:
         await view.of(kind).writing.update(made.id, 1, {"tags": ()})
 
-    late = Store(Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
     with pytest.raises(VersionConflict):
         await late.of(kind).deleting.delete(made.id, 1)
     assert (await view.of(kind).reading.one(made.id)).version == 2
@@ -181,7 +182,7 @@ async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
     assert await cut_short(store, kind, made, 2)
     for _ in range(3):
         try:
-            assert await Store(Cut(store.table, 4)).finish_deletes() == 1
+            assert await replace(store, table=Cut(store.table, 4)).finish_deletes() == 1
         except Died:
             await assert_gone(view, kind, made.id)
         else:
@@ -198,7 +199,7 @@ async def test_two_sweeps_at_once_take_everything_away_once(store: Store, kind: 
     for writes in (2, 4):
         made = await aged(store, kind, await spread(view, kind), 30)
         assert await cut_short(store, kind, made, writes)
-        await asyncio.gather(*(Store(store.table).finish_deletes() for _ in range(3)))
+        await asyncio.gather(*(replace(store).finish_deletes() for _ in range(3)))
         await store.finish_deletes()
         assert await own_rows(store.table, kind) == {f"{kind.letter}:{other.id}"}
         assert await faults(store.table) == []

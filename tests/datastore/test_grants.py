@@ -1,5 +1,7 @@
 """Grants: an antichain that covers the owner, effective at once."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -151,7 +153,7 @@ async def test_a_revoke_races_a_change_of_tags_and_leaves_nothing_behind(store: 
     async def overtake() -> None:
         await view.pipelines.writing.update(made.id, 1, {"tags": tags("m=c", "n=d/e")})
 
-    late = Store(Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
     assert (await late.pipelines.writing.revoke(made.id, EU)).groups == (USA,)
     assert await faults(store.table) == []
 

@@ -39,6 +39,7 @@ from tests.datastore.world import (
     names_of,
     tags,
 )
+from tests.stores import open_local
 
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ class Histories(RuleBasedStateMachine):
         self.directory = TemporaryDirectory()
         self.table = SqliteTable.open(Path(self.directory.name) / "table.sqlite")
         self.run(self.table.create())
-        self.store = Store(self.table)
+        self.files = self.run(open_local(Path(self.directory.name)))
+        self.store = Store(self.table, files=self.files)
         self.model = Model()
         self.watcher = 0
         for path in (USA, NORTHWEST, EU):
@@ -76,6 +78,7 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "table"):
+            self.run(self.files.close())
             self.run(self.table.close())
             self.runner.close()
             self.directory.cleanup()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from datastore.errors import LimitExceeded, NameTaken, NotFound
-from datastore.layout import CALCULATION, KINDS, PIPELINE
+from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
 from datastore.paths import ROOT, GroupPath
 from datastore.records import Tag
 from datastore.resources.listing import Listed
@@ -13,7 +13,7 @@ from datastore.slices import Window
 from datastore.store import Store, View
 from datastore.table import Batch, Table
 from tests.datastore.world import NORTHWEST, OWN, SUPER, USA
-from tests.stores import open_table
+from tests.stores import open_files, open_table
 
 
 class Stopping:
@@ -44,14 +44,19 @@ async def test_each_kind_has_its_own_repository(store: Store) -> None:
     view = store.seen_by(SUPER)
     assert view.of(PIPELINE) is view.pipelines
     assert view.of(CALCULATION) is view.calculations
-    assert [kind.title for kind in KINDS] == ["Pipeline", "Calculation"]
+    assert view.of(REFERENCE_DATASET) is view.datasets
+    assert [kind.title for kind in KINDS] == [
+        "Pipeline",
+        "Calculation",
+        "ReferenceDataset",
+    ]
 
 
 async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store) -> None:
     view = store.seen_by(SUPER)
     for group in (USA, NORTHWEST):
         await view.groups.create(group, None)
-    made = {letter: await make(view, letter, USA, "one") for letter in ("P", "C")}
+    made = {letter: await make(view, letter, USA, "one") for letter in OWN}
     for kind in KINDS:
         with pytest.raises(NameTaken) as taken:
             await make(view, kind.letter, NORTHWEST, "ONE")
@@ -68,7 +73,7 @@ async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store
 async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None:
     view = store.seen_by(SUPER)
     await view.groups.create(USA, None)
-    for letter in ("P", "C"):
+    for letter in OWN:
         await make(view, letter, USA, f"of {letter}", tags=1)
     for listed in (Listed(group=USA), Listed(group=ROOT, include_child_groups=True)):
         for kind in KINDS:
@@ -80,24 +85,24 @@ async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None
 
 
 async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: Any) -> None:
-    async with open_table("sqlite", tmp_path) as table:
-        store = Store(table)
+    async with open_table("sqlite", tmp_path) as table, open_files(tmp_path) as files:
+        store = Store(table, files=files)
         view = store.seen_by(SUPER)
         await view.groups.create(USA, None)
-        for letter in ("P", "C"):
+        for letter in OWN:
             made = await make(view, letter, USA, "old")
             (kind,) = (kind for kind in KINDS if kind.letter == letter)
             for version in range(1, 101):
                 made = await view.of(kind).writing.update(
                     made.id, version, {"description": f"{version}"}
                 )
-            stopping = Store(Stopping(table, after=1)).seen_by(SUPER)  # type: ignore[arg-type]
+            stopping = Store(Stopping(table, after=1), files=files).seen_by(SUPER)  # type: ignore[arg-type]
             with pytest.raises(ConnectionError):
                 await stopping.of(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):
                 await view.of(kind).reading.one(made.id)
-        assert await store.pending_deletes() == 2
-        assert await store.finish_deletes() == 2
+        assert await store.pending_deletes() == 3
+        assert await store.finish_deletes() == 3
         assert await store.pending_deletes() == 0
         assert await store.finish_deletes() == 0
 
@@ -105,6 +110,6 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
 async def test_a_kind_is_held_to_the_limits_of_a_transaction(store: Store) -> None:
     view = store.seen_by(SUPER)
     await view.groups.create(USA, None)
-    for letter in ("P", "C"):
+    for letter in OWN:
         with pytest.raises(LimitExceeded):
             await make(view, letter, USA, "wide", tags=50)

@@ -17,6 +17,7 @@ from datastore.layout import (
     AUDIO_BY_ARTIST,
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
+    CALCULATION,
     CONNECTION,
     GENRE,
     GRANT,
@@ -28,6 +29,8 @@ from datastore.layout import (
     NAME,
     OWNED,
     PIPELINE,
+    REFERENCE_DATASET,
+    STAGED,
     TAG,
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
@@ -97,6 +100,11 @@ OWN = {"user": "ann", "audio": ID}
         (GENRE, {"name": "rock", "genre": "g", **OWN}, "U:ann", "AG:rock:g", None),
         (CONNECTION, {"connection": "c", **OWN}, "U:ann", "CN:c", None),
         (IMPORT_FAILURE, {"job": "j", "hash": "h", **OWN}, "U:ann", "IJ:j:h", None),
+        (STAGED, {"id": ID}, f"F:{ID}", "F", "F:staged"),
+        (CALCULATION.latest, {"id": ID}, f"C:{ID}", "C", "C"),
+        (CALCULATION.version, {"id": ID, "version": 2}, f"C:{ID}", "CV:0000000002", None),
+        (REFERENCE_DATASET.latest, {"id": ID}, f"D:{ID}", "D", "D"),
+        (REFERENCE_DATASET.version, {"id": ID, "version": 2}, f"D:{ID}", "DV:0000000002", None),
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -241,7 +242,7 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
             await view.of(kind).deleting.delete(other.id)
 
     interrupted = Interrupted(store.table, others_go, writes=writes)
-    await Store(interrupted).seen_by(SUPER).of(kind).deleting.delete(first.id)
+    await replace(store, table=interrupted).seen_by(SUPER).of(kind).deleting.delete(first.id)
     assert interrupted.other is None
     assert await faults(store.table) == []
 
@@ -259,6 +260,6 @@ async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
         await make_of(view, kind, NORTHWEST, "Forge", "m=a/b")
 
     interrupted = Interrupted(store.table, others_come, writes=writes)
-    await Store(interrupted).seen_by(SUPER).of(kind).deleting.delete(made.id)
+    await replace(store, table=interrupted).seen_by(SUPER).of(kind).deleting.delete(made.id)
     assert interrupted.other is None
     assert await faults(store.table) == []

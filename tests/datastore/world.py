@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 import pytest
 
 from datastore.access import Caller, Role
-from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from datastore.paths import ROOT, GroupPath
 from datastore.records import (
+    DatasetColumn,
+    DatasetContent,
     Output,
     Pipeline,
     Resource,
@@ -39,6 +41,16 @@ TRANSFORMER = Transformer(
 OWN: Mapping[str, Mapping[str, Any]] = {
     PIPELINE.letter: {"transformer": TRANSFORMER},
     CALCULATION.letter: {"formula": "1", "parameters": (), "outputs": (OUTPUT,)},
+    REFERENCE_DATASET.letter: {
+        "content": DatasetContent(
+            columns=(DatasetColumn(name="k", type=ValueType.STRING),),
+            key_column="k",
+            file="f",
+            checksum="",
+            size_bytes=0,
+            row_count=0,
+        )
+    },
 }
 """The fields that each kind alone has."""
 

@@ -75,6 +75,12 @@ CREATE = """mutation($input: CreateCalculationInput!) { createCalculation(input:
 UPDATE = """mutation($input: UpdateCalculationInput!) { updateCalculation(input: $input) {
   __typename ...on UpdateCalculationPayload { calculation { version } }
   ...on UserError { code path } ...on ValidationProblem { problems { path code } } } }"""
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) { __typename
+  ...on EvaluatePayload { version values { text } errors { row column code }
+    explanation { value { text } } }
+  ...on UserError { path } ...on ValidationProblem { problems { path code } } } }"""
+DATASET = """mutation($input: CreateReferenceDatasetInput!) {
+  createReferenceDataset(input: $input) { __typename } }"""
 DELETE = """mutation($input: DeleteCalculationInput!) { deleteCalculation(input: $input) {
   ...on DeleteCalculationPayload { calculation { name version } } } }"""
 LATEST = f"query($id: ID!) {{ calculation(id: $id) {{ id owner {CONTENT} }} }}"
@@ -260,6 +266,67 @@ async def test_call_a_calculation_by_name(ask: Ask) -> None:
     refused = await create(ask, "/eu", name="car", **calls)
     assert refused["problems"] == [{"path": ["formula"], "code": "UNKNOWN_CALCULATION"}]
     assert await names(ask, "/eu") == []
+
+
+async def factors(ask: Ask) -> None:
+    """The reference data that the document's calculation looks up."""
+    columns = [{"name": "vehicleType", "type": "STRING"}, {"name": "co2e", "type": "NUMBER"}]
+    for name, factor in (("vehicles", "0.3502"), ("passenger_vehicles", "0.175")):
+        content = {"columns": columns, "csv": f"vehicleType,co2e\ncar,{factor}\n"}
+        made = await ask.input(DATASET, group="/usa", name=name, content=content)
+        assert made["__typename"] == "CreateReferenceDatasetPayload", made
+
+
+def rows(*distances: object, **more: object) -> list[dict[str, object]]:
+    car = {"vehicleType": "car", "pollutant": "co2e", **more}
+    return [{**car, "distance": distance} for distance in distances]
+
+
+async def test_evaluate_a_calculation(ask: Ask) -> None:
+    """evaluate a calculation"""
+    id = await vehicle(ask)
+    await factors(ask)
+    input = {"id": id, "rows": [*rows("12.5", 0.1), *rows(10, passengers=3), *rows("x")]}
+    told = (await ask(EVALUATE, {"input": input}, NORTHWEST)).value
+    texts = [value["text"] for value in told["values"]]
+    assert (told["version"], texts) == (1, ["4.3775", "0.03502", "5.25", None])
+    assert told["errors"] == [{"row": 3, "column": "distance", "code": "INVALID_INPUT"}]
+    assert told["explanation"]["value"]["text"] == "4.3775"
+    await change(
+        ask, id, 1, formula=":distance*2", parameters=[VEHICLE["parameters"][2] | {"index": 0}]
+    )
+    for version, text in ((None, "25"), (2, "25"), (1, "4.3775")):
+        told = (await ask(EVALUATE, {"input": {**input, "version": version}})).value
+        assert told["values"][0]["text"] == text
+    missing = (await ask(EVALUATE, {"input": {**input, "version": 3}})).value
+    assert missing == {"__typename": "NotFound", "path": ["version"]}
+    assert (await ask(EVALUATE, {"input": input}, STRANGER)).value["path"] == ["id"]
+
+
+async def test_evaluate_a_calculation_by_name(ask: Ask) -> None:
+    """evaluate a calculation by name"""
+    await vehicle(ask)
+    await factors(ask)
+    input = {"name": "Vehicle_Emissions", "group": "/usa/northwest", "rows": rows(1)}
+    told = (await ask(EVALUATE, {"input": input}, NORTHWEST)).value
+    assert told["values"] == [{"text": "0.3502"}]
+    elsewhere = {**input, "group": "/eu"}
+    assert (await ask(EVALUATE, {"input": elsewhere}, STRANGER)).value["path"] == ["name"]
+
+
+async def test_evaluate_a_calculation_that_is_not_saved(ask: Ask) -> None:
+    """evaluate a calculation that is not saved"""
+    await vehicle(ask)
+    await factors(ask)
+    draft: dict[str, Any] = {name: VEHICLE[name] for name in ("parameters", "outputs")}
+    draft["formula"] = "#vehicle_emissions(:vehicleType,:pollutant,:distance,:passengers)*2"
+    input: dict[str, Any] = {"draft": draft, "group": "/usa/northwest", "rows": rows(1)}
+    told = (await ask(EVALUATE, {"input": input}, NORTHWEST)).value
+    assert (told["version"], told["values"]) == (None, [{"text": "0.7004"}])
+    wrong = {**input, "draft": {**draft, "formula": ":distance +"}}
+    told = (await ask(EVALUATE, {"input": wrong}, NORTHWEST)).value
+    assert told["problems"] == [{"path": ["draft", "formula"], "code": "SYNTAX"}]
+    assert await names(ask, "/usa/northwest") == ["vehicle_emissions"]
 
 
 async def test_delete_a_calculation(ask: Ask) -> None:

@@ -12,6 +12,7 @@ from datastore.store import View
 from tests.documents import (
     test_audio,
     test_calculations,
+    test_datasets,
     test_events,
     test_pipelines,
     test_resource_management,
@@ -21,6 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "access-patterns.md"
 MODULES = {
     "Pipelines": test_pipelines,
     "Calculations": test_calculations,
+    "Reference datasets": test_datasets,
     "Groups, names and grants": test_resource_management,
     "Events of groups and grants": test_events,
     "Audio": test_audio,

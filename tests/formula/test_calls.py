@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from formula.calls import Callee, Signature, find_cycle
 from formula.check import Surroundings
-from formula.datasets import LATEST, Pin
+from formula.datasets import LATEST, NoDatasets, Pin
 from formula.errors import Code, FormulaFailure, FormulaInvalid, Position
 from formula.evaluate import compile_formula
 from formula.link import calls_of, examine
@@ -45,6 +45,33 @@ def test_an_argument_has_the_type_of_its_parameter() -> None:
     with pytest.raises(FormulaFailure) as caught:
         run("#f(GET_VALUE('\"a\"', '$'))", shelf)
     assert (caught.value.code, caught.value.at) == (Code.WRONG_TYPE, Position(1, 4))
+
+
+def test_data_is_asked_for_in_the_name_of_the_calculation_whose_formula_asks() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Asked(NoDatasets):
+        def lookup(
+            self,
+            dataset: str,
+            key: str,
+            columns: tuple[str, str] | None,
+            pin: Pin,
+            within: str | None = None,
+        ) -> Decimal:
+            asked.append((dataset, within))
+            return Decimal(1)
+
+        def impact(
+            self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+        ) -> Decimal:
+            asked.append((activity, within))
+            return Decimal(1)
+
+    shelf = Shelf(f=(X, ":x * LOOKUP('d', 'k')"), g=(X, "#f(:x) * IMPACT('a', 'b', 'c')"))
+    text = "LOOKUP('d', 'k') + #g(1) + IMPACT('a', 'b', 'c')"
+    assert compile_formula(text, Surroundings(library=shelf)).run({}, Asked()) == Decimal(3)
+    assert asked == [("d", None), ("d", "f:1"), ("a", "g:1"), ("a", None)]
 
 
 def test_a_failure_inside_a_calculation_says_where_in_both_formulas() -> None:

@@ -5,7 +5,8 @@ from formula.calls import Callee
 from formula.check import Surroundings
 from formula.datasets import LATEST, Pin
 from formula.link import examine
-from formula.scope import DatasetUse
+from formula.parse import parse
+from formula.uses import DatasetUse, datasets_of
 from formula.values import Kind, Parameter
 from tests.formula.values_of import (
     BOOLEAN,
@@ -131,6 +132,13 @@ def test_a_report_says_what_the_formula_needs() -> None:
         DatasetUse("IMPACT", "act", Pin(version=2)),
         DatasetUse("LOOKUP", "set", LATEST, ("k", None)),
         DatasetUse("LOOKUP", None, LATEST),
+    )
+    assert datasets_of(parse(text)) == report.datasets
+
+
+def test_what_data_is_asked_for_is_read_off_formulas_that_are_wrong_too() -> None:
+    assert datasets_of(parse("LOOKUP('a') + FOO('b', LOOKUP('c', 1)) + LOOKUP('c', 2)")) == (
+        DatasetUse("LOOKUP", "c", LATEST),
     )
 
 

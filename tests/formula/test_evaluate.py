@@ -255,10 +255,14 @@ def test_threads_may_share_a_compiled_formula() -> None:
 
 def test_a_dataset_that_breaks_its_word_is_a_bug_and_not_a_row_error() -> None:
     class Binary:
-        def lookup(self, dataset: str, key: str, columns: object, pin: Pin) -> Scalar:
+        def lookup(
+            self, dataset: str, key: str, columns: object, pin: Pin, within: str | None = None
+        ) -> Scalar:
             return 1.5  # type: ignore[return-value]
 
-        def impact(self, activity: str, impact: str, component: str, pin: Pin) -> Decimal | None:
+        def impact(
+            self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+        ) -> Decimal | None:
             return 1.5  # type: ignore[return-value]
 
     with pytest.raises(TypeError, match="a dataset gave a float"):

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from formula.datasets import LATEST, InMemory, Pin, Rows
-from formula.errors import Code
+from formula.errors import Code, Fault
 from formula.evaluate import compile_formula
 from formula.functions import FUNCTIONS, UNSUPPORTED
 from formula.limits import MAX_STRING
@@ -169,6 +169,18 @@ def test_lookup_and_impact_ask_for_the_pinned_version() -> None:
     assert value("LOOKUP('d', 'a', version=2, group='/a')", data) == Decimal(5)
     assert value("IMPACT('act', 'i', 'c', versionAsAt='2024-01-01')", data) == Decimal(6)
     assert code("LOOKUP('d', 'a')", data) == Code.UNKNOWN_DATASET
+
+
+def test_a_factor_of_a_dataset_is_a_number_of_a_row_and_a_column() -> None:
+    columns = ("note", "vehicle", "co2", "ch4")
+    rows = Rows(columns, [("x", "car", Decimal("0.35"), None)], key_column="vehicle")
+
+    assert rows.factor("car", "co2") == Decimal("0.35")
+    assert [rows.factor("car", "ch4"), rows.factor("bus", "co2"), rows.factor("car", "n2o")] == (
+        [None] * 3
+    )
+    with pytest.raises(Fault, match="the column 'note' holds no numbers"):
+        rows.factor("car", "note")
 
 
 def test_an_emission_factor_in_memory_is_a_finite_number() -> None:

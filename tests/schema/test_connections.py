@@ -10,7 +10,7 @@ from datastore.access import Caller
 from datastore.clock import canonical
 from schema import schema
 from schema.documents import core_schema
-from tests.asking import ROOT, Answer, Ask, as_caller
+from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller
 from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
@@ -96,6 +96,20 @@ LISTS = {
         "version",
         [2, 1],
     ),
+    "datasets": Listing(
+        "Query.referenceDatasets",
+        ("referenceDatasets",),
+        'group: "/usa/west", tags: {all: [{key: "scope", value: "1"}]}',
+        "name",
+        ["c2", "p3", "c0"],
+    ),
+    "versions of a dataset": Listing(
+        "ReferenceDataset.versions",
+        ('referenceDatasetByName(name: "p3", group: "/usa/west")', "versions"),
+        "",
+        "version",
+        [2, 1],
+    ),
     "children": Listing(
         "Group.children",
         ('group(path: "/usa")', "children"),
@@ -140,9 +154,10 @@ async def catalogue(ask: Ask) -> None:
     for version in (1, 2):
         found = await ask('{ pipelineByName(name: "p3", group: "/usa/west") { id } }')
         await ask.change(found.value["id"], version, description=f"{version}")
-    calculations = Ask(ask.store, "calculation")
-    made = [await calculations.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
-    await calculations.change(made[1], 1, description="changed")
+    for noun in NOUNS[1:]:
+        of = Ask(ask.store, noun)
+        made = [await of.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
+        await of.change(made[1], 1, description="changed")
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]

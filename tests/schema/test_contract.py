@@ -24,6 +24,8 @@ RECORDS: dict[str, type] = {
     "CalculationVersion": records.CalculationVersion,
     "Genre": audio.Genre,
     "Change": differences.Change,
+    "DatasetColumn": records.DatasetColumn,
+    "DatasetContent": records.DatasetContent,
     "Group": records.Group,
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
@@ -31,6 +33,8 @@ RECORDS: dict[str, type] = {
     "Parameter": records.Parameter,
     "Pipeline": records.Pipeline,
     "PipelineVersion": records.PipelineVersion,
+    "ReferenceDataset": records.ReferenceDataset,
+    "ReferenceDatasetVersion": records.ReferenceDatasetVersion,
     "Storage": audio.Connection,
     "Tag": records.Tag,
     "TagKey": records.TagKey,
@@ -41,12 +45,20 @@ RECORDS: dict[str, type] = {
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {
     "AudioLibrary",
+    "DatasetUpload",
+    "EvaluationError",
+    "ExplainedPart",
+    "Explanation",
     "FieldProblem",
+    "FileDownload",
+    "FormulaPosition",
+    "FormulaValue",
     "GroupRole",
     "PageInfo",
     "SignedUrl",
     "UploadField",
     "UploadForm",
+    "UsedDataset",
     "Viewer",
 }
 ENDINGS = ("Payload", "Connection", "Edge")

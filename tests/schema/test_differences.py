@@ -1,12 +1,13 @@
 """Two versions compared, and one as it was at a time: for every kind of resource."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from datastore.clock import Clock
 from datastore.store import Store
-from tests.asking import Ask, as_caller, tagged
+from tests.asking import NOUNS, Ask, as_caller, tagged
 from tests.datastore.world import Watch
 
 DIFF = """query($id: ID!, $from: Int!, $to: Int!) { pipeline(id: $id) {
@@ -18,7 +19,7 @@ STRANGER = as_caller("eve", "/eu=admin")
 TIME = datetime(2022, 8, 10, tzinfo=UTC)
 
 
-@pytest.fixture(params=["pipeline", "calculation"])
+@pytest.fixture(params=NOUNS)
 def noun(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -91,7 +92,7 @@ async def test_as_it_was_at_a_time_is_found_in_few_reads_and_not_before_the_firs
 ) -> None:
     watch = Watch()
     watch.time = TIME
-    ask = Ask(Store(store.table, Clock(now=watch)), noun)
+    ask = Ask(replace(store, clock=Clock(now=watch)), noun)
     await ask.grow()
     id = await ask.make("/usa", "v1")
     for version in range(1, 70):

@@ -3,7 +3,7 @@
 import pytest
 
 from datastore.store import Store
-from tests.asking import CREATE, Ask, as_caller, draft, tagged
+from tests.asking import CREATE, NOUNS, Ask, as_caller, draft, tagged
 from tests.datastore.recount import contents
 
 UPDATE_PROBLEMS = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
@@ -11,7 +11,7 @@ UPDATE_PROBLEMS = """mutation($input: UpdatePipelineInput!) { updatePipeline(inp
 CREATE_PROBLEMS = UPDATE_PROBLEMS.replace("update", "create").replace("Update", "Create")
 
 
-@pytest.fixture(params=["pipeline", "calculation"])
+@pytest.fixture(params=NOUNS)
 def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
     """Asks of each kind what is written of pipelines."""
     return Ask(store, request.param)

@@ -16,7 +16,17 @@ from datastore.table import Put
 from schema import schema
 from schema.documents import core_schema
 from schema.nodes import GlobalId
-from tests.asking import ROOT, Ask, as_caller, draft, tagged, translated, worded
+from tests.asking import (
+    NOUNS,
+    ROOT,
+    Ask,
+    as_caller,
+    draft,
+    tagged,
+    title_of,
+    translated,
+    worded,
+)
 from tests.datastore.recount import contents
 from tests.schema.audio_cases import AUDIO_CASES
 
@@ -220,21 +230,63 @@ CASES: dict[tuple[str, str], Case] = {
 
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
-    (worded(union, "calculation"), member): case._replace(
-        field=worded(case.field, "calculation"), input=translated(case.input)
+    (worded(union, noun), member): case._replace(
+        field=worded(case.field, noun), input=translated(case.input, noun)
     )
     for (union, member), case in CASES.items()
+    for noun in NOUNS[1:]
     if "Pipeline" in union
 }
 CASES["UpdateCalculationResult", "LimitExceeded"].input.update(outputs=LARGE)
 del CASES["UpdateCalculationResult", "LimitExceeded"].input["attributes"]
+CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
+    "CreateReferenceDatasetResult", "LimitExceeded"
+]._replace(
+    field="updateReferenceDataset",
+    input={
+        "id": "one",
+        "expectedVersion": 1,
+        "tags": [*MANY, *tagged("c=d", "e=f", "g=h", "i=j", "k=l", "m=n")],
+    },
+)
+CASES["CreateDatasetUploadResult", "NotFound"] = Case(
+    "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
+)
+CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
+    "createDatasetUpload", {"group": "/usa"}, "FORBIDDEN", None, {}, READER
+)
+
+
+CASES |= {
+    ("EvaluateResult", "NotFound"): Case(
+        "evaluate", {"name": "nothing", "group": "/usa", "rows": []}, "NOT_FOUND", ["name"]
+    ),
+    ("EvaluateResult", "ValidationProblem"): Case(
+        "evaluate", {"rows": []}, "BAD_USER_INPUT", ["id"]
+    ),
+    ("EvaluateResult", "LimitExceeded"): Case(
+        "evaluate",
+        {"name": "one", "group": "/usa", "rows": [{}] * 1_001},
+        "LIMIT_EXCEEDED",
+        ["rows"],
+        {"limit": "rows", "maximum": 1_000, "actual": 1_001},
+    ),
+    ("EvaluateResult", "IllegalState"): Case(
+        "evaluate",
+        {"name": "cold", "group": "/usa", "rows": []},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "FROZEN"},
+    ),
+}
 
 
 def mutation(field: str, member: str) -> str:
     name = f"{field[0].upper()}{field[1:]}Input"
+    kind = "query" if field == "evaluate" else "mutation"
     details = f"...on {member} {{ {DETAILS[member]} }}" if member in DETAILS else ""
     told = f"__typename ...on UserError {{ code path message }} {details}"
-    return f"mutation($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
+    return f"{kind}($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
 
 
 async def resources(ask: Ask) -> dict[str, str]:
@@ -275,11 +327,12 @@ async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, ask: Ask, store: Store
 ) -> None:
     case = CASES[union, member]
-    noun = "calculation" if "Calculation" in union else "pipeline"
+    nouns = {"Evaluate": "calculation", **{title_of(noun): noun for noun in NOUNS}}
+    noun = next((noun for title, noun in nouns.items() if title in union), "pipeline")
     made = await resources(Ask(ask.store, noun))
     input = {**case.input}
     if "id" in input:
-        absent = ABSENT if "Key" in case.field else GlobalId(noun.title(), ABSENT).text()
+        absent = ABSENT if "Key" in case.field else GlobalId(title_of(noun), ABSENT).text()
         input["id"] = made.get(input["id"], absent)
     before = await contents(store.table)
     told = (await ask(mutation(case.field, member), {"input": input}, case.caller)).value

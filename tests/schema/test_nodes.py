@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datastore.store import Store
 from schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
-from tests.asking import Ask, as_caller
+from tests.asking import NOUNS, Ask, as_caller
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id ...on Pipeline { name }
   ...on PipelineVersion { version } ...on Group { path } ...on Job { kind } } }"""
@@ -38,7 +38,7 @@ async def ids(ask: Ask) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("noun", ["pipeline", "calculation"])
+@pytest.mark.parametrize("noun", NOUNS)
 async def test_every_type_is_found_by_the_id_it_shows(noun: str, store: Store) -> None:
     ask = Ask(store, noun)
     shown: dict[str, dict[str, Any]] = {

@@ -15,7 +15,7 @@ from datastore.store import Store
 from schema import schema
 from schema.documents import core_schema
 from schema.nodes import GlobalId
-from tests.asking import Ask, as_caller, draft, tagged, worded
+from tests.asking import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
 from tests.datastore.recount import contents
 from tests.schema.audio_cases import NOTHING, WITHOUT_NAMES, asked
 
@@ -24,6 +24,7 @@ OUTSIDERS = {
     "reader of a look-alike": as_caller("eve", "/usa2=admin"),
     "nobody": Caller("eve", {}),
 }
+DRAFT = {"formula": "1", "outputs": [{"index": 0, "type": "NUMBER"}]}
 UNION = "{ __typename ...on UserError { code message path } }"
 
 
@@ -100,6 +101,18 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
             for tags in (None, {"all": tagged("scope=1")}, {"none": tagged("scope=2")})
             for below in (False, True)
         ],
+        "evaluate": [
+            (
+                f"query($in: EvaluateInput!) {{ evaluate(input: $in) {UNION} }}",
+                {"in": {**subject, "rows": [{}]}},
+            )
+            for subject in (
+                id,
+                {**id, "version": 1},
+                {**group, "name": world.name},
+                {**group, "draft": DRAFT},
+            )
+        ],
         "createGroup": [
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": f"{world.group}/mine"}}),
             (mutation("createGroup", "CreateGroupInput"), {"in": {"path": world.group}}),
@@ -135,6 +148,9 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "revokePipeline": [
             (mutation("revokePipeline", "RevokePipelineInput"), {"in": {**id, **group}})
         ],
+        "createDatasetUpload": [
+            (mutation("createDatasetUpload", "CreateDatasetUploadInput"), {"in": group})
+        ],
         "createApiKey": [
             (
                 mutation("createApiKey", "CreateApiKeyInput"),
@@ -153,15 +169,15 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
     }
 
 
-KINDS = ("pipeline", "calculation")
+KINDS = NOUNS
 
 
 def nowhere(noun: str) -> World:
     """Names of nothing, in the form that those of the kind have."""
     key = "01a1fd33-4531-77f0-8555-cdb912a93fef"
     return World(
-        id=GlobalId(noun.title(), key).text(),
-        version_id=GlobalId(f"{noun.title()}Version", f"{key}:1").text(),
+        id=GlobalId(title_of(noun), key).text(),
+        version_id=GlobalId(f"{title_of(noun)}Version", f"{key}:1").text(),
         group_id=GlobalId("Group", "/nowhere").text(),
         group="/nowhere",
         name="no such name",

@@ -57,7 +57,7 @@ async def test_urls_outlive_the_process_that_signed_them(store: Store, tmp_path:
 async def test_an_application_without_a_directory_has_no_urls_of_files(
     store: Store, tmp_path: Path
 ) -> None:
-    async with whole(store, tmp_path) as app:
+    async with whole(Store(store.table), tmp_path) as app:
         assert (await app.client.get("/files/a.b")).status_code == 404
 
 

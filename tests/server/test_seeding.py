@@ -14,7 +14,7 @@ from datastore.store import Store
 from server.__main__ import run
 from server.samples.catalogue import GROUPS, samples
 from server.samples.seeding import SEEDER, purge, seed
-from tests.asking import Ask, as_caller
+from tests.asking import Ask, as_caller, tagged
 from tests.datastore.recount import contents, faults
 
 
@@ -118,3 +118,84 @@ async def test_the_seeder_may_do_everything_and_is_nobody_else(store: Store, ask
     await seed(store, 1, nothing)
     named = '{ pipelineByName(name: "sap:emissions:pipeline", group: "/usa") { createdBy } }'
     assert (await ask(named)).value == {"createdBy": SEEDER.user_id}
+
+
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
+  __typename ...on EvaluatePayload { version values { type text } errors { row code }
+    datasets { name version } explanation { parts { text value { text } } value { text } } }
+  ...on ValidationProblem { problems { code } } } }"""
+FOUND = """query($tags: TagFilter!) { calculations(group: "/usa/northwest", tags: $tags) {
+  nodes { id name version } } }"""
+UPDATE = """mutation($input: UpdateCalculationInput!) { updateCalculation(input: $input) {
+  ...on UpdateCalculationPayload { calculation { version
+    versions { nodes { version formula } } } } } }"""
+NORTHWEST = as_caller("nora", "/usa/northwest=reader")
+ROWS: list[tuple[dict[str, Any], str | None]] = [
+    ({"vehicleType": "car", "pollutant": "co2e", "distance": "12.5"}, "3.941075"),
+    ({"vehicleType": "car", "pollutant": "ch4", "distance": 1000}, "0.008"),
+    ({"vehicleType": "bus", "pollutant": "co2e", "distance": 12.5, "passengers": 3}, "2.05437"),
+    (
+        {"vehicleType": "car", "pollutant": "co2", "distance": "1e-20", "passengers": 0},
+        "0." + "0" * 20 + "313",
+    ),
+    ({"vehicleType": "bus", "pollutant": "co2e", "distance": 1}, None),
+]
+
+
+async def test_the_emissions_of_vehicles_are_found_evaluated_versioned_and_explained(
+    store: Store, ask: Ask
+) -> None:
+    await seed(store, 1, nothing)
+    tags = {"all": tagged("datasource=ghg protocol", "type=transportation")}
+    found = (await ask(FOUND, {"tags": tags}, NORTHWEST)).value["nodes"]
+    assert [(node["name"], node["version"]) for node in found] == [
+        ("freight_emissions", 1),
+        ("vehicle_emissions", 1),
+    ]
+    id, rows = found[1]["id"], [row for row, _ in ROWS]
+    told = (await ask(EVALUATE, {"input": {"id": id, "rows": rows}}, NORTHWEST)).value
+    assert [value["text"] for value in told["values"]] == [text for _, text in ROWS]
+    assert told["errors"] == [{"row": 4, "code": "IMPACT_NOT_FOUND"}]
+    assert told["datasets"] == [
+        {"name": "passenger_vehicles", "version": 1},
+        {"name": "vehicles", "version": 1},
+    ]
+    assert told["explanation"]["value"] == {"text": "3.941075"}
+    parts = {part["text"]: part["value"] for part in told["explanation"]["parts"]}
+    assert parts["COALESCE(:passengers, 0) > 0"] == {"text": "false"}
+    assert parts["IMPACT('vehicles', :vehicleType, :pollutant)"] == {"text": "0.315286"}
+    assert parts["IMPACT('passenger_vehicles', :vehicleType, :pollutant)"] is None
+
+    formula = "IMPACT('vehicles',:vehicleType,:pollutant)*:distance*2+COALESCE(:passengers,0)*0"
+    change = {"id": id, "expectedVersion": 1, "formula": formula}
+    changed = (await ask.input(UPDATE, **change))["calculation"]
+    versions = {node["version"]: node["formula"] for node in changed["versions"]["nodes"]}
+    assert (sorted(versions), versions[2]) == ([1, 2], formula)
+    assert versions[1].startswith("IF(COALESCE(:passengers,0)>0")
+    for version, text in ((None, "7.88215"), (2, "7.88215"), (1, "3.941075")):
+        input = {"id": id, "rows": rows[:1], "version": version}
+        told = (await ask(EVALUATE, {"input": input}, NORTHWEST)).value
+        assert (told["version"], told["values"][0]["text"]) == (version or 2, text)
+
+
+async def test_sample_calculations_that_call_others_are_evaluated(store: Store, ask: Ask) -> None:
+    await seed(store, 1, nothing)
+    rows = [{"miles": "100", "tonnes": "2.5"}]
+    asked = {"name": "freight_emissions", "group": "/usa/northwest", "rows": rows}
+    told = (await ask(EVALUATE, {"input": asked}, NORTHWEST)).value
+    assert told["values"] == [{"type": "NUMBER", "text": "24.944832"}]
+
+
+async def test_reference_data_is_seeded_once_and_not_without_a_place_for_files(
+    store: Store, ask: Ask
+) -> None:
+    await seed(store, 1, nothing)
+    await seed(store, 1, nothing)
+    named = await Ask(store, "reference dataset").names("/usa")
+    assert named == ["vehicles", "passenger_vehicles", "vehicle_type"]
+    assert len(await store.files.list("datasets/")) == 3
+    await purge(store, nothing)
+    assert await store.files.list("datasets/") == ()
+    await seed(Store(store.table), 1, nothing)
+    assert await Ask(store, "reference dataset").names("/usa") == []
+    assert await purge(Store(store.table), nothing) == 1

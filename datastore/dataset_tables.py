@@ -1,0 +1,72 @@
+"""Reference datasets in memory, read when they are first asked for and kept within a bound."""
+
+from asyncio import Task, create_task, shield, to_thread
+from collections import OrderedDict
+from hashlib import sha256
+
+from datastore.dataset_csv import Table, Unreadable, read_table
+from datastore.dataset_files import key_of_file
+from datastore.errors import NotFound, Unavailable
+from datastore.files import Files
+from datastore.records import ReferenceDataset
+from formula.datasets import Rows
+
+MAX_WEIGHT = 128 * 2**20
+
+
+class DatasetTables:
+    """The tables used last, by their files, while they take at most `max_weight` bytes in all.
+
+    A file is of one content for ever, so what is kept is never out of date.
+    """
+
+    def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
+        self.max_weight = max_weight
+        self.weight = 0
+        self._kept: OrderedDict[str, Table] = OrderedDict()
+        self._coming: dict[str, Task[Table]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> Rows:
+        """The rows of a version, read once for all who ask at the same time; raises Unavailable."""
+        file = dataset.content.file
+        if file in self._kept:
+            self._kept.move_to_end(file)
+            return self._kept[file].rows
+        if file not in self._coming:
+            self._coming[file] = create_task(self._read(files, dataset))
+        return (await shield(self._coming[file])).rows
+
+    async def _read(self, files: Files, dataset: ReferenceDataset) -> Table:
+        try:
+            table = await _table(files, dataset)
+        finally:
+            del self._coming[dataset.content.file]
+        self._keep(dataset.content.file, table)
+        return table
+
+    def _keep(self, file: str, table: Table) -> None:
+        self._kept[file] = table
+        self.weight += table.weight
+        while self.weight > self.max_weight:
+            _, freed = self._kept.popitem(last=False)
+            self.weight -= freed.weight
+
+
+async def _table(files: Files, dataset: ReferenceDataset) -> Table:
+    try:
+        data = b"".join([chunk async for chunk in files.read(key_of_file(dataset))])
+    except NotFound:
+        raise _damaged(dataset) from None
+    if sha256(data).hexdigest() != dataset.content.checksum:
+        raise _damaged(dataset)
+    try:
+        return await to_thread(read_table, data, dataset.content)
+    except Unreadable as error:
+        raise _damaged(dataset) from error
+
+
+def _damaged(dataset: ReferenceDataset) -> Unavailable:
+    return Unavailable(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")

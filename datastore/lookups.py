@@ -1,0 +1,88 @@
+"""The reference datasets that one evaluation looks values up in, read before it runs."""
+
+from asyncio import gather
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from datastore.dataset_tables import DatasetTables
+from datastore.errors import LimitExceeded
+from datastore.layout import REFERENCE_DATASET
+from datastore.paths import GroupPath
+from datastore.records import ReferenceDataset
+from datastore.resources.named import Mention, Named
+from datastore.resources.scope import Scope
+from formula.datasets import Pin, Rows, unknown_dataset
+from formula.values import Scalar
+
+MAX_DATASETS = 20
+MAX_FIELDS = 500_000
+
+
+@dataclass(slots=True)
+class Lookups:
+    """Data as formulas ask for it; a name means what the owner group of the formula sees.
+
+    `owners` are these groups by the identities of calculations. A name that only a row decides is
+    noted when it is met first, and found once `read_missing` has read it.
+    """
+
+    scope: Scope
+    tables: DatasetTables
+    owners: Mapping[str | None, GroupPath]
+    used: dict[str, ReferenceDataset] = field(default_factory=dict)
+    _rows: dict[Mention, Rows | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, Pin, str | None], Rows] = field(default_factory=dict)
+    _missing: set[Mention] = field(default_factory=set)
+
+    async def read(self, mentions: Iterable[Mention]) -> None:
+        """Read what the caller may see of what is mentioned; raises LimitExceeded for too much."""
+        wanted = {*mentions} - self._rows.keys()
+        if len(self._rows) + len(wanted) > MAX_DATASETS:
+            found = len(self._rows) + len(wanted)
+            raise LimitExceeded("datasets that a formula names", MAX_DATASETS, found)
+        meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
+        versions = [one.version for one in meant.values()]
+        self.used |= {f"{one.id}:{one.version}": one for one in versions}
+        fields = sum(one.content.row_count * len(one.content.columns) for one in self.used.values())
+        if fields > MAX_FIELDS:
+            raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
+        files = self.scope.files
+        tables = await gather(*(self.tables.rows(files, one) for one in versions))
+        self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
+
+    async def read_missing(self) -> bool:
+        """Read what was met and not there; whether there was any."""
+        missing, self._missing = self._missing, set()
+        await self.read(missing)
+        return bool(missing)
+
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
+        return self._table(dataset, pin, within).find(key, columns)
+
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
+        return self._table(activity, pin, within).factor(impact, component)
+
+    def _table(self, name: str, pin: Pin, within: str | None) -> Rows:
+        rows = self._asked.get((name, pin, within))
+        if rows is None:
+            rows = self._asked[name, pin, within] = self._found(name, pin, within)
+        return rows
+
+    def _found(self, name: str, pin: Pin, within: str | None) -> Rows:
+        mention = Mention(self.owners[within], name, pin)
+        if mention not in self._rows:
+            self._missing.add(mention)
+        rows = self._rows.get(mention)
+        if rows is None:
+            raise unknown_dataset(name)
+        return rows

@@ -1,0 +1,37 @@
+"""What the fields and mutations that reference datasets alone have do."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from datastore.dataset_files import Brought, Upload
+from datastore.files import Download
+from datastore.paths import GroupPath
+from datastore.records import DatasetColumn, ReferenceDataset
+from resolvers.context import Context
+
+
+class Source(NamedTuple):
+    """Where a file comes from: a text, or an upload by its id; one of them."""
+
+    csv: str | None
+    upload: str | None
+
+
+async def bring(
+    context: Context, columns: Sequence[DatasetColumn], key_column: str | None, source: Source
+) -> Brought:
+    """The content of a dataset from what the user gave."""
+    files = context.view.dataset_files
+    if source.csv is not None and source.upload is None:
+        return await files.inline(columns, key_column, source.csv)
+    if source.upload is not None and source.csv is None:
+        return await files.uploaded(columns, key_column, source.upload)
+    return files.nothing(columns, key_column)
+
+
+async def upload(context: Context, group: GroupPath | None) -> Upload:
+    return await context.view.dataset_files.upload(group)
+
+
+async def download(context: Context, dataset: ReferenceDataset, seconds: int) -> Download | None:
+    return await context.view.dataset_files.download(dataset, seconds)

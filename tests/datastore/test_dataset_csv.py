@@ -1,0 +1,208 @@
+"""The CSV of a reference dataset: what is read as what, and how everything wrong is told."""
+
+import csv
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore.dataset_csv import MAX_PROBLEMS, CsvCode, Unreadable, read_table
+from datastore.datasets import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, dataset_problems
+from datastore.errors import FieldProblem
+from datastore.records import DatasetColumn, DatasetContent, ValueType
+from formula.values import Scalar
+
+STRING, NUMBER, BOOLEAN = ValueType.STRING, ValueType.NUMBER, ValueType.BOOLEAN
+FUELS = {"fuel": STRING, "factor": NUMBER, "fossil": BOOLEAN, "since": ValueType.TIMESTAMP}
+
+
+def content(key: str = "", **columns: ValueType) -> DatasetContent:
+    declared = tuple(DatasetColumn(name=name, type=type) for name, type in columns.items())
+    return DatasetContent(
+        columns=declared,
+        key_column=key or next(iter(columns), ""),
+        file="",
+        checksum="",
+        size_bytes=0,
+        row_count=0,
+    )
+
+
+def problems(text: str | bytes, key: str = "", **columns: ValueType) -> list[FieldProblem]:
+    data = text if isinstance(text, bytes) else text.encode()
+    with pytest.raises(Unreadable) as refused:
+        read_table(data, content(key, **(columns or {"k": STRING, "v": NUMBER})))
+    return list(refused.value.problems)
+
+
+def told(text: str | bytes, key: str = "", **columns: ValueType) -> list[tuple[object, ...]]:
+    return [(p.code, p.line, p.column) for p in problems(text, key, **columns)]
+
+
+def test_fields_are_what_their_columns_declare() -> None:
+    text = (
+        "fuel,factor,fossil,since\r\n"
+        '"gas, natural",2.0200000000000000000000000000000001,TRUE,1959-01-01\r\n'
+        "wood,,false,\r\n"
+    )
+    rows = read_table(text.encode(), content(**FUELS)).rows
+
+    def cell(key: str, column: str) -> Scalar:
+        return rows.find(key, ("fuel", column))
+
+    exact = Decimal("2.0200000000000000000000000000000001")
+    assert [cell("gas, natural", name) for name in FUELS] == [
+        "gas, natural",
+        exact,
+        True,
+        "1959-01-01",
+    ]
+    assert [cell("wood", name) for name in FUELS] == ["wood", None, False, None]
+    assert cell("Wood", "factor") is None
+
+
+def test_an_empty_text_is_a_text_and_texts_keep_what_surrounds_them() -> None:
+    rows = read_table(b"k,v\na,\nb, 007 \n", content(k=STRING, v=STRING)).rows
+    assert [rows.find(key, None) for key in "ab"] == ["", " 007 "]
+
+
+def test_the_declared_key_may_be_any_column_and_lookups_use_it() -> None:
+    text = b"note,k,v\nx,a,1\ny,b,2\n"
+    table = read_table(text, content("k", note=STRING, k=STRING, v=NUMBER))
+    assert (table.count, table.rows.find("b", None)) == (2, "y")
+    assert table.rows.factor("b", "v") == 2
+
+
+def test_a_byte_order_mark_line_ends_of_any_kind_and_empty_lines_are_fine() -> None:
+    for end in ("\n", "\r\n", "\r"):
+        text = "\ufeff" + end.join(["k,v", "", '"a', 'b",1', "", ""])
+        table = read_table(text.encode(), content(k=STRING, v=NUMBER))
+        assert table.count == 1
+        assert table.rows.find(f"a{end}b", None) == 1
+
+
+def test_a_header_alone_is_a_dataset_without_rows() -> None:
+    table = read_table(b"k,v", content(k=STRING, v=NUMBER))
+    assert (table.count, table.rows.find("a", None)) == (0, None)
+
+
+def test_numbers_that_are_the_same_are_the_same_key() -> None:
+    assert told("k,v\n1.0,1\n2,1\n1,1\n", k=NUMBER, v=NUMBER) == [("DUPLICATE_KEY", 4, 1)]
+    rows = read_table(b"k,v\n1.50,2\n", content(k=NUMBER, v=NUMBER)).rows
+    assert rows.find("1.5", None) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", [("WRONG_HEADER", 1, 1)]),
+        ("k\n", [("WRONG_HEADER", 1, 2)]),
+        ("k,v,w\n", [("WRONG_HEADER", 1, 3)]),
+        ("k,V\n", [("WRONG_HEADER", 1, 2)]),
+        ("v,k\n", [("WRONG_HEADER", 1, 1)]),
+        ("k,v\na\nb,1,2\nc,1\n", [("WRONG_WIDTH", 2, 1), ("WRONG_WIDTH", 3, 1)]),
+        ("k,v\n,1\na,x\n", [("MISSING_KEY", 2, 1), ("INVALID_VALUE", 3, 2)]),
+        ('k,v\n"a\nb",1\na,1\na,2\n', [("DUPLICATE_KEY", 5, 1)]),
+        ('k,v\na,1\n"b"c,1\n', [("MALFORMED_CSV", 3, 1)]),
+        ('k,v\na,x\n"b,1\n', [("INVALID_VALUE", 2, 2), ("MALFORMED_CSV", 3, 1)]),
+        (b"k,v\na\xff,1\n", [("NOT_UTF_8", 2, 2)]),
+        (b"k,v\n" + b"a" * 40_000 + b",1\n", [("INVALID_VALUE", 2, 1)]),
+        (b"k,v\n" + b"a" * 140_000 + b",1\n", [("MALFORMED_CSV", 2, 1)]),
+        ("k,v\na,1e99999\n", [("INVALID_VALUE", 2, 2)]),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_column(
+    text: str | bytes, found: list[tuple[object, ...]]
+) -> None:
+    assert told(text) == found
+
+
+def test_the_words_name_the_column_the_key_and_the_other_line() -> None:
+    assert [p.message for p in problems("k,v\na,1\na,x\n")] == [
+        "line 3, column 2: the column v: expected a number, found 'x'",
+        "line 3, column 1: the key 'a' is that of line 2",
+    ]
+    assert problems("x,v\n")[0].message == "line 1, column 1: the header must be k, v"
+
+
+def test_no_more_than_fifty_problems_are_told() -> None:
+    assert (
+        told("k,v\n" + "a,x\n" * 99)
+        == [
+            *[("INVALID_VALUE", 2, 2)],
+            *[
+                pair
+                for n in range(3, 28)
+                for pair in (("INVALID_VALUE", n, 2), ("DUPLICATE_KEY", n, 1))
+            ],
+        ][:MAX_PROBLEMS]
+    )
+
+
+def test_size_rows_and_fields_are_bounded() -> None:
+    assert told(b"k,v\n" + b" " * MAX_BYTES) == [("TOO_LARGE", None, None)]
+    long = "k\n" + "".join(f"{n}\n" for n in range(MAX_ROWS + 1))
+    assert told(long, k=STRING) == [("TOO_MANY_ROWS", MAX_ROWS + 2, 1)]
+    wide = {f"c{n}": STRING for n in range(MAX_COLUMNS)}
+    most = MAX_CELLS // MAX_COLUMNS
+    rows = [",".join(wide), *(f"{n}{',' * (MAX_COLUMNS - 1)}" for n in range(most + 1))]
+    assert read_table("\n".join(rows[:-1]).encode(), content(**wide)).count == most
+    assert told("\n".join(rows), **wide) == [("TOO_MANY_ROWS", most + 2, 1)]
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"), max_size=8)
+
+
+@given(st.dictionaries(CELLS.filter(bool), st.none() | st.decimals(allow_nan=False), max_size=8))
+def test_what_was_written_as_csv_is_read_as_it_was(kept: dict[str, Decimal | None]) -> None:
+    numbers = {
+        key: value
+        for key, value in kept.items()
+        if value is None or (value.is_finite() and abs(value.adjusted()) < 900)
+    }
+    text = StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerow(("k", "v"))
+    writer.writerows((key, "" if value is None else str(value)) for key, value in numbers.items())
+    rows = read_table(text.getvalue().encode(), content(k=STRING, v=NUMBER)).rows
+    assert {key: rows.find(key, None) for key in numbers} == numbers
+
+
+@given(
+    st.binary(max_size=60)
+    | st.text(max_size=60).map(lambda text: f"k,v\n{text}".encode("utf-8", "replace"))
+)
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    found: list[FieldProblem] = []
+    try:
+        count = read_table(data, content(k=STRING, v=NUMBER)).count
+    except Unreadable as refused:
+        count, found = -1, [*refused.problems]
+    assert count >= 0 or 1 <= len(found) <= MAX_PROBLEMS
+    assert {problem.code for problem in found} <= {*CsvCode}
+
+
+def test_the_rules_of_columns_are_told_all_at_once() -> None:
+    odd = DatasetContent(
+        columns=(
+            DatasetColumn(name=" ", type=STRING),
+            DatasetColumn(name="a", type=STRING, description="x" * 600),
+            DatasetColumn(name="a", type=NUMBER),
+            DatasetColumn(name="b\0", type=NUMBER),
+        ),
+        key_column="c",
+        file="",
+        checksum="",
+        size_bytes=0,
+        row_count=0,
+    )
+    assert [(p.path, p.message) for p in dataset_problems(odd)] == [
+        (["content", "columns", "0", "name"], "must not be empty"),
+        (["content", "columns", "1", "description"], "is longer than 512 characters"),
+        (["content", "columns", "2", "name"], "is given twice"),
+        (["content", "columns", "3", "name"], "holds the character U+0000"),
+        (["content", "keyColumn"], "there is no column 'c'"),
+    ]
+    assert dataset_problems(content())[0].message == "must be 1 to 50, are 0"
