@@ -45,13 +45,14 @@ async def scanned(content: bytes, title: str = "file") -> tuple[Scanned, OneFile
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 async def test_every_field_is_read_from_every_format(name: str) -> None:
-    found, files = await scanned(sounds(2, TAGS, COVER)[name])
+    content = sounds(2, TAGS, COVER)[name]
+    found, files = await scanned(content)
     assert found.format is AudioFormat(name)
     assert found.parsed.tags == TAGS
     assert found.parsed.picture == COVER
     assert found.parsed.duration_ms == pytest.approx(2000, abs=20)
     assert found.parsed.sample_rate in (8000, 44_100, 48_000)
-    assert files.ranges == [(0, BLOCK)]
+    assert files.ranges == [(0, len(content))]
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
