@@ -1,4 +1,6 @@
-"""The checks for work that was begun and is left: deletes that were cut short, and jobs."""
+"""The checks for work that was begun and is left: deletes cut short, jobs, and executions."""
+
+from collections.abc import Sequence
 
 from datastore.store import Store
 from server.checks.finding import Finding, Findings, ok, warn
@@ -8,6 +10,7 @@ async def unfinished(store: Store) -> Findings:
     """Judge what is left; datastore.errors.Unavailable where the store does not answer."""
     yield deletes(await store.pending_deletes())
     yield jobs(await store.idle_jobs())
+    yield executions(await store.stuck_executions())
 
 
 def deletes(count: int) -> Finding:
@@ -22,3 +25,14 @@ def jobs(count: int) -> Finding:
         return ok("jobs", "No job waits for a server.")
     advice = "A server takes them up within seconds; if one runs, its log says what keeps it."
     return warn("jobs", f"{count} jobs wait for a server.", advice)
+
+
+def executions(ids: Sequence[str]) -> Finding:
+    if not ids:
+        return ok("executions", "No execution waits for a worker.")
+    shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+    advice = (
+        "Start a server or `penstock worker`: either takes them up, and nothing is lost. "
+        "`cancelExecution` ends one that is not wanted any more."
+    )
+    return warn("executions", f"{len(ids)} executions wait for a worker: {shown}.", advice)

@@ -72,6 +72,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "ttl",
             "deletes",
             "jobs",
+            "executions",
             "bucket",
             "issuer",
         ),
