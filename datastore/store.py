@@ -166,6 +166,10 @@ class Store:
         """Count the executions that a worker could take now, up to so many."""
         return await Claims(self.table, self.clock, self.rules).ready(most)
 
+    async def stuck_executions(self) -> list[str]:
+        """The ids of executions that a worker could have taken minutes ago, and none did."""
+        return await Claims(self.table, self.clock, self.rules).stuck()
+
     async def held_executions(self, workers: Set[str]) -> int:
         """Count the executions that one of the workers holds."""
         return await Claims(self.table, self.clock, self.rules).held(workers)

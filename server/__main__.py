@@ -46,6 +46,8 @@ app = App(
 for path, purpose in {
     "serve:serve": "Start the server and run it until it is told to stop.",
     "worker:worker": "Run executions on a machine of its own.",
+    "run:run": "Take a file of CSV through a pipeline of a running server.",
+    "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "table:table": "Make or check the table that everything is kept in.",
     "manifest:manifest": "Look at runs, work on them, get stuck ones going.",
@@ -56,7 +58,9 @@ for path, purpose in {
     "token:token": "Print a token for development.",
 }.items():
     # Named, not imported: a short command need not wait for what a long one needs.
-    app.command(f"server.commands.{path}", name=path.partition(":")[0], help=purpose)
+    app.command(
+        f"server.commands.{path}", name=path.partition(":")[0].replace("_", "-"), help=purpose
+    )
 
 COMMON = Group("Options of every command")
 

@@ -6,12 +6,35 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
+
+
+@contextmanager
+def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show a bar of bytes on standard error; tell it what goes on, how many are done, of what."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=None)
+
+        def tell(words: str, done: int, total: int | None) -> None:
+            text = f"{label}: {words.lower()}"
+            progress.update(task, description=text, completed=done, total=total)
+
+        yield tell
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from datastore.table import (
 )
 from kernel.outcome import Counts
 
+STUCK: Final = timedelta(minutes=5)
 TICK: Final = timedelta(milliseconds=1)
 UNKNOWN: Final = Counts(-1, -1, -1, -1, -1)
 
@@ -165,6 +166,16 @@ class Claims:
             if found >= most:
                 break
         return found
+
+    async def stuck(self) -> list[str]:
+        """The ids of what could have been taken for some time already, and was not."""
+        long_ago = self.clock.now() - STUCK
+        return [
+            one.id
+            async for one in due(self.table, Stage.READY)
+            if claimable(one, long_ago, self.rules)
+            and (one.ready_at or one.created_at) < canonical(long_ago)
+        ]
 
     async def held(self, workers: Set[str]) -> int:
         """Count what one of the workers holds."""

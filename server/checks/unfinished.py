@@ -1,4 +1,4 @@
-"""The checks for work that was begun and is left: deletes that were cut short, jobs, and runs."""
+"""The checks for work that was begun and is left: deletes, jobs, executions, and runs."""
 
 from collections.abc import Sequence
 
@@ -12,6 +12,7 @@ async def unfinished(store: Store) -> Findings:
     yield deletes(await store.pending_deletes())
     yield jobs(await store.idle_jobs())
     yield runs(await store.stale_manifests())
+    yield executions(await store.stuck_executions())
 
 
 def deletes(count: int) -> Finding:
@@ -38,3 +39,14 @@ def runs(stale: Sequence[Stale]) -> Finding:
     return warn(
         "runs", f"{found}{elsewhere}.", f"{listing} shows them; then claim or recover them."
     )
+
+
+def executions(ids: Sequence[str]) -> Finding:
+    if not ids:
+        return ok("executions", "No execution waits for a worker.")
+    shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+    advice = (
+        "Start a server or `penstock worker`: either takes them up, and nothing is lost. "
+        "`cancelExecution` ends one that is not wanted any more."
+    )
+    return warn("executions", f"{len(ids)} executions wait for a worker: {shown}.", advice)

@@ -73,6 +73,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "deletes",
             "jobs",
             "runs",
+            "executions",
             "bucket",
             "issuer",
         ),

@@ -1,0 +1,111 @@
+"""`penstock run`: a file through a pipeline of a running server, and what came out of it."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from datastore.access import Role
+from datastore.paths import ROOT
+from server.client import Client
+from server.dev_identity import PREFERRED_GROUP, USER, VALID
+from server.dev_key import dev_key, sign_dev_token
+from server.options import option
+from server.outcome import Answer, CommandFailed, ExitCode
+from server.progress import measured
+from server.settings import Settings
+from server.trips import Trip, trip
+
+_URL_HELP = "Where the server answers."
+_PROOF_HELP = (
+    "A token or an API key. By default one for development, signed with the key of the data "
+    "directory."
+)
+_GROUP_HELP = "Group to look for the pipeline's name in. By default that of the token."
+_OUTPUT_HELP = "Where to save the output. By default beside the file, as `FILE.output.csv`."
+_ERRORS_HELP = "Where to save the rejected rows. By default as `FILE.errors.csv`."
+_MOST_HELP = "Fail when more rows than these do. By default any number may."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Where to put what comes out, and how much may fail; None for the default."""
+
+    output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP)] = None
+    errors: Annotated[Path | None, Parameter(help=_ERRORS_HELP)] = None
+    max_failed_rows: Annotated[int | None, Parameter(help=_MOST_HELP)] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """The server, and who asks it."""
+
+    url: Annotated[str, Parameter(help=_URL_HELP)] = "http://127.0.0.1:8000"
+    token: Annotated[str | None, Parameter(help=_PROOF_HELP)] = None
+    data_dir: Annotated[Path | None, option("data_dir")] = None
+
+    def client(self) -> Client:
+        return Client(self.url, self.token or _own_token(self.data_dir))
+
+
+def run(
+    pipeline: str,
+    file: Path,
+    /,
+    *,
+    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    result: Result = Result(),
+    where: Where = Where(),
+) -> Answer:
+    """Take a file of CSV through a pipeline of a running server, named by name or id.
+
+    It is uploaded, run and followed; output and rejected rows are saved. Ends with 1 where the
+    execution did not succeed.
+    """
+    if not file.is_file():
+        raise CommandFailed(f"{file} is no file.", code=ExitCode.USAGE)
+    wanted = Trip(
+        pipeline=pipeline,
+        group=group,
+        file=file,
+        output=result.output or file.with_name(f"{file.name}.output.csv"),
+        errors=result.errors or file.with_name(f"{file.name}.errors.csv"),
+        max_failed_rows=result.max_failed_rows,
+    )
+    return _answer(asyncio.run(_trip(where, wanted)), wanted)
+
+
+async def _trip(where: Where, wanted: Trip) -> Any:
+    async with where.client() as client:
+        with measured(wanted.file.name) as tell:
+            return await trip(client, wanted, tell)
+
+
+def _own_token(data_dir: Path | None) -> str:
+    settings = Settings.load(data_dir=data_dir)
+    if settings.issuer is not None:
+        raise CommandFailed("PENSTOCK_ISSUER is set: give a --token.", code=ExitCode.USAGE)
+    key = dev_key(settings.data_dir)
+    return sign_dev_token(key, USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, VALID)
+
+
+def _answer(over: Any, wanted: Trip) -> Answer:
+    progress = over["progress"] or dict.fromkeys(("rowsRead", "rowsSucceeded", "rowsFailed"), 0)
+    lines = [
+        f"{over['state'].lower()}: {progress['rowsRead']} rows, "
+        f"{progress['rowsSucceeded']} succeeded, {progress['rowsFailed']} failed"
+    ]
+    data = {"id": over["id"], "state": over["state"], "message": over["stateMessage"], **progress}
+    if over["stateMessage"]:
+        lines.append(over["stateMessage"])
+    for name, path in (("output", wanted.output), ("errors", wanted.errors)):
+        there = over[f"{name}Download"] is not None and over[f"{name}Download"]["status"] == "READY"
+        data[name] = str(path) if there else None
+        if there:
+            lines.append(f"{name}  {path}")
+    code = ExitCode.OK if over["state"] == "SUCCESS" else ExitCode.FAILED
+    return Answer("\n".join(lines), data, code)

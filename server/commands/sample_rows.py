@@ -1,0 +1,21 @@
+"""`penstock sample-rows`: an input file for the sample pipelines."""
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from server.samples.rows import sample_rows as lines
+
+_ROWS_HELP = "How many rows. Every thousandth has no number where one belongs."
+
+
+def sample_rows(
+    *,
+    rows: Annotated[int, Parameter(help=_ROWS_HELP, validator=Number(gte=0, lte=1_000_000_000))] = (
+        100_000
+    ),
+) -> None:
+    """Print a file of CSV that the sample pipelines take, such as `oracle:aluminium:00001`."""
+    sys.stdout.writelines(f"{line}\n" for line in lines(rows))
