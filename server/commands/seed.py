@@ -10,6 +10,7 @@ from server.opening import location, open_files, open_table, store_over
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.progress import shown
 from server.samples import seeding
+from server.samples.audio import Shelved, shelve, unshelve
 from server.samples.seeding import Seeded
 from server.settings import Settings
 from server.store_options import StoreOptions
@@ -18,6 +19,7 @@ DEFAULT_SIZE = 150
 
 _SIZE_HELP = "How many pipelines the catalogue has; more of them are made as it is raised."
 _PURGE_HELP = "Take the sample pipelines and the sample groups that are then empty out again."
+_AUDIO_HELP = "Id of a user whose library gets the sample tracks too, or loses them with --purge."
 
 
 def seed(
@@ -26,31 +28,42 @@ def seed(
         DEFAULT_SIZE
     ),
     purge: Annotated[bool, Parameter(help=_PURGE_HELP)] = False,
+    audio: Annotated[str | None, Parameter(help=_AUDIO_HELP)] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Fill the store with a sample catalogue of groups and pipelines; what is there stays."""
     settings = options.settings()
     if purge:
-        deleted = asyncio.run(_purge(settings))
-        return Answer(f"{deleted} sample pipelines were deleted.", {"deleted": deleted})
-    seeded = asyncio.run(_seed(settings, size))
+        deleted, unshelved = asyncio.run(_purge(settings, audio))
+        text = f"{deleted} sample pipelines were deleted."
+        if audio is not None:
+            text += f" {unshelved} sample tracks were."
+        return Answer(text, {"deleted": deleted, "tracksDeleted": unshelved})
+    seeded, shelved = asyncio.run(_seed(settings, size, audio))
     text = f"{seeded.created} pipelines were made, {seeded.found} were there: {location(settings)}"
-    return Answer(text, {"created": seeded.created, "found": seeded.found})
+    if audio is not None:
+        text += f"\n{shelved.created} tracks were made, {shelved.found} were there, of {audio}"
+    made = {"created": seeded.created, "found": seeded.found}
+    return Answer(text, {**made, "tracks": {"created": shelved.created, "found": shelved.found}})
 
 
-async def _seed(settings: Settings, size: int) -> Seeded:
+async def _seed(settings: Settings, size: int, user: str | None) -> tuple[Seeded, Shelved]:
     async with open_table(settings) as table, open_files(settings) as files:
         if settings.store == "sqlite":
             await table.create()
         elif problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
+        store = store_over(table, settings, files)
         with shown("Seeding", size) as progress:
-            return await seeding.seed(store_over(table, settings, files), size, progress)
+            seeded = await seeding.seed(store, size, progress)
+        return seeded, Shelved() if user is None else await shelve(store, user)
 
 
-async def _purge(settings: Settings) -> int:
+async def _purge(settings: Settings, user: str | None) -> tuple[int, int]:
     async with open_table(settings) as table, open_files(settings) as files:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
+        store = store_over(table, settings, files)
         with shown("Deleting", None) as progress:
-            return await seeding.purge(store_over(table, settings, files), progress)
+            deleted = await seeding.purge(store, progress)
+        return deleted, 0 if user is None else await unshelve(store, user)

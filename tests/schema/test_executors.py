@@ -1,23 +1,29 @@
 """Compiled execution and graphql-core answer alike what clients of this schema ask."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from graphql import (
-    GraphQLArgument,
+    GraphQLEnumType,
     GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
     get_named_type,
     is_composite_type,
     is_interface_type,
     is_required_argument,
+    is_required_input_field,
     is_union_type,
     parse,
 )
 
 from datastore.store import Store
+from execution.reasons import Reason
 from schema import schema
 from schema.common import RequestContext
 from schema.documents import core_schema
@@ -43,7 +49,7 @@ GIVEN = {
     "ids": "$ids",
     "id": "$id",
 }
-DEEPEST = 4
+DEEPEST = 3
 
 
 def selections(kind: Any, depth: int) -> str:
@@ -67,7 +73,7 @@ def on(kind: Any, depth: int) -> str:
 
 def selected(name: str, field: GraphQLField, depth: int, alias: str = "") -> str:
     if not is_composite_type(get_named_type(field.type)):
-        return f"{alias}{name}"
+        return f"{alias}{name}{arguments(field)}"
     if depth >= DEEPEST:
         return ""
     below = selections(field.type, depth + 1)
@@ -75,22 +81,43 @@ def selected(name: str, field: GraphQLField, depth: int, alias: str = "") -> str
 
 
 def arguments(field: GraphQLField) -> str:
-    found = [f"{name}: {GIVEN[name]}" for name, given in field.args.items() if wanted(name, given)]
+    found = [
+        f"{name}: {literal(name, given.type)}"
+        for name, given in field.args.items()
+        if is_required_argument(given) or name == "tags"
+    ]
     return f"({', '.join(found)})" if found else ""
 
 
-def wanted(name: str, argument: GraphQLArgument) -> bool:
-    return name in GIVEN and (is_required_argument(argument) or name == "tags")
+def literal(name: str, kind: Any) -> str:
+    """What is asked for, where something is there that can be named so."""
+    names_a_node = get_named_type(kind).name == "ID"
+    return GIVEN[name] if name in GIVEN and names_a_node is (name in "ids") else made_up(kind)
+
+
+def made_up(kind: Any) -> str:
+    """A literal of a type that names nothing that is there."""
+    if isinstance(kind, GraphQLNonNull):
+        return made_up(kind.of_type)
+    if isinstance(kind, GraphQLList):
+        return f"[{made_up(kind.of_type)}]"
+    if isinstance(kind, GraphQLEnumType):
+        return next(iter(kind.values))
+    if isinstance(kind, GraphQLInputObjectType):
+        needed = {name: one for name, one in kind.fields.items() if is_required_input_field(one)}
+        return "{" + ", ".join(f"{name}: {made_up(one.type)}" for name, one in needed.items()) + "}"
+    return {"Int": "1", "Boolean": "true", "Row": "{}"}.get(kind.name, '"2027-01-01T00:00:00Z"')
 
 
 def documents() -> Iterator[tuple[str, str]]:
     """Give a document for each query field with all that can be asked of it, and the samples'."""
     query: Any = CORE.query_type
     for name, field in query.fields.items():
-        uses = [each for each in ("id", "ids") if arguments(field).endswith(f"${each})")]
+        text = selected(name, field, 0)
         declared = {"id": "$id: ID!", "ids": "$ids: [ID!]!"}
+        uses = [each for each in declared if re.search(rf"\${each}\b", text)]
         header = f"({', '.join(declared[each] for each in uses)})" if uses else ""
-        yield name, f"query {header} {{ {selected(name, field, 0)} }}"
+        yield name, f"query {header} {{ {text} }}"
     for definition in parse(EXAMPLES.read_text()).definitions:
         operation: Any = definition
         if operation.kind == "operation_definition" and operation.operation.value == "query":
@@ -126,7 +153,7 @@ async def test_both_executors_answer_alike(name: str, store: Store, ids: list[st
         answer = await engine.run(engine.prepare(request), context, "request")
         answers.append(json.dumps(answer.body, default=str))
         if isinstance(executor, CompiledExecutor):
-            assert not executor.fallbacks
+            assert set(executor.fallbacks) <= {Reason.ODD_VALUE, Reason.SIZE}
     assert answers[0] == answers[1]
     codes = [error["extensions"]["code"] for error in json.loads(answers[0]).get("errors", ())]
-    assert codes == ["NOT_FOUND"] * len(codes)
+    assert set(codes) <= {"NOT_FOUND", "BAD_USER_INPUT"}

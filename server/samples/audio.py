@@ -1,0 +1,138 @@
+"""The sample library: short tones in files of every format, with tags and covers."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from datastore.access import Caller
+from datastore.audio.library import AudioLibrary
+from datastore.audio.objects import upload_key, uploads_prefix
+from datastore.audio.records import Tags
+from datastore.errors import NotFound, ObjectTaken
+from datastore.slices import Window
+from datastore.store import Store
+from server.samples.sounds.m4a import m4a
+from server.samples.sounds.opus import opus
+from server.samples.sounds.picture import png
+from server.samples.sounds.tone import tone
+from server.samples.sounds.writers import flac, mp3, wav
+
+SECONDS: Final = 12.0
+HERTZ: Final = (220, 247, 262, 294, 330, 349, 392, 440)
+FORMS: Final = ("flac", "wav", "flac", "mp3", "opus", "m4a", "opus", "mp3")
+_RED: Final = (178, 34, 34)
+_BLUE: Final = (25, 60, 120)
+_MARK: Final = "sample-"
+
+
+class Sample(NamedTuple):
+    """One file of the library, and under which id its object goes."""
+
+    id: str
+    name: str
+    content: bytes
+
+
+@dataclass(slots=True)
+class Shelved:
+    """How many tracks a seeding made, and how many it found there already."""
+
+    created: int = 0
+    found: int = 0
+
+
+def library() -> Iterator[Sample]:
+    """The files: an album in lossless formats, and a compilation of lossy ones."""
+    for number, tags in enumerate(_tracks(), start=1):
+        form = FORMS[number - 1]
+        name = f"{tags.track:02} {tags.title}.{form}"
+        yield Sample(f"{_MARK}{number}", name, _sound(form, HERTZ[number - 1], tags))
+
+
+async def shelve(store: Store, user: str) -> Shelved:
+    """Put the sample library into the user's, as far as it is not there."""
+    audio, shelved = _of(store, user), Shelved()
+    for sample in library():
+        key = upload_key(user, sample.id, sample.name)
+        try:
+            await audio.registering.register(key)
+        except NotFound:
+            await store.files.write(key, _whole(sample.content), content_type="audio/basic")
+            await audio.registering.register(key)
+        except ObjectTaken:
+            shelved.found += 1
+            continue
+        shelved.created += 1
+    return shelved
+
+
+async def unshelve(store: Store, user: str) -> int:
+    """Take the sample tracks out of the user's library; how many there were."""
+    audio, deleted = _of(store, user), 0
+    window: Window | None = Window(size=100)
+    while window is not None:
+        page = await audio.lists.audios(window)
+        for _, track in page.entries:
+            if track.object_key.startswith(f"{uploads_prefix(user)}{_MARK}"):
+                with suppress(NotFound):
+                    await audio.removing.delete(track.id)
+                    deleted += 1
+        window = Window(size=100, after=page.reached) if page.more else None
+    return deleted
+
+
+def _tracks() -> Iterator[Tags]:
+    for number, title in enumerate(("Åpen by", "Regn", "Natt"), start=1):
+        yield Tags(
+            title=title,
+            artists=("The Sine Waves",),
+            album="Åpen by",
+            album_artist="The Sine Waves",
+            disc=1,
+            track=number,
+            track_total=3,
+            year=2019,
+            genres=("Electronic",),
+        )
+    pairs = (
+        ("First Light", ("Tone Poets",)),
+        ("夜明け", ("波",)),
+        ("Overtones", ("Tone Poets", "The Sine Waves")),
+        ("Low Tide", ("La Marea",)),
+        ("Encore", ("tone poets",)),
+    )
+    for number, (title, artists) in enumerate(pairs, start=1):
+        yield Tags(
+            title=title,
+            artists=artists,
+            album="Test Tones",
+            compilation=True,
+            track=number,
+            track_total=len(pairs),
+            year=2021,
+            genres=("Electronic", "Ambient"),
+        )
+
+
+def _sound(form: str, hertz: int, tags: Tags) -> bytes:
+    cover = png(*(_BLUE if tags.compilation else _RED))
+    match form:
+        case "flac":
+            return flac(tone(hertz, SECONDS), tags, cover)
+        case "wav":
+            return wav(tone(hertz, SECONDS), tags, cover)
+        case "opus":
+            return opus(SECONDS, tags, cover)
+        case "m4a":
+            return m4a(SECONDS, tags, cover)
+        case _:
+            return mp3(SECONDS, tags, cover)
+
+
+def _of(store: Store, user: str) -> AudioLibrary:
+    return store.seen_by(Caller(user, {})).audio
+
+
+async def _whole(content: bytes) -> AsyncIterator[bytes]:
+    yield content
