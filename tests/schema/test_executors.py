@@ -102,7 +102,7 @@ def made_up(kind: Any) -> str:
     if isinstance(kind, GraphQLList):
         return f"[{made_up(kind.of_type)}]"
     if isinstance(kind, GraphQLEnumType):
-        return next(iter(kind.values))
+        return str(next(iter(kind.values)))
     if isinstance(kind, GraphQLInputObjectType):
         needed = {name: one for name, one in kind.fields.items() if is_required_input_field(one)}
         return "{" + ", ".join(f"{name}: {made_up(one.type)}" for name, one in needed.items()) + "}"
