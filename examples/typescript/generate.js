@@ -13,7 +13,7 @@ const config = {
   importExtension: ".js",
   strictScalars: true,
   useTypeImports: true,
-  scalars: { DateTime: "string", GroupPath: "string", JSON: "unknown", Long: "number" },
+  scalars: { DateTime: "string", GroupPath: "string", JSON: "unknown", Long: "number", Decimal: "string", Row: "unknown" },
 };
 
 const schema = parse(await readFile(SCHEMA, "utf8"));

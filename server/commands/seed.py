@@ -1,7 +1,7 @@
 """`penstock seed`: the sample catalogue, in or out."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -35,16 +35,18 @@ def seed(
     settings = options.settings()
     if purge:
         deleted, unshelved = asyncio.run(_purge(settings, audio))
-        text = f"{deleted} sample pipelines were deleted."
+        text, gone = f"{deleted} sample pipelines were deleted.", {"deleted": deleted}
         if audio is not None:
             text += f" {unshelved} sample tracks were."
-        return Answer(text, {"deleted": deleted, "tracksDeleted": unshelved})
+            gone["tracksDeleted"] = unshelved
+        return Answer(text, gone)
     seeded, shelved = asyncio.run(_seed(settings, size, audio))
     text = f"{seeded.created} pipelines were made, {seeded.found} were there: {location(settings)}"
+    made: dict[str, Any] = {"created": seeded.created, "found": seeded.found}
     if audio is not None:
         text += f"\n{shelved.created} tracks were made, {shelved.found} were there, of {audio}"
-    made = {"created": seeded.created, "found": seeded.found}
-    return Answer(text, {**made, "tracks": {"created": shelved.created, "found": shelved.found}})
+        made["tracks"] = {"created": shelved.created, "found": shelved.found}
+    return Answer(text, made)
 
 
 async def _seed(settings: Settings, size: int, user: str | None) -> tuple[Seeded, Shelved]:

@@ -108,11 +108,12 @@ async def test_a_track_is_played_and_sought_in(page: Page, server: Serving) -> N
     assert there < played["at"] < there + 30
     starts = []
     for answer in answers:
-        assert answer.status == 206
-        assert (await answer.all_headers())["content-type"] == "audio/wav"
-        told = (await answer.all_headers())["content-range"]
-        assert told.endswith(f"/{len(content)}")
-        starts.append(int(told.removeprefix("bytes ").partition("-")[0]))
+        headers = await answer.all_headers()
+        assert (answer.status, headers["content-type"]) == (206, "audio/wav")
+        # The browser puts some answers together from what it keeps, without saying of which part.
+        if told := headers.get("content-range"):
+            assert told.endswith(f"/{len(content)}")
+            starts.append(int(told.removeprefix("bytes ").partition("-")[0]))
     # It asked for what it was sent to, and not for all that lies between.
     assert starts[0] == 0
     assert max(starts) > len(content) // 2

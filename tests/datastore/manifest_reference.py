@@ -4,6 +4,7 @@ The rules are those of the programs that made the format: items come as DynamoDB
 that is wrong with one is told together, and attributes that are not the document's are not seen.
 """
 
+from decimal import Decimal
 from typing import Any
 
 Raw = dict[str, Any]
@@ -34,7 +35,7 @@ def parse(item: Raw) -> tuple[str | None, list[str]]:
     if errors:
         return None, errors
     for name in ("AddedAt", "ProcessedAt", "LoadedAt"):
-        if name in item and not item[name]["N"].isdecimal():
+        if name in item and not _plain(item[name]["N"]).isdecimal():
             errors.append(f"{name}: no whole number of seconds")
     if any(list(entry) != ["S"] for entry in item.get("ShredTypes", {}).get("L", [])):
         errors.append("ShredTypes: not all strings")
@@ -60,3 +61,8 @@ def _state(item: Raw) -> str | None:
     if all(processed + loaded) and item["ToSkip"] == {"BOOL": False}:
         return "LOADED"
     return None
+
+
+def _plain(number: str) -> str:
+    """A number as DynamoDB gives it back, whatever form it was sent in."""
+    return f"{Decimal(number).normalize():f}"

@@ -39,7 +39,7 @@ OFFENCES = (
 )
 LEAKS = re.compile(
     rb"Traceback|File \"|\.py\b|site-packages|/usr/|/home/|/root/"
-    rb"|\b(?!(?:User|last)Error\b)\w+Error\b|\w+Exception\b|0x[0-9a-f]{6}"
+    rb"|\b(?!(?:User|last|Evaluation)Error\b)\w+Error\b|\w+Exception\b|0x[0-9a-f]{6}"
     rb"|(?i:sqlite|uvicorn|starlette|graphql-core)|Did you mean [\"']"
     rb'|"code":"INTERNAL_SERVER_ERROR"'
 )
