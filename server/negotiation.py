@@ -40,7 +40,8 @@ def negotiate(accept: str | None) -> MediaType | None:
     """Choose the type of an answer; None where the client takes neither. No header means JSON."""
     if accept is None or not accept.strip():
         return MediaType.JSON
-    ranges = [found for part in accept.split(",") if (found := _range(part)) is not None]
+    parts = [part for part in accept.split(",") if not part.isspace() and part]
+    ranges = [found for part in parts if (found := _range(part)) is not None]
     best: tuple[float, bool, MediaType] | None = None
     for media, preferred in _PREFERENCE.items():
         specificity, quality = max(

@@ -194,7 +194,7 @@ async def test_a_client_sees_nothing_of_faults_that_a_retry_helps_against(
     assert {node["id"]: Kept.of(node) for node in found["nodes"]} == kept
     assert at.statuses.keys() == {200}
     assert sum(met.values()) > writers * steps // 6
-    assert len(met) > 3
+    assert len(met) > 1
 
 
 async def test_a_delete_in_many_steps_ends_through_any_faults(
