@@ -15,6 +15,7 @@ schemathesis.graphql.scalar("GroupPath", st.sampled_from(GROUPS).map(nodes.Strin
 schemathesis.graphql.scalar("DateTime", st.sampled_from(TIMES).map(nodes.String))
 schemathesis.graphql.scalar("Decimal", st.sampled_from(NUMBERS).map(nodes.String))
 schemathesis.graphql.scalar("Long", st.integers().map(str).map(nodes.Int))
+schemathesis.graphql.scalar("Row", st.just(nodes.Object([])))
 schemathesis.graphql.scalar(
     "JSON",
     st.one_of(
