@@ -18,3 +18,10 @@ async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Item]]:
         if page.last is None:
             return
         after = page.last
+
+
+async def items(table: Table, query: Query) -> AsyncIterator[Item]:
+    """The items one after another, read likewise."""
+    async for page in pages(table, query):
+        for item in page:
+            yield item

@@ -7,7 +7,7 @@ from datetime import timedelta
 from datastore.commit import Done, Moved, Write, commit
 from datastore.errors import NotFound, Unavailable
 from datastore.layout import RUN_LISTED
-from datastore.manifest.history import every, history
+from datastore.manifest.history import history
 from datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
 from datastore.manifest.records import ManifestName, Run, RunName
 from datastore.manifest.rows import ALL, grave, key_of_run, run_of, unlisted
@@ -23,6 +23,7 @@ from datastore.table import (
     Update,
     key_of,
 )
+from datastore.walks import items
 
 BATCH = 25
 AT_ONCE = 90
@@ -38,7 +39,7 @@ async def erase(scope: Scope, run: Run) -> None:
     Where the history is long, its oldest part goes first. If the run was ever claimed, the first
     row goes on for a while to say which fences were given.
     """
-    events = [key_of(item) async for item in every(scope.table, history(run))]
+    events = [key_of(item) async for item in items(scope.table, history(run))]
     oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
     for start in range(0, len(oldest), BATCH):
         await scope.table.write([Delete(key) for key in oldest[start : start + BATCH]])
@@ -71,7 +72,7 @@ async def delete_manifest(
         await scope.table.transact(
             [Update(key=key_of_manifest(name), default=mark, condition=Exists())]
         )
-    async for line in every(scope.table, _every_run(name)):
+    async for line in items(scope.table, _every_run(name)):
         await _erase_as_it_is(scope, RunName(name, str(line["RunId"])))
         await advanced()
     with suppress(NotFound):

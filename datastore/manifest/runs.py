@@ -13,12 +13,13 @@ from datastore.manifest import rules
 from datastore.manifest.asks import Ask
 from datastore.manifest.entering import enter
 from datastore.manifest.folders import Folders
-from datastore.manifest.history import every, history
+from datastore.manifest.history import history
 from datastore.manifest.machine import step
 from datastore.manifest.records import Action, ManifestName, Run, RunEvent, RunName, RunState
 from datastore.manifest.rows import changed_rows, event_of, key_bytes, key_of_run, run_of
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
+from datastore.walks import items
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -123,7 +124,7 @@ class Runs:
         """Whether a claim that is over by now ended in just this: its answer may have been lost."""
         if ask.action is Action.HEARTBEAT:
             return False
-        async for item in every(self.scope.table, history(run, descending=True)):
+        async for item in items(self.scope.table, history(run, descending=True)):
             event = event_of(item)
             if event.fence == ask.fence and event.action is ask.action:
                 return event.error == ask.error

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from datastore.layout import MANIFEST
-from datastore.manifest.history import every
 from datastore.manifest.lists import RunLists
 from datastore.manifest.manifests import name_of
 from datastore.manifest.records import ManifestName
@@ -11,6 +10,7 @@ from datastore.manifest.runs import Runs
 from datastore.resources.scope import Scope
 from datastore.slices import Window
 from datastore.table import Query
+from datastore.walks import items
 
 COUNTED = 100
 
@@ -27,7 +27,7 @@ async def stale_manifests(scope: Scope) -> list[Stale]:
     """Look through all manifests, `siKey1 = RM`, in the scope of somebody who may see them."""
     lists = RunLists(Runs(scope))
     found = []
-    async for item in every(scope.table, Query(partition=MANIFEST.index_of(), index=True)):
+    async for item in items(scope.table, Query(partition=MANIFEST.index_of(), index=True)):
         manifest = name_of(item)
         page = await lists.stale(manifest, Window(size=COUNTED))
         if page.entries:
