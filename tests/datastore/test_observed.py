@@ -8,25 +8,14 @@ import pytest
 from botocore.exceptions import ClientError
 
 from datastore.dynamodb.again import why
-from datastore.observed import Again, Call, Ended, Observed, note, unwatched
+from datastore.observed import Again, Observed, note, unwatched
 from datastore.table import Batch, ConditionFailed, Delete, Exists, Key, Put, Query, Table
 from tests.stores import open_table
+from tests.watcher import Watcher
 
 KEY = Key("a", "1")
 ITEM = {"pk": "a", "sk": "1"}
 CANCELLED = "TransactionCanceledException"
-
-
-class Watcher:
-    """Keeps the calls, those that ended apart."""
-
-    def __init__(self) -> None:
-        self.begun: list[Call] = []
-        self.ended: list[Call] = []
-
-    def __call__(self, call: Call) -> Ended:
-        self.begun.append(call)
-        return lambda: self.ended.append(call)
 
 
 @pytest.fixture

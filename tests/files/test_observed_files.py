@@ -7,28 +7,16 @@ import pytest
 
 from datastore.errors import NotFound
 from datastore.local_files import LocalFiles
-from datastore.observed import Call, Ended
 from datastore.observed_files import ObservedFiles
 from tests.files.conftest import SECRET, broken, stream, whole
+from tests.watcher import Watcher
 
 BLOCK = 1_000_000
 
 
-class Watcher:
-    """Keeps the calls, those that ended apart."""
-
-    def __init__(self) -> None:
-        self.begun: list[Call] = []
-        self.ended: list[Call] = []
-
-    def __call__(self, call: Call) -> Ended:
-        self.begun.append(call)
-        return lambda: self.ended.append(call)
-
-    @property
-    def calls(self) -> list[tuple[str, type[BaseException] | None]]:
-        assert self.begun == self.ended
-        return [(call.method, call.raised) for call in self.ended]
+def calls(watcher: Watcher) -> list[tuple[str, type[BaseException] | None]]:
+    assert watcher.begun == watcher.ended
+    return [(call.method, call.raised) for call in watcher.ended]
 
 
 @pytest.fixture
@@ -57,7 +45,7 @@ async def test_every_call_is_shown_and_signing_is_none(
     await files.presign_upload("a/3", max_bytes=1, content_type="text/csv", expires_in=60)
     assert await files.verify() == []
     methods = ("upload", "stat", "read", "copy", "list", "delete")
-    assert watcher.calls == [(method, None) for method in methods]
+    assert calls(watcher) == [(method, None) for method in methods]
     await files.close()
 
 
@@ -68,7 +56,7 @@ async def test_a_read_lasts_until_its_last_byte(files: ObservedFiles, watcher: W
         assert (len(watcher.begun), len(watcher.ended)) == (2, 1)
         rest = [chunk async for chunk in chunks]
         assert rest
-    assert watcher.calls == [("upload", None), ("read", None)]
+    assert calls(watcher) == [("upload", None), ("read", None)]
 
 
 async def test_a_read_that_is_given_up_ends_and_did_not_fail(
@@ -77,7 +65,7 @@ async def test_a_read_that_is_given_up_ends_and_did_not_fail(
     await files.write("a", stream(bytes(BLOCK)), content_type="text/csv")
     async with aclosing(files.read("a")) as chunks:
         await anext(chunks)
-    assert watcher.calls == [("upload", None), ("read", None)]
+    assert calls(watcher) == [("upload", None), ("read", None)]
 
 
 async def test_what_failed_is_shown_by_its_type_and_raises_as_before(
@@ -87,5 +75,5 @@ async def test_what_failed_is_shown_by_its_type_and_raises_as_before(
         await whole(files.read("none"))
     with pytest.raises(ZeroDivisionError):
         await files.write("a", broken(), content_type="text/csv")
-    assert watcher.calls == [("read", NotFound), ("upload", ZeroDivisionError)]
+    assert calls(watcher) == [("read", NotFound), ("upload", ZeroDivisionError)]
     assert await files.list("") == ()
