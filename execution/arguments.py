@@ -14,10 +14,10 @@ from graphql import (
 )
 from graphql.execution.values import get_argument_values
 from strawberry import UNSET
-from strawberry.types.arguments import convert_arguments
 
 from execution.fields import Field, Place
 from execution.infos import FieldInfo
+from execution.inputs import inputs_of
 from execution.planning import variables_in
 from execution.reading import Direct
 
@@ -82,14 +82,8 @@ def _made(run: "Run", field: Field, place: Place) -> Made:
     )
     if not isinstance(reading, Direct):
         return values
-    schema = reading.schema
-    return convert_arguments(
-        values,
-        reading.field.arguments,
-        schema.schema_converter.scalar_registry,
-        schema.config,
-        FieldInfo(run, field, place),
-    )
+    info = FieldInfo(run, field, place)
+    return inputs_of(reading.schema).converted(reading.field, values, info)
 
 
 def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import Any, Final, TypeAlias
 
 from graphql import (
@@ -18,6 +19,8 @@ from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
 from execution.batching import Many, many_of
+from execution.handling import INFO, Handlers, handled
+from execution.inputs import inputs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,30 +94,38 @@ def reading_of(
 
 def _strawberry(field: StrawberryField, schema: Schema) -> Attribute | Direct | None:
     converter = schema.schema_converter
-    handled = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
+    handlers = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
     altered = type(field).get_result is not StrawberryField.get_result
-    if handled or altered or field.extensions or field.is_subscription:
+    if altered or field.extensions or field.is_subscription:
         return None
     resolver = field.base_resolver
-    if resolver is None:
-        plain = schema.config.default_resolver is getattr
-        return Attribute(field.python_name) if plain else None
-    return _direct(field, resolver, schema)
+    if resolver is not None:
+        return _direct(field, resolver, schema, handlers)
+    plain = schema.config.default_resolver is getattr and not handlers
+    return Attribute(field.python_name) if plain else None
 
 
 def _direct(
-    field: StrawberryField, resolver: "StrawberryResolver[Any]", schema: Schema
+    field: StrawberryField, resolver: "StrawberryResolver[Any]", schema: Schema, handlers: Handlers
 ) -> Direct | None:
-    if not callable(resolver.wrapped_func):
+    function = resolver.wrapped_func
+    if not callable(function):
         return None
     named = (resolver.parent_parameter, resolver.root_parameter)
-    info = resolver.info_parameter
+    info = None if resolver.info_parameter is None else resolver.info_parameter.name
+    many = many_of(function)
+    if handlers:
+        # What Strawberry converts of arguments may raise what its handlers want to know of.
+        plain = iscoroutinefunction(function) and inputs_of(schema).are_plain(field)
+        if many is not None or not plain:
+            return None
+        function = handled(function, field, handlers, info)
     return Direct(
-        resolver.wrapped_func,
+        function,
         resolver.self_parameter is not None,
         tuple(parameter.name for parameter in named if parameter is not None),
-        None if info is None else info.name,
+        INFO if handlers and info is None else info,
         field,
         schema,
-        many_of(resolver.wrapped_func),
+        many,
     )

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, Optional
 
 import strawberry
 from strawberry.permission import BasePermission
@@ -42,9 +42,16 @@ class SoldOut:
     message: str
 
 
+async def later(answer: Any) -> Any:
+    return answer
+
+
 class SoldHandler(strawberry.ExceptionHandler[Sold, SoldOut]):
-    def handle(self, exception: Sold, *, field: Any, info: Any) -> SoldOut:
-        return SoldOut(message=str(exception))
+    def handle(self, exception: Sold, *, field: Any, info: Any) -> Any:
+        if str(exception) == "declined":
+            return None
+        answer = SoldOut(message=f"{field.python_name} {info.path.as_list()}: {exception}")
+        return later(answer) if field.is_async else answer
 
 
 class Nobody(BasePermission):
@@ -116,6 +123,27 @@ class Toy(Named):
 class Wish:
     names: list[str]
     colour: Colour = Colour.BLUE
+    instead: Optional["Wish"] = None
+    others: list["Wish | None"] | None = strawberry.UNSET
+    size: int | None = strawberry.field(name="howLarge")
+    codes: list[int] = strawberry.field(default_factory=list)
+
+
+@strawberry.input
+class Odd:
+    """What only Strawberry can make."""
+
+    maker: strawberry.Maybe[str | None]
+    wish: Wish
+
+
+@strawberry.input
+class Checked:
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size > 9:
+            raise Sold(f"{self.size} is too large")
 
 
 def toys_named(names: list[str]) -> list[Toy]:
@@ -136,6 +164,14 @@ class Query:
     @strawberry.field
     def wished(self, wish: Wish) -> list[Toy]:
         return [Toy(name=name, colour=wish.colour) for name in wish.names]
+
+    @strawberry.field
+    def told(self, wish: Wish, wishes: list[Wish] | None = None) -> str:
+        return f"{wish!r} {wishes!r}"
+
+    @strawberry.field
+    def odd(self, odd: Odd, wish: Wish | None = None) -> str:
+        return f"{odd!r} {wish!r}"
 
     @strawberry.field
     def named(self) -> list[Named]:
@@ -182,6 +218,30 @@ class Mutation:
         if name == "sold":
             raise Sold(name)
         return Toy(name=name)
+
+    @strawberry.mutation
+    def buy_now(
+        self, info: strawberry.Info, name: str
+    ) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
+        if name != info.field_name:
+            raise Sold(name)
+        return Toy(name=name)
+
+    @strawberry.mutation
+    async def order(
+        self, info: strawberry.Info, wish: Wish, checked: Checked | None = None
+    ) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
+        if wish.size == 0:
+            raise Sold(f"{info.field_name} {wish.names}")
+        if wish.size == 1:
+            raise ValueError("one")
+        return Toy(name=wish.names[0])
+
+    @strawberry.mutation
+    async def wish(self, wish: Wish) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
+        if wish.size == 0:
+            raise Sold(wish.names[0])
+        return Toy(name=wish.names[0])
 
 
 @strawberry.type

@@ -32,6 +32,24 @@ DOCUMENTS = [
     'mutation { a: note(text: "a") b: noteNow(text: "fail") c: note(text: "c") }',
     'mutation { buy(name: "sold") { ... on Toy { name } ... on SoldOut { message } } }',
     'mutation { buy(name: "t") { ... on Toy { name double } ... on SoldOut { message } } }',
+    'mutation { buy(name: "declined") { __typename } b: buyNow(name: "x") { __typename } }',
+    'mutation { buyNow(name: "buyNow") { ... on Toy { name double } } }',
+    '{ told(wish: {names: "a"}) }',
+    '{ told(wish: {names: ["a"], howLarge: 3, codes: [], others: null, instead: {names: []}}) }',
+    '{ told(wish: {names: [], others: [{names: "b"}, null]}, wishes: [{names: [], codes: 4}]) }',
+    '{ odd(odd: {maker: null, wish: {names: []}}) b: odd(odd: {wish: {names: "c"}}, wish: null) }',
+    *(
+        f"mutation {{ {field} {{ ... on Toy {{ name }} ... on SoldOut {{ message }} }} }}"
+        for field in (
+            'order(wish: {names: ["a"], howLarge: 0})',
+            'order(wish: {names: ["a"], howLarge: 1})',
+            'order(wish: {names: ["a"]}, checked: {size: 10})',
+            'order(wish: {names: ["a"]}, checked: {size: 9})',
+            'wish(wish: {names: ["a"], howLarge: 0})',
+            'wish(wish: {names: ["declined"], howLarge: 0})',
+            'wish(wish: {names: ["a"], howLarge: 2})',
+        )
+    ),
 ]
 
 

@@ -1,0 +1,198 @@
+"""What Strawberry makes of input values, by functions that are put together once for each type."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from strawberry import Schema
+from strawberry.relay import GlobalID
+from strawberry.schema.compat import is_scalar
+from strawberry.types.arguments import StrawberryArgument, convert_arguments
+from strawberry.types.base import (
+    StrawberryList,
+    StrawberryMaybe,
+    StrawberryObjectDefinition,
+    StrawberryOptional,
+    has_object_definition,
+)
+from strawberry.types.enum import StrawberryEnumDefinition, has_enum_definition
+from strawberry.types.field import StrawberryField
+from strawberry.types.lazy_type import LazyType
+from strawberry.types.unset import UnsetType
+
+if TYPE_CHECKING:
+    from strawberry import Info
+
+Convert: TypeAlias = Callable[[Any], Any]
+Made: TypeAlias = dict[str, Any]
+_ABSENT: Final = (type(None), UnsetType)
+
+
+class Inputs:
+    """The conversions of one schema, made when they are first needed."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._config = schema.config
+        self._registry = schema.schema_converter.scalar_registry
+        self._names = schema.config.name_converter
+        self._objects: dict[type, _Made] = {}
+        self._arguments: dict[StrawberryField, _Arguments] = {}
+
+    def converted(self, field: StrawberryField, values: Mapping[str, Any], info: "Info") -> Made:
+        """Make what a resolver is called with of coerced arguments.
+
+        Strawberry does so for inputs that build themselves, and what wants to know its place.
+        """
+        known = self._known(field)
+        made = {
+            known_as: convert(values[name])
+            for name, known_as, convert in known.plain
+            if name in values
+        }
+        if known.left:
+            made |= convert_arguments(dict(values), known.left, self._registry, self._config, info)
+        return made
+
+    def are_plain(self, field: StrawberryField) -> bool:
+        """Tell whether nothing of a field's arguments is left to Strawberry."""
+        return not self._known(field).left
+
+    def _known(self, field: StrawberryField) -> "_Arguments":
+        known = self._arguments.get(field)
+        if known is None:
+            known = self._arguments[field] = self._told_apart(field.arguments)
+        return known
+
+    def _told_apart(self, arguments: list[StrawberryArgument]) -> "_Arguments":
+        found = _Arguments([], [])
+        for argument in arguments:
+            if self._is_plain(argument.type, set()):
+                name = self._names.from_argument(argument)
+                convert = self._made(argument.type)
+                found.plain.append(_Converted(name, argument.python_name, convert))
+            else:
+                found.left.append(argument)
+        return found
+
+    def _is_plain(self, type_: Any, seen: set[type]) -> bool:
+        kind = _unwrapped(type_)
+        if kind is GlobalID or isinstance(kind, StrawberryMaybe):
+            return False
+        if kind in seen or self._is_leaf(kind):
+            return True
+        if not has_object_definition(kind):
+            return False
+        seen.add(kind)
+        definition = kind.__strawberry_definition__
+        builds_itself = (
+            definition.from_input is not None
+            or hasattr(kind, "__post_init__")
+            or not definition.is_input
+        )
+        return not builds_itself and all(
+            self._is_plain(held, seen) for _, held in _fields(definition)
+        )
+
+    def _is_leaf(self, type_: Any) -> bool:
+        if isinstance(type_, StrawberryEnumDefinition) or has_enum_definition(type_):
+            return True
+        return bool(is_scalar(type_, self._registry))
+
+    def _made(self, type_: Any) -> Convert:
+        if isinstance(type_, StrawberryOptional):
+            return self._made(type_.of_type)
+        if isinstance(type_, LazyType):
+            return self._made(type_.resolve_type())
+        if isinstance(type_, StrawberryList):
+            return _list(self._made(type_.of_type))
+        return _same if self._is_leaf(type_) else self._object(type_)
+
+    def _object(self, type_: type) -> "_Made":
+        made = self._objects.get(type_)
+        if made is None:
+            # Noted before its fields are: an input may hold others of its own type.
+            made = self._objects[type_] = _Made(type_)
+            definition: StrawberryObjectDefinition = type_.__strawberry_definition__  # type: ignore[attr-defined]
+            for field, held in _fields(definition):
+                made.add(field, self._names.from_field(field), self._made(held))
+        return made
+
+
+class _Converted(NamedTuple):
+    """A value by its name in GraphQL, its name in Python, and how the one becomes the other."""
+
+    name: str
+    known_as: str
+    convert: Convert
+
+
+class _Arguments(NamedTuple):
+    """The arguments of a field: those converted here, and those left to Strawberry."""
+
+    plain: list[_Converted]
+    left: list[StrawberryArgument]
+
+
+class _Made:
+    """Makes inputs of one type of their values."""
+
+    __slots__ = ("_fields", "_nothing", "_type")
+
+    def __init__(self, type_: type) -> None:
+        self._type = type_
+        self._nothing: dict[str, Any] = {}
+        self._fields: list[_Converted] = []
+
+    def add(self, field: StrawberryField, name: str, convert: Convert) -> None:
+        self._fields.append(_Converted(name, field.python_name, convert))
+        if field.default_value is MISSING and field.default_factory is MISSING:
+            self._nothing[field.python_name] = None
+
+    def __call__(self, value: Any) -> Any:
+        if type(value) in _ABSENT:
+            return value
+        given = self._nothing.copy()
+        for name, known_as, convert in self._fields:
+            if name in value:
+                held = value[name]
+                given[known_as] = held if convert is _same else convert(held)
+        return self._type(**given)
+
+
+_known: WeakKeyDictionary[Schema, Inputs] = WeakKeyDictionary()
+
+
+def inputs_of(schema: Schema) -> Inputs:
+    """Give the conversions of a schema."""
+    found = _known.get(schema)
+    if found is None:
+        found = _known[schema] = Inputs(schema)
+    return found
+
+
+def _fields(definition: StrawberryObjectDefinition) -> list[tuple[StrawberryField, Any]]:
+    return [(field, field.resolve_type(type_definition=definition)) for field in definition.fields]
+
+
+def _unwrapped(type_: Any) -> Any:
+    while isinstance(type_, LazyType | StrawberryOptional | StrawberryList):
+        if isinstance(type_, StrawberryMaybe):
+            break
+        type_ = type_.resolve_type() if isinstance(type_, LazyType) else type_.of_type
+    return type_
+
+
+def _list(convert: Convert) -> Convert:
+    """Make lists anew: graphql-core gives the same default to every request."""
+
+    def converted(values: Any) -> Any:
+        if type(values) in _ABSENT:
+            return values
+        return list(values) if convert is _same else [convert(one) for one in values]
+
+    return converted
+
+
+def _same(value: Any) -> Any:
+    return value
