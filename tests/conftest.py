@@ -1,8 +1,12 @@
 """What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
 
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -14,6 +18,19 @@ from tests.asking import Ask
 from tests.ngsi.places import open_destinations
 from tests.serving import EXECUTOR
 from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
+
+MEMORY: Final = Path("/dev/shm")
+ROOM: Final = 2 * 1024**3
+
+
+def pytest_configure() -> None:
+    """Keep what tests write in memory, where there is room: thousands of stores wait for a disk.
+
+    Processes are killed in tests, machines are not; the one loses as little there as on a disk.
+    """
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        # For pytest, for Python, and for every process that tests start.
+        tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
 
 @pytest.fixture(scope="session", autouse=True)

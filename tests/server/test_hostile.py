@@ -23,7 +23,8 @@ from tests.server.hostile.variables import VARIABLES
 
 pytestmark = pytest.mark.xdist_group("hostile")
 
-MOST_MILLISECONDS = 50.0
+MOST_YARDSTICKS = 5.0
+"""Of the longest pause: some 50 ms on a machine that needs 10 ms for a yardstick."""
 TRIES = 8
 OFFENCES = (
     *COP,
@@ -74,24 +75,25 @@ def assert_nothing_leaks(heard: bytes, at: Place) -> None:
 
 
 def longest_pause(at: Place) -> float:
-    """Ask for the longest pause of the loop since the last time, in milliseconds."""
+    """Ask for the longest pause of the loop since the last time, in yardsticks."""
     with Talk(at.url) as talk:
         talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
-        pause: float = talk.reply().json["pause"]
-        return pause
+        told = talk.reply().json
+        ratio: float = told["pause"] / told["yardstick"]
+        return ratio
 
 
 def assert_loop_goes_on(at: Place, attack: Callable[[], None]) -> None:
-    """Attack until the loop was not held up: another process may have held it up meanwhile."""
+    """Attack until the loop was not held up: it may collect garbage, or another wake up with it."""
     pauses = []
     for tried in range(TRIES):
         time.sleep(tried * 0.05)
         longest_pause(at)
         attack()
         pauses.append(longest_pause(at))
-        if pauses[-1] <= MOST_MILLISECONDS:
+        if pauses[-1] <= MOST_YARDSTICKS:
             return
-    raise AssertionError(f"the loop stood still for {min(pauses):.0f} ms")
+    raise AssertionError(f"the loop stood still for {min(pauses):.1f} yardsticks")
 
 
 def test_there_are_enough_of_them() -> None:
