@@ -10,12 +10,11 @@ from typing import Final
 
 import pytest
 
-from datastore.ngsi.embedded import EmbeddedDestinations
 from datastore.ngsi.reading import Ingest
 from datastore.store import Store
 from schema import execution, executors
 from tests.asking import Ask
-from tests.ngsi.places import open_destinations
+from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
 from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
 
@@ -47,8 +46,8 @@ def executor() -> Iterator[None]:
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """The embedded store, which is quick."""
-    async with open_store("sqlite", tmp_path) as store:
-        yield replace(store, ingest=Ingest(EmbeddedDestinations(store.table)))
+    async with open_embedded(tmp_path) as store:
+        yield store
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,11 +12,13 @@ from datastore.dynamodb.samples import DynamoDBDestinations
 from datastore.ngsi.embedded import EmbeddedDestinations
 from datastore.ngsi.events import Attribute, Update
 from datastore.ngsi.options import Persistence
+from datastore.ngsi.reading import Ingest
 from datastore.ngsi.rows import Event
 from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
 from datastore.sqlite import SqliteTable
+from datastore.store import Store
 from datastore.table import Item, Query
-from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint
+from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint, open_store
 
 AT = 1_429_535_775_005
 
@@ -35,6 +37,13 @@ async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinat
         yield opened
     finally:
         await opened.close()
+
+
+@asynccontextmanager
+async def open_embedded(tmp_path: Path) -> AsyncIterator[Store]:
+    """Open the embedded store with its destinations, as a server has it."""
+    async with open_store("sqlite", tmp_path) as store:
+        yield replace(store, ingest=Ingest(EmbeddedDestinations(store.table)))
 
 
 @dataclass(frozen=True, slots=True)

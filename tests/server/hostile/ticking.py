@@ -40,7 +40,7 @@ class Pauses:
             self._longest = max(self._longest, time.thread_time() - began)
 
     async def tell(self, _: Request) -> JSONResponse:
-        """Answer with the longest pause since this was last asked, and a yardstick, in milliseconds.
+        """Answer with the longest pause since the last time, and a yardstick, in milliseconds.
 
         The yardstick is what the same work takes on this loop now: a pause is to be told in it.
         """
