@@ -517,7 +517,7 @@ def test_every_failure_of_every_result_has_a_case() -> None:
 
 
 class Places:
-    """Stores with what the cases need, one for each noun; failures change nothing, so they share."""
+    """Stores with what the cases need, one for each noun; shared, as failures change nothing."""
 
     def __init__(self, opened: AsyncExitStack, directory: Path) -> None:
         self._opened = opened
