@@ -106,14 +106,18 @@ class Client:
         self._http.close()
 
 
-@contextmanager
-def client(server: Server, data_dir: Path, *roles: str, user: str = "ana") -> Iterator[Client]:
-    """A client with a token signed by the data directory's own key."""
+def token_of(data_dir: Path, *roles: str, user: str = "ana") -> str:
+    """A token signed by the data directory's own key."""
     held = roles_from(list(roles))
-    token = sign_dev_token(
+    return sign_dev_token(
         dev_key(data_dir), user, held, default_group_from(None, held), timedelta(hours=1)
     )
-    one = Client(server, token)
+
+
+@contextmanager
+def client(server: Server, data_dir: Path, *roles: str, user: str = "ana") -> Iterator[Client]:
+    """A client with such a token."""
+    one = Client(server, token_of(data_dir, *roles, user=user))
     try:
         yield one
     finally:
