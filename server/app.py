@@ -28,10 +28,10 @@ from server.graphql import Admission, GraphQLApp, OpenContext
 from server.health import health_routes
 from server.hosts import KnownHosts
 from server.notify import NotifyApp
-from server.opening import cursors_of
 from server.persisted import persisted_of
 from server.rate_limit import RateLimiter
 from server.s3_events import S3Events
+from server.seal import cursors_of
 from server.settings import Settings
 from server.streams.events import EventStreams
 from server.streams.limits import StreamLimits

@@ -1,9 +1,8 @@
-"""Opens what the settings choose: table and files behind the store, and the seal of cursors."""
+"""Opens what the settings choose: table and files behind the store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from hashlib import sha256
 
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import Buckets
@@ -20,7 +19,6 @@ from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
 from datastore.vault import NO_VAULT, LocalVault, Vault
-from schema.cursors import Cursors
 from server.key_file import url_key, vault_key
 from server.settings import Settings
 
@@ -132,15 +130,6 @@ def store_over(
 def bucket_of(settings: Settings) -> str | None:
     """The name by which folders like `s3://penstock/...` are known to lie beside the table."""
     return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
-
-
-def cursors_of(settings: Settings) -> Cursors:
-    """Seal cursors alike in every process of one installation.
-
-    Cursors carry no authority: a position is only ever looked up within what its caller may see.
-    The seal keeps clients from building on their form.
-    """
-    return Cursors(sha256(f"cursors of {settings.table}".encode()).digest())
 
 
 def location(settings: Settings) -> str:
