@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from datastore import limits
-from datastore.dynamodb.client import Client
 from datastore.dynamodb.expressions import Aliases, key_expression
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw, decode_item, decode_items, decode_key, encode_key
 from datastore.table import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
@@ -24,11 +24,8 @@ async def get(
 async def _get_one(
     client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> list[Raw]:
-    answer = await attempts.send(
-        partial(
-            client.get_item, TableName=table, Key=encode_key(keys[0]), ConsistentRead=consistent
-        )
-    )
+    request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
+    answer = await attempts.send(partial(client.call, "GetItem", request))
     return [answer["Item"]] if "Item" in answer else []
 
 
@@ -38,8 +35,8 @@ async def _get_many(
     found: list[Raw] = []
     wanted = [encode_key(key) for key in keys]
     while True:
-        request = {table: {"Keys": wanted, "ConsistentRead": consistent}}
-        answer = await attempts.send(partial(client.batch_get_item, RequestItems=request))
+        request = {"RequestItems": {table: {"Keys": wanted, "ConsistentRead": consistent}}}
+        answer = await attempts.send(partial(client.call, "BatchGetItem", request))
         found += answer["Responses"].get(table, [])
         left = answer.get("UnprocessedKeys", {}).get(table)
         if not left:

@@ -10,9 +10,9 @@ from functools import partial
 from uuid import uuid4
 
 from datastore import limits
-from datastore.dynamodb.client import Client
 from datastore.dynamodb.expressions import Aliases, condition_expression, update_expression
 from datastore.dynamodb.failures import Cancelled
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw, encode_item, encode_key
 from datastore.limits import Footprint
@@ -31,14 +31,13 @@ from datastore.table import (
 async def transact(
     client: Client, table: str, attempts: Attempts, operations: Sequence[Operation]
 ) -> float:
-    request = partial(
-        client.transact_write_items,
-        TransactItems=[_transact_item(table, operation) for operation in operations],
+    request = {
+        "TransactItems": [_transact_item(table, operation) for operation in operations],
         # One token for all attempts: a repeated success is remembered, not done again.
-        ClientRequestToken=str(uuid4()),
-    )
+        "ClientRequestToken": str(uuid4()),
+    }
     try:
-        await attempts.send(request)
+        await attempts.send(partial(client.call, "TransactWriteItems", request))
     except Cancelled as cancelled:
         raise ConditionFailed(
             cancelled.failed, _units_of_failure(operations, cancelled.failed)
@@ -82,7 +81,8 @@ async def write_all(
     """Write to several tables in one request, and again what was left undone of it."""
     left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
     while True:
-        answer = await attempts.send(partial(client.batch_write_item, RequestItems=left))
+        request = {"RequestItems": left}
+        answer = await attempts.send(partial(client.call, "BatchWriteItem", request))
         rest = answer.get("UnprocessedItems")
         if not rest:
             return

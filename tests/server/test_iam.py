@@ -152,17 +152,20 @@ async def files() -> AsyncIterator[S3Files]:
 
 async def set_up(table: DynamoDBTable, files: S3Files) -> None:
     """Make the index and the expiry of a table that lacks them; look at the bucket's CORS."""
-    await table._client.create_table(
-        TableName=table._name,
-        KeySchema=[
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        BillingMode="PAY_PER_REQUEST",
+    await table._client.call(
+        "CreateTable",
+        {
+            "TableName": table._name,
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
     )
     await table.create()
     assert await files.cors() == ()
