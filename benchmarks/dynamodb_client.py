@@ -1,6 +1,7 @@
 """Measures the processor time of calls of DynamoDB: the thin client beside the stock one."""
 
 import argparse
+import gc
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -66,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a call in a round")
     options = parser.parse_args(arguments)
+    # As `penstock serve` does.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
     nobody = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
     with canned_endpoint() as url, patch.dict(os.environ, nobody):
         print(table(uvloop.run(measured(url, options.rounds, options.seconds))))

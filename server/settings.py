@@ -78,7 +78,7 @@ class Settings(NgsiSettings, LimitSettings):
     )
     dynamodb_client: ClientKind = Field(
         DEFAULT,
-        description="DynamoDB client: `thin`, or `stock` of AWS's library, always used with proxies.",
+        description="DynamoDB client: `thin`, or `stock` of AWS's library, as with proxies always.",
     )
     bucket: str | None = Field(
         None,
