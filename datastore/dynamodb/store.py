@@ -58,14 +58,14 @@ class DynamoDBTable:
         return reads.page(query, answer)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        limits.guard_transact(operations)
+        sizes = limits.guard_transact(operations)
         attempts = Attempts(self._deadline)
-        return await writes.transact(self._client, self._name, attempts, operations)
+        return await writes.transact(self._client, self._name, attempts, operations, sizes)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        limits.guard_write(operations)
-        attempts = Attempts(self._deadline)
-        return await writes.write(self._client, self._name, attempts, operations)
+        sizes = limits.guard_write(operations)
+        await writes.write_all(self._client, Attempts(self._deadline), {self._name: operations})
+        return writes.units(operations, sizes, transactional=False)
 
     async def create(self) -> None:
         await self._definition().create()

@@ -29,8 +29,13 @@ from datastore.table import (
 
 
 async def transact(
-    client: Client, table: str, attempts: Attempts, operations: Sequence[Operation]
+    client: Client,
+    table: str,
+    attempts: Attempts,
+    operations: Sequence[Operation],
+    sizes: Sequence[int],
 ) -> float:
+    """Do all or none; `sizes` are the bytes that each operation sends."""
     request = {
         "TransactItems": [_transact_item(table, operation) for operation in operations],
         # One token for all attempts: a repeated success is remembered, not done again.
@@ -42,7 +47,7 @@ async def transact(
         raise ConditionFailed(
             cancelled.failed, _units_of_failure(operations, cancelled.failed)
         ) from cancelled
-    return sum(_units(operation, transactional=True) for operation in operations)
+    return units(operations, sizes, transactional=True)
 
 
 def _transact_item(table: str, operation: Operation) -> Raw:
@@ -66,13 +71,6 @@ def _transact_item(table: str, operation: Operation) -> Raw:
         body["ConditionExpression"] = condition_expression(operation.condition, aliases)
         body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     return {kind: body | aliases.arguments()}
-
-
-async def write(
-    client: Client, table: str, attempts: Attempts, operations: Sequence[Put | Delete]
-) -> float:
-    await write_all(client, attempts, {table: operations})
-    return sum(_units(operation, transactional=False) for operation in operations)
 
 
 async def write_all(
@@ -100,30 +98,26 @@ def _write_request(operation: Put | Delete) -> Raw:
     return {"DeleteRequest": {"Key": encode_key(operation.key)}}
 
 
-def _units(operation: Operation, *, transactional: bool) -> float:
+def units(operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool) -> float:
+    """Sum what operations of these bytes cost when they are done."""
+    return sum(
+        _units(operation, size, transactional=transactional)
+        for operation, size in zip(operations, sizes, strict=True)
+    )
+
+
+def _units(operation: Operation, size: int, *, transactional: bool) -> float:
     match operation:
         case Put(item):
-            new = limits.footprint(item)
+            index_hash = item.get(INDEX_HASH)
         case Update():
-            new = _named_by(operation)
+            index_hash = operation.set.get(INDEX_HASH) or operation.default.get(INDEX_HASH)
         case Delete():
             return limits.write_units(None, None, transactional=transactional)
         case Check():
             return limits.unwritten_units(None)
+    new = Footprint(size, index_hash if isinstance(index_hash, str) else None)
     return limits.write_units(None, new, transactional=transactional)
-
-
-def _named_by(update: Update) -> Footprint:
-    """Measure the item that the update would make where none stood."""
-    item = {
-        "pk": update.key.pk,
-        "sk": update.key.sk,
-        **update.set,
-        **update.default,
-        **update.add,
-    }
-    index_hash = item.get(INDEX_HASH)
-    return Footprint(limits.size_of(item), index_hash if isinstance(index_hash, str) else None)
 
 
 def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:
