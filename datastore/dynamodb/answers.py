@@ -29,6 +29,8 @@ def _object(body: bytes, *, lenient: bool) -> Raw:
         if lenient:
             return {}
         raise ResponseParserError(f"an answer that is not JSON: {error}") from error
+    if not isinstance(parsed, dict) and not lenient:
+        raise ResponseParserError("an answer that is not an object")
     return parsed if isinstance(parsed, dict) else {}
 
 
