@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import uvloop
@@ -29,7 +29,7 @@ from datastore.table import Missing, Put, Query
 ROUNDS = 15
 SECONDS = 0.15
 
-Call = Callable[[DynamoDBTable], Awaitable[object]]
+Call = Callable[[DynamoDBTable], Awaitable[Any]]
 
 _KEYS = [key_of_small(number) for number in range(ROWS)]
 _PUTS = [Put(small(number)) for number in range(10)]
@@ -92,7 +92,7 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 async def measured(url: str, rounds: int, seconds: float) -> dict[str, Measured]:
     """Call each in turn with either client, one call at a time, and so again in every round."""
-    stock, thin = await _opened(url, "stock"), await _opened(url, "thin")
+    stock, thin = await opened(url, "stock"), await opened(url, "thin")
     found = {name: Measured([], []) for name in CALLS}
     for number in range(rounds + 1):
         for name, call in CALLS.items():
@@ -106,16 +106,16 @@ async def measured(url: str, rounds: int, seconds: float) -> dict[str, Measured]
     return found
 
 
-async def _opened(url: str, kind: ClientKind) -> DynamoDBTable:
+async def opened(url: str, kind: ClientKind) -> DynamoDBTable:
     return await DynamoDBTable.open(TABLE, region="us-east-1", endpoint_url=url, kind=kind)
 
 
-async def _cost(call: Call, opened: DynamoDBTable, seconds: float) -> float:
+async def _cost(call: Call, asked: DynamoDBTable, seconds: float) -> float:
     """Repeat the call for so long, and give the microseconds of the processor for each."""
     until = time.perf_counter() + seconds
     calls, before = 0, time.process_time()
     while time.perf_counter() < until:
-        await call(opened)
+        await call(asked)
         calls += 1
     return (time.process_time() - before) / calls * 1e6
 
