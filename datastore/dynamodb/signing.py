@@ -1,7 +1,7 @@
 """Signature Version 4 for requests of the JSON protocol, with the key of the day kept."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from hmac import digest
 from urllib.parse import SplitResult, quote, urlsplit
@@ -16,12 +16,12 @@ _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What is signed with on one day (UTC) by one user: the scope, and the key that is of it."""
+    """What is signed with on one day (UTC) by one user; secrets are shown nowhere."""
 
     date: str
-    credentials: ReadOnlyCredentials
+    credentials: ReadOnlyCredentials = field(repr=False)
     scope: str
-    key: bytes
+    key: bytes = field(repr=False)
 
 
 class Signer:
