@@ -56,7 +56,12 @@ class Footprint(NamedTuple):
 
 def size_of(item: Mapping[str, Value]) -> int:
     """Count the bytes of names and values as DynamoDB does; refuse values that it cannot hold."""
-    return sum(len(name.encode()) + value_size(value) for name, value in item.items())
+    size = 0
+    for name, value in item.items():
+        # Most values are strings: no call for them saves a third of the time.
+        size += len(name.encode())
+        size += len(value.encode()) if isinstance(value, str) else value_size(value)
+    return size
 
 
 def footprint(item: Item) -> Footprint:
@@ -133,20 +138,23 @@ def guard_query(query: Query) -> None:
         _guard_after(query, query.after)
 
 
-def guard_transact(operations: Sequence[Operation]) -> None:
+def guard_transact(operations: Sequence[Operation]) -> list[int]:
+    """Give the bytes that each operation sends."""
     keys = [operation.key for operation in operations]
     _guard_keys("operations of a transaction", TRANSACTION_OPERATIONS, keys)
-    total = sum(map(_operation_size, operations))
-    at_most("bytes of a transaction", TRANSACTION_BYTES, total)
+    sizes = [*map(_operation_size, operations)]
+    at_most("bytes of a transaction", TRANSACTION_BYTES, sum(sizes))
+    return sizes
 
 
-def guard_write(operations: Sequence[Put | Delete]) -> None:
+def guard_write(operations: Sequence[Put | Delete]) -> list[int]:
+    """Give the bytes that each operation sends."""
     keys = [operation.key for operation in operations]
     _guard_keys("operations of a write", WRITE_OPERATIONS, keys)
     for operation in operations:
         if operation.condition is not None:
             raise ValueError("a write outside a transaction has no condition")
-        _operation_size(operation)
+    return [*map(_operation_size, operations)]
 
 
 def _blocks(size: int, block: int) -> int:

@@ -23,7 +23,8 @@ def value_size(value: Value, level: int = 1) -> int:
     if value is None or isinstance(value, bool):
         return 1
     if isinstance(value, int | Decimal):
-        return _number_size(value)
+        _guard_number(value)
+        return number_size(value)
     if isinstance(value, dict):
         at_most("empty attribute name", 0, int("" in value))
         inside = sum(
@@ -35,11 +36,26 @@ def value_size(value: Value, level: int = 1) -> int:
     raise TypeError(f"an item cannot hold a {type(value).__name__}")
 
 
-def _number_size(value: int | Decimal) -> int:
-    """Count a byte for the number, one for a minus, and one for every two digits.
+def number_size(value: int | Decimal) -> int:
+    """Count a byte for the number, one for a minus, and one for every two digits, within no limits.
 
     Digits go in pairs from the decimal point outwards, so the first of an even exponent is alone.
     """
+    digits, exponent = _digits(value)
+    pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
+    return 1 + pairs + (value < 0) if digits else 1
+
+
+def _guard_number(value: int | Decimal) -> None:
+    digits, exponent = _digits(value)
+    if digits:
+        at_most("digits of a number", DIGITS, len(digits))
+        at_most("exponent of a number", EXPONENT, exponent)
+        at_most("negative exponent of a number", NEGATIVE_EXPONENT, -exponent)
+
+
+def _digits(value: int | Decimal) -> tuple[str, int]:
+    """The significant digits, none for zero, and the power of ten of the first one written."""
     if isinstance(value, int):
         digits = str(abs(value))
         exponent = len(digits) - 1
@@ -48,14 +64,7 @@ def _number_size(value: int | Decimal) -> int:
         exponent = value.adjusted()
     else:
         raise ValueError(f"{value} is not a number")
-    digits = digits.strip("0")
-    if not digits:
-        return 1
-    at_most("digits of a number", DIGITS, len(digits))
-    at_most("exponent of a number", EXPONENT, exponent)
-    at_most("negative exponent of a number", NEGATIVE_EXPONENT, -exponent)
-    pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
-    return 1 + pairs + (value < 0)
+    return digits.strip("0"), exponent
 
 
 def at_most(limit: str, maximum: int, actual: int) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode
 
-from datastore.dynamodb.client import AccessKey
+from datastore.dynamodb.protocol import AccessKey
 from datastore.errors import BadInput
 from datastore.ngsi.encoding import Encoding
 from datastore.ngsi.notification import checked_path, checked_service

@@ -36,7 +36,10 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
     else:
         table = await DynamoDBTable.open(
-            settings.table, region=settings.region, endpoint_url=settings.endpoint_url
+            settings.table,
+            region=settings.region,
+            endpoint_url=settings.endpoint_url,
+            kind=settings.dynamodb_client,
         )
     try:
         yield table

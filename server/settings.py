@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from datastore.dynamodb.protocol import DEFAULT, ClientKind
 from server.limit_settings import LimitSettings
 from server.ngsi_settings import NgsiSettings
 from server.urls import is_secure
@@ -74,6 +75,10 @@ class Settings(NgsiSettings, LimitSettings):
     )
     endpoint_url: str | None = Field(
         None, pattern="^https?://", description="URL of DynamoDB, where it is not that of AWS."
+    )
+    dynamodb_client: ClientKind = Field(
+        DEFAULT,
+        description="DynamoDB client: `thin`, or `stock` of AWS's library, as with proxies always.",
     )
     bucket: str | None = Field(
         None,

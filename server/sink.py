@@ -30,6 +30,7 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
             region=settings.ngsi_region,
             endpoint_url=settings.endpoint_url,
             key=settings.access_key,
+            kind=settings.dynamodb_client,
         )
     try:
         yield destinations

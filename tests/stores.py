@@ -15,6 +15,7 @@ from unittest.mock import patch
 from uuid import uuid4
 
 from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.protocol import DEFAULT, ClientKind
 from datastore.dynamodb.retry import DEADLINE
 from datastore.local_files import LocalFiles
 from datastore.sqlite import SqliteTable
@@ -22,6 +23,8 @@ from datastore.store import Store
 from datastore.table import Table
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
+CLIENTS: Mapping[str, ClientKind] = {"moto": "thin", "dynoxide": "stock"}
+"""Each in front of one, so that what holds for all stores is tested with both in one run."""
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
@@ -42,7 +45,7 @@ async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
     if name == "sqlite":
         table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
     else:
-        table = await open_dynamodb(_ENDPOINTS[name]())
+        table = await open_dynamodb(_ENDPOINTS[name](), kind=CLIENTS[name])
     try:
         await table.create()
         yield table
@@ -73,7 +76,11 @@ async def open_local(directory: Path) -> LocalFiles:
 
 
 async def open_dynamodb(
-    endpoint_url: str, *, name: str | None = None, deadline: float = DEADLINE
+    endpoint_url: str,
+    *,
+    name: str | None = None,
+    deadline: float = DEADLINE,
+    kind: ClientKind = DEFAULT,
 ) -> DynamoDBTable:
     """Connect to a table at the endpoint, by default to one that does not exist yet."""
     with aws_environment():
@@ -82,6 +89,7 @@ async def open_dynamodb(
             region=REGION,
             endpoint_url=endpoint_url,
             deadline=deadline,
+            kind=kind,
         )
 
 

@@ -35,8 +35,8 @@ async def add(table: DynamoDBTable, amount: int, token: str) -> Any:
         "UpdateExpression": "ADD n :n",
         "ExpressionAttributeValues": {":n": {"N": str(amount)}},
     }
-    return await table._client.transact_write_items(
-        TransactItems=[{"Update": update}], ClientRequestToken=token
+    return await table._client.call(
+        "TransactWriteItems", {"TransactItems": [{"Update": update}], "ClientRequestToken": token}
     )
 
 

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from datastore import errors
-from datastore.dynamodb.client import Client
 from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw
 from datastore.table import INDEX, INDEX_HASH, TTL
@@ -53,14 +54,14 @@ class Definition:
         """
         description = await self._describe()
         if description is None:
-            await self._unless_begun("create_table", _creation(self._indexed))
+            await self._unless_begun("CreateTable", _creation(self._indexed))
         elif self._indexed and _index(description) is None:
-            await self._unless_begun("update_table", _index_creation())
+            await self._unless_begun("UpdateTable", _index_creation())
         if not self._active(description):
             await self._until_active()
         if self._indexed and await self._ttl() is None:
             await self._unless_begun(
-                "update_time_to_live",
+                "UpdateTimeToLive",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
             )
 
@@ -83,19 +84,14 @@ class Definition:
             return [f"Time to live is off; it must be on, by {TTL}."]
         return [] if ttl == TTL else [f"Time to live goes by {ttl}, not by {TTL}."]
 
-    async def _call(self, method: str, arguments: Raw) -> Raw:
-        operation = getattr(self._client, method)
-
-        async def request() -> Raw:
-            answer: Raw = await operation(TableName=self._table, **arguments)
-            return answer
-
-        return await Attempts(self._deadline).send(request)
+    async def _call(self, operation: str, arguments: Raw) -> Raw:
+        request = {"TableName": self._table, **arguments}
+        return await Attempts(self._deadline).send(partial(self._client.call, operation, request))
 
     async def _describe(self) -> Raw | None:
         """Read the table's description; None if there is no such table."""
         try:
-            answer = await self._call("describe_table", {})
+            answer = await self._call("DescribeTable", {})
         except Refused as refused:
             if refused.code == "ResourceNotFoundException":
                 return None
@@ -105,17 +101,17 @@ class Definition:
 
     async def _ttl(self) -> str | None:
         """Read the name of the attribute that TTL goes by; None if it is off."""
-        answer = await self._call("describe_time_to_live", {})
+        answer = await self._call("DescribeTimeToLive", {})
         ttl: Raw = answer["TimeToLiveDescription"]
         if ttl["TimeToLiveStatus"] not in {"ENABLED", "ENABLING"}:
             return None
         name: str = ttl["AttributeName"]
         return name
 
-    async def _unless_begun(self, method: str, arguments: Raw) -> None:
+    async def _unless_begun(self, operation: str, arguments: Raw) -> None:
         """Ask for a change that somebody else, or an attempt of ours, may have begun already."""
         try:
-            await self._call(method, arguments)
+            await self._call(operation, arguments)
         except Refused as refused:
             begun = refused.code == "ResourceInUseException" or "already" in refused.message
             if not begun:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from datastore import limits
-from datastore.dynamodb.client import Client
 from datastore.dynamodb.expressions import Aliases, key_expression
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
-from datastore.dynamodb.wire import Raw, decode_item, decode_items, decode_key, encode_key
+from datastore.dynamodb.wire import Raw, decode_key, encode_key, measured_item
 from datastore.table import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
 
 
@@ -16,19 +16,17 @@ async def get(
 ) -> Batch:
     read = _get_one if len(keys) == 1 else _get_many
     raws = await read(client, table, attempts, keys, consistent=consistent)
-    items = {decode_key(raw): decode_item(raw) for raw in raws}
-    sizes = (limits.size_of(items.get(key, {})) for key in keys)
+    found = {decode_key(raw): measured_item(raw) for raw in raws}
+    sizes = [size for _, size in found.values()] + [0] * (len(keys) - len(found))
+    items = {key: item for key, (item, _) in found.items()}
     return Batch(items, limits.batch_units(sizes, consistent=consistent))
 
 
 async def _get_one(
     client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> list[Raw]:
-    answer = await attempts.send(
-        partial(
-            client.get_item, TableName=table, Key=encode_key(keys[0]), ConsistentRead=consistent
-        )
-    )
+    request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
+    answer = await attempts.send(partial(client.call, "GetItem", request))
     return [answer["Item"]] if "Item" in answer else []
 
 
@@ -38,8 +36,8 @@ async def _get_many(
     found: list[Raw] = []
     wanted = [encode_key(key) for key in keys]
     while True:
-        request = {table: {"Keys": wanted, "ConsistentRead": consistent}}
-        answer = await attempts.send(partial(client.batch_get_item, RequestItems=request))
+        request = {"RequestItems": {table: {"Keys": wanted, "ConsistentRead": consistent}}}
+        answer = await attempts.send(partial(client.call, "BatchGetItem", request))
         found += answer["Responses"].get(table, [])
         left = answer.get("UnprocessedKeys", {}).get(table)
         if not left:
@@ -78,8 +76,9 @@ def _start_key(query: Query, after: Key) -> Raw:
 
 
 def page(query: Query, answer: Raw) -> Page:
-    items = decode_items(answer["Items"])
-    sizes = map(limits.size_of, items)
+    found = [measured_item(raw) for raw in answer["Items"]]
+    items = tuple(item for item, _ in found)
+    sizes = (size for _, size in found)
     units = limits.page_units(sizes, index=query.index, consistent=query.consistent)
     return Page(items, _last(query, items, answer.get("LastEvaluatedKey")), units)
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from datastore import limits
-from datastore.dynamodb.client import AccessKey, Client, connect
+from datastore.dynamodb.client import connect
 from datastore.dynamodb.definition import Definition
 from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
 from datastore.dynamodb.retry import DEADLINE, Attempts
 from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.writes import write_all
@@ -38,10 +39,12 @@ class DynamoDBDestinations:
         endpoint_url: str | None = None,
         key: AccessKey | None = None,
         deadline: float = DEADLINE,
+        kind: ClientKind = DEFAULT,
     ) -> "DynamoDBDestinations":
         """Connect, with the credentials of AWS's ordinary chain unless a key is given."""
         connections = AsyncExitStack()
-        client = await connections.enter_async_context(connect(region, endpoint_url, key))
+        opened = connect(region, endpoint_url, key, kind=kind)
+        client = await connections.enter_async_context(opened)
         return cls(client, connections, deadline)
 
     async def create(self, name: str) -> None:

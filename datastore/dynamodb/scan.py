@@ -18,11 +18,11 @@ async def scan(
 
     Raises Unavailable and `failures.Refused`.
     """
-    async with connect(region, endpoint_url) as client:
+    async with connect(region, endpoint_url, kind="stock") as client:
         start: Raw = {}
         while True:
             request = {"TableName": table, "Limit": page, "ConsistentRead": True, **start}
-            answer = await Attempts(DEADLINE).send(partial(client.scan, **request))
+            answer = await Attempts(DEADLINE).send(partial(client.call, "Scan", request))
             yield answer["Items"]
             if "LastEvaluatedKey" not in answer:
                 return

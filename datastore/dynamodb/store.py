@@ -6,8 +6,9 @@ from functools import partial
 
 from datastore import limits
 from datastore.dynamodb import reads, writes
-from datastore.dynamodb.client import Client, connect
+from datastore.dynamodb.client import connect
 from datastore.dynamodb.definition import Definition
+from datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
 from datastore.dynamodb.retry import DEADLINE, Attempts
 from datastore.table import Batch, Delete, Key, Operation, Page, Put, Query
 
@@ -35,13 +36,14 @@ class DynamoDBTable:
         region: str | None = None,
         endpoint_url: str | None = None,
         deadline: float = DEADLINE,
+        kind: ClientKind = DEFAULT,
     ) -> "DynamoDBTable":
         """Connect with the credentials of AWS's ordinary chain; the table itself is not looked at.
 
         `deadline` is in seconds and bounds each call together with its repetitions.
         """
         connections = AsyncExitStack()
-        client = await connections.enter_async_context(connect(region, endpoint_url))
+        client = await connections.enter_async_context(connect(region, endpoint_url, kind=kind))
         return cls(name, client, connections, deadline)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
@@ -52,18 +54,18 @@ class DynamoDBTable:
     async def query(self, query: Query) -> Page:
         limits.guard_query(query)
         request = reads.query_request(self._name, query)
-        answer = await Attempts(self._deadline).send(partial(self._client.query, **request))
+        answer = await Attempts(self._deadline).send(partial(self._client.call, "Query", request))
         return reads.page(query, answer)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        limits.guard_transact(operations)
+        sizes = limits.guard_transact(operations)
         attempts = Attempts(self._deadline)
-        return await writes.transact(self._client, self._name, attempts, operations)
+        return await writes.transact(self._client, self._name, attempts, operations, sizes)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        limits.guard_write(operations)
-        attempts = Attempts(self._deadline)
-        return await writes.write(self._client, self._name, attempts, operations)
+        sizes = limits.guard_write(operations)
+        await writes.write_all(self._client, Attempts(self._deadline), {self._name: operations})
+        return writes.units(operations, sizes, transactional=False)
 
     async def create(self) -> None:
         await self._definition().create()

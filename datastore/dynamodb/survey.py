@@ -10,9 +10,10 @@ from typing import NamedTuple
 from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
 
-from datastore.dynamodb.client import Client, connect
+from datastore.dynamodb.client import connect
 from datastore.dynamodb.definition import Definition, Differences
 from datastore.dynamodb.failures import LOST_ANSWER, code_of
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import DEADLINE
 
 SECONDS = 5.0
@@ -40,8 +41,8 @@ async def survey(table: str, region: str | None, endpoint_url: str | None) -> Su
     try:
         credentials = await AioSession().get_credentials()
         source = None if credentials is None else str(credentials.method)
-        async with connect(region, endpoint_url) as client:
-            asked = Survey(str(client.meta.endpoint_url), source)
+        async with connect(region, endpoint_url, kind="stock") as client:
+            asked = Survey(client.endpoint_url, source)
             return asked if source is None else await _described(client, table, asked)
     except BotoCoreError as error:
         return Survey(silence=str(error))
@@ -49,14 +50,14 @@ async def survey(table: str, region: str | None, endpoint_url: str | None) -> Su
 
 async def differences(table: str, region: str | None, endpoint_url: str | None) -> Differences:
     """Say how the table differs from what is needed; failures.Refused where it may not be known."""
-    async with connect(region, endpoint_url) as client:
+    async with connect(region, endpoint_url, kind="stock") as client:
         return await Definition(client, table, DEADLINE).differences()
 
 
 async def _described(client: Client, table: str, asked: Survey) -> Survey:
     try:
         async with asyncio.timeout(SECONDS):
-            answer = await client.describe_table(TableName=table)
+            answer = await client.call("DescribeTable", {"TableName": table})
         return asked._replace(date=_date(answer["ResponseMetadata"]))
     except ClientError as error:
         date = _date(error.response["ResponseMetadata"])

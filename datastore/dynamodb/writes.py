@@ -10,9 +10,9 @@ from functools import partial
 from uuid import uuid4
 
 from datastore import limits
-from datastore.dynamodb.client import Client
 from datastore.dynamodb.expressions import Aliases, condition_expression, update_expression
 from datastore.dynamodb.failures import Cancelled
+from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw, encode_item, encode_key
 from datastore.limits import Footprint
@@ -29,21 +29,25 @@ from datastore.table import (
 
 
 async def transact(
-    client: Client, table: str, attempts: Attempts, operations: Sequence[Operation]
+    client: Client,
+    table: str,
+    attempts: Attempts,
+    operations: Sequence[Operation],
+    sizes: Sequence[int],
 ) -> float:
-    request = partial(
-        client.transact_write_items,
-        TransactItems=[_transact_item(table, operation) for operation in operations],
+    """Do all or none; `sizes` are the bytes that each operation sends."""
+    request = {
+        "TransactItems": [_transact_item(table, operation) for operation in operations],
         # One token for all attempts: a repeated success is remembered, not done again.
-        ClientRequestToken=str(uuid4()),
-    )
+        "ClientRequestToken": str(uuid4()),
+    }
     try:
-        await attempts.send(request)
+        await attempts.send(partial(client.call, "TransactWriteItems", request))
     except Cancelled as cancelled:
         raise ConditionFailed(
             cancelled.failed, _units_of_failure(operations, cancelled.failed)
         ) from cancelled
-    return sum(_units(operation, transactional=True) for operation in operations)
+    return units(operations, sizes, transactional=True)
 
 
 def _transact_item(table: str, operation: Operation) -> Raw:
@@ -69,20 +73,14 @@ def _transact_item(table: str, operation: Operation) -> Raw:
     return {kind: body | aliases.arguments()}
 
 
-async def write(
-    client: Client, table: str, attempts: Attempts, operations: Sequence[Put | Delete]
-) -> float:
-    await write_all(client, attempts, {table: operations})
-    return sum(_units(operation, transactional=False) for operation in operations)
-
-
 async def write_all(
     client: Client, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
 ) -> None:
     """Write to several tables in one request, and again what was left undone of it."""
     left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
     while True:
-        answer = await attempts.send(partial(client.batch_write_item, RequestItems=left))
+        request = {"RequestItems": left}
+        answer = await attempts.send(partial(client.call, "BatchWriteItem", request))
         rest = answer.get("UnprocessedItems")
         if not rest:
             return
@@ -100,30 +98,26 @@ def _write_request(operation: Put | Delete) -> Raw:
     return {"DeleteRequest": {"Key": encode_key(operation.key)}}
 
 
-def _units(operation: Operation, *, transactional: bool) -> float:
+def units(operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool) -> float:
+    """Sum what operations of these bytes cost when they are done."""
+    return sum(
+        _units(operation, size, transactional=transactional)
+        for operation, size in zip(operations, sizes, strict=True)
+    )
+
+
+def _units(operation: Operation, size: int, *, transactional: bool) -> float:
     match operation:
         case Put(item):
-            new = limits.footprint(item)
+            index_hash = item.get(INDEX_HASH)
         case Update():
-            new = _named_by(operation)
+            index_hash = operation.set.get(INDEX_HASH) or operation.default.get(INDEX_HASH)
         case Delete():
             return limits.write_units(None, None, transactional=transactional)
         case Check():
             return limits.unwritten_units(None)
+    new = Footprint(size, index_hash if isinstance(index_hash, str) else None)
     return limits.write_units(None, new, transactional=transactional)
-
-
-def _named_by(update: Update) -> Footprint:
-    """Measure the item that the update would make where none stood."""
-    item = {
-        "pk": update.key.pk,
-        "sk": update.key.sk,
-        **update.set,
-        **update.default,
-        **update.add,
-    }
-    index_hash = item.get(INDEX_HASH)
-    return Footprint(limits.size_of(item), index_hash if isinstance(index_hash, str) else None)
 
 
 def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:

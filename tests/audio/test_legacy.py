@@ -174,22 +174,25 @@ def test_a_file_that_is_none_is_told_by_its_line(
 async def test_a_table_of_the_old_layout_is_read_whole() -> None:
     table = await open_dynamodb(moto_endpoint())
     client, name = table._client, f"{table._name}-old"
-    await client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[
-            {"AttributeName": "ID", "KeyType": "HASH"},
-            {"AttributeName": "DataType", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": "ID", "AttributeType": "S"},
-            {"AttributeName": "DataType", "AttributeType": "S"},
-        ],
+    await client.call(
+        "CreateTable",
+        {
+            "TableName": name,
+            "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [
+                {"AttributeName": "ID", "KeyType": "HASH"},
+                {"AttributeName": "DataType", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": "ID", "AttributeType": "S"},
+                {"AttributeName": "DataType", "AttributeType": "S"},
+            ],
+        },
     )
     old = [*rows("1", "ann"), *rows("2", "bob")]
     for row in old:
         item = {key: {"S": value} for key, value in row.items()}
-        await client.put_item(TableName=name, Item={**item, "odd": {"SS": ["a"]}})
+        await client.call("PutItem", {"TableName": name, "Item": {**item, "odd": {"SS": ["a"]}}})
     with aws_environment():
         found = [row async for row in scanned(name, REGION, moto_endpoint())]
     assert read_legacy(found) == read_legacy(old)

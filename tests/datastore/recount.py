@@ -6,11 +6,11 @@ that a slip in the layout shows.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from datastore.dynamodb import DynamoDBTable
-from datastore.dynamodb.wire import decode_item
+from datastore.dynamodb.wire import Raw, decode_item
 from datastore.sqlite import SqliteTable
 from datastore.sqlite_rows import decode
 from datastore.table import Item, Key, Table, key_of
@@ -45,8 +45,19 @@ async def _all_items(table: Table) -> list[Item]:
         rows = await table._readers.run(lambda file: file.execute(select).fetchall())
         return [decode(body) for (body,) in rows]
     assert isinstance(table, DynamoDBTable)
-    pages = table._client.get_paginator("scan").paginate(TableName=table._name, ConsistentRead=True)
-    return [decode_item(raw) async for page in pages for raw in page["Items"]]
+    return [decode_item(raw) async for raw in _scanned(table)]
+
+
+async def _scanned(table: DynamoDBTable) -> AsyncIterator[Raw]:
+    start: Raw = {}
+    while True:
+        request = {"TableName": table._name, "ConsistentRead": True, **start}
+        page = await table._client.call("Scan", request)
+        for raw in page["Items"]:
+            yield raw
+        if "LastEvaluatedKey" not in page:
+            return
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
 
 async def faults(table: Table) -> list[str]:

@@ -1,23 +1,24 @@
-"""The DynamoDB client: its knobs, its requests and the table it makes."""
+"""Both DynamoDB clients: what they keep to, their requests and the table they make."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
 from botocore.exceptions import ChecksumError, ClientError
-from botocore.exceptions import ConnectionError as BotoConnectionError
 
-from datastore.dynamodb import DynamoDBTable
-from datastore.dynamodb.client import CONNECTIONS
+from datastore.dynamodb import DynamoDBTable, failures
 from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.protocol import CONNECTIONS, ClientKind
+from datastore.dynamodb.stock import StockClient
 from datastore.table import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.stores import NOBODY, aws_environment, moto_endpoint, open_dynamodb
 
 KEY = Key("P:1", "PV:latest")
+Raised = type[Exception] | tuple[type[Exception], ...]
 RAW_KEY = {"pk": {"S": KEY.pk}, "sk": {"S": KEY.sk}}
 
 
@@ -27,9 +28,15 @@ async def proxy() -> AsyncIterator[FaultProxy]:
         yield proxy
 
 
+@pytest.fixture(params=get_args(ClientKind))
+def kind(request: pytest.FixtureRequest) -> ClientKind:
+    kind: ClientKind = request.param
+    return kind
+
+
 @pytest.fixture
-async def table(proxy: FaultProxy) -> AsyncIterator[DynamoDBTable]:
-    table = await open_dynamodb(proxy.url)
+async def table(proxy: FaultProxy, kind: ClientKind) -> AsyncIterator[DynamoDBTable]:
+    table = await open_dynamodb(proxy.url, kind=kind)
     await table.create()
     proxy.seen.clear()
     yield table
@@ -55,35 +62,40 @@ async def test_every_request_carries_the_fixed_user_agent(
     [
         (Fault.INTERNAL, ClientError),
         (Fault.THROTTLED, ClientError),
-        (Fault.RESET_BEFORE, BotoConnectionError),
+        (Fault.RESET_BEFORE, failures.LOST_ANSWER),
         (Fault.DAMAGED, ChecksumError),
     ],
 )
-async def test_botocore_itself_retries_nothing(
-    proxy: FaultProxy, table: DynamoDBTable, fault: Fault, error: type[Exception]
+async def test_a_client_itself_retries_nothing(
+    proxy: FaultProxy,
+    table: DynamoDBTable,
+    fault: Fault,
+    error: type[Exception] | tuple[type[Exception], ...],
 ) -> None:
     proxy.script("GetItem", fault)
     with pytest.raises(error):
-        await table._client.get_item(TableName=table._name, Key=RAW_KEY)
+        await table._client.call("GetItem", {"TableName": table._name, "Key": RAW_KEY})
     assert [seen.fault for seen in proxy.seen] == [fault]
 
 
 async def test_parameters_are_not_validated_here(proxy: FaultProxy, table: DynamoDBTable) -> None:
     with pytest.raises(ClientError):
-        await table._client.get_item(TableName=table._name, Key={"pk": {"S": "no sort key"}})
+        await table._client.call(
+            "GetItem", {"TableName": table._name, "Key": {"pk": {"S": "no sort key"}}}
+        )
     assert [seen.operation for seen in proxy.seen] == ["GetItem"]
 
 
-async def test_an_answer_is_taken_as_it_is_without_its_shape() -> None:
+async def test_an_answer_is_taken_as_it_is_without_its_shape(kind: ClientKind) -> None:
     async def serve(_: Request, connection: Connection) -> None:
         await connection.answer(Answer(200, orjson.dumps({"Item": {}, "NotInTheShape": [1]})))
 
-    async with served(serve) as table:
-        answer = await table._client.get_item(TableName="any", Key=RAW_KEY)
+    async with served(serve, kind) as table:
+        answer = await table._client.call("GetItem", {"TableName": "any", "Key": RAW_KEY})
     assert answer["NotInTheShape"] == [1]
 
 
-async def test_sixty_four_requests_are_under_way_at_once() -> None:
+async def test_sixty_four_requests_are_under_way_at_once(kind: ClientKind) -> None:
     waiting = 0
     all_here = asyncio.Event()
 
@@ -95,12 +107,12 @@ async def test_sixty_four_requests_are_under_way_at_once() -> None:
         await all_here.wait()
         await connection.answer(Answer(200, b"{}"))
 
-    async with served(serve) as table:
+    async with served(serve, kind) as table:
         batches = await asyncio.gather(*(table.get([KEY]) for _ in range(64)))
     assert [batch.items for batch in batches] == [{}] * 64
 
 
-async def test_a_body_of_megabytes_is_sent_whole_and_in_pieces() -> None:
+async def test_a_body_of_megabytes_is_sent_whole(kind: ClientKind) -> None:
     lengths: list[int] = []
 
     async def serve(request: Request, connection: Connection) -> None:
@@ -108,13 +120,16 @@ async def test_a_body_of_megabytes_is_sent_whole_and_in_pieces() -> None:
         lengths.extend(len(put["PutRequest"]["Item"]["text"]["S"]) for put in puts)
         await connection.answer(Answer(200, b"{}"))
 
-    async with served(serve) as table:
+    async with served(serve, kind) as table:
         await table.write([Put({"pk": "P:1", "sk": sk, "text": "x" * 350_000}) for sk in "abcd"])
     assert lengths == [350_000] * 4
 
 
-async def test_timeouts_are_those_of_an_interactive_service(table: DynamoDBTable) -> None:
-    config = table._client.meta.config
+async def test_timeouts_are_those_of_an_interactive_service(proxy: FaultProxy) -> None:
+    table = await open_dynamodb(proxy.url, kind="stock")
+    assert isinstance(table._client, StockClient)
+    config = table._client._client.meta.config
+    await table.close()
     assert (config.connect_timeout, config.read_timeout) == (1.0, 3.0)
 
 
@@ -174,9 +189,9 @@ async def test_what_a_guard_refuses_is_not_sent(proxy: FaultProxy, table: Dynamo
 
 
 async def test_a_table_that_does_not_exist_is_refused_and_not_tried_again(
-    proxy: FaultProxy,
+    proxy: FaultProxy, kind: ClientKind
 ) -> None:
-    table = await open_dynamodb(proxy.url)
+    table = await open_dynamodb(proxy.url, kind=kind)
     with pytest.raises(Refused, match="GetItem was refused") as refused:
         await table.get([KEY])
     await table.close()
@@ -184,10 +199,10 @@ async def test_a_table_that_does_not_exist_is_refused_and_not_tried_again(
     assert len(proxy.seen) == 1
 
 
-async def test_without_an_endpoint_tests_reach_nobody() -> None:
+async def test_without_an_endpoint_tests_reach_nobody(kind: ClientKind) -> None:
     with aws_environment():
-        table = await DynamoDBTable.open("any", deadline=0.1)
-    endpoint = table._client.meta.endpoint_url
+        table = await DynamoDBTable.open("any", deadline=0.1, kind=kind)
+    endpoint = table._client.endpoint_url
     await table.close()
     assert endpoint == NOBODY
 
@@ -195,11 +210,12 @@ async def test_without_an_endpoint_tests_reach_nobody() -> None:
 class served:  # noqa: N801 - reads as a word at its uses
     """A table over a server that answers as `serve` does."""
 
-    def __init__(self, serve: Any) -> None:
+    def __init__(self, serve: Any, kind: ClientKind) -> None:
         self._server = LoopbackServer(serve)
+        self._kind = kind
 
     async def __aenter__(self) -> DynamoDBTable:
-        self._table = await open_dynamodb(await self._server.start(), name="any")
+        self._table = await open_dynamodb(await self._server.start(), name="any", kind=self._kind)
         return self._table
 
     async def __aexit__(self, *_: object) -> None:

@@ -28,14 +28,17 @@ async def made(
 ) -> None:
     """Make the table in another way than `create` does."""
     indexes = {"GlobalSecondaryIndexes": [index]} if index else {}
-    await table._client.create_table(
-        TableName=table._name,
-        KeySchema=schema(*keys),
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
-        ],
-        BillingMode="PAY_PER_REQUEST",
-        **indexes,
+    await table._client.call(
+        "CreateTable",
+        {
+            "TableName": table._name,
+            "KeySchema": schema(*keys),
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in types.items()
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+            **indexes,
+        },
     )
 
 
@@ -53,7 +56,7 @@ async def test_a_missing_table_is_said_to_be_missing(table: DynamoDBTable) -> No
 async def test_a_created_table_is_as_it_must_be(table: DynamoDBTable) -> None:
     await table.create()
     assert await table.verify() == []
-    described = (await table._client.describe_table(TableName=table._name))["Table"]
+    described = (await table._client.call("DescribeTable", {"TableName": table._name}))["Table"]
     assert described["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert described["GlobalSecondaryIndexes"][0]["Projection"] == {"ProjectionType": "ALL"}
 
@@ -83,9 +86,12 @@ async def test_other_keys_another_projection_and_another_ttl_are_told(
         "Projection": {"ProjectionType": "KEYS_ONLY"},
     }
     await made(table, ("sk", "pk"), STRINGS | {"siKey1": "N"}, index)
-    await table._client.update_time_to_live(
-        TableName=table._name,
-        TimeToLiveSpecification={"Enabled": True, "AttributeName": "until"},
+    await table._client.call(
+        "UpdateTimeToLive",
+        {
+            "TableName": table._name,
+            "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "until"},
+        },
     )
     problems = [
         "The keys of the table are not pk (hash) and sk (range).",

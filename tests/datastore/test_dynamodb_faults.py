@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable, client
+from datastore.dynamodb import DynamoDBTable, protocol
+from datastore.dynamodb.protocol import ClientKind
 from datastore.errors import Unavailable
 from datastore.table import (
     Check,
@@ -55,14 +56,16 @@ class Setting(NamedTuple):
 @pytest.fixture(scope="module")
 def short_timeout() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "READ_SECONDS", 0.5)
+        patch.setattr(protocol, "READ_SECONDS", 0.5)
         yield
 
 
-@pytest.fixture(scope="module")
-async def shared(short_timeout: None) -> AsyncIterator[tuple[DynamoDBTable, FaultProxy]]:
+@pytest.fixture(scope="module", params=get_args(ClientKind))
+async def shared(
+    request: pytest.FixtureRequest, short_timeout: None
+) -> AsyncIterator[tuple[DynamoDBTable, FaultProxy]]:
     async with FaultProxy(moto_endpoint()) as proxy:
-        table = await open_dynamodb(proxy.url)
+        table = await open_dynamodb(proxy.url, kind=request.param)
         await table.create()
         yield table, proxy
         await table.close()

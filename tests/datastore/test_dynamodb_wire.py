@@ -8,18 +8,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dynamodb.wire import decode, decode_item, decode_key, encode, encode_item, encode_key
+from datastore.dynamodb.wire import (
+    decode,
+    decode_item,
+    decode_key,
+    encode,
+    encode_item,
+    encode_key,
+    measured_item,
+)
+from datastore.limits import size_of
+from datastore.sizes import DIGITS, NEGATIVE_EXPONENT
 from datastore.table import Item, Key, Value
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.decimals(
     allow_nan=False, allow_infinity=False, min_value=Decimal("-1E+20"), max_value=Decimal("1E+20")
 )
-VALUES: st.SearchStrategy[Value] = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
-)
+
+
+def storable(number: int | Decimal) -> bool:
+    exact = Decimal(number)
+    return len(exact.as_tuple().digits) <= DIGITS and exact.adjusted() >= -NEGATIVE_EXPONENT
+
+
+def values(
+    names: st.SearchStrategy[str], numbers: st.SearchStrategy[int | Decimal]
+) -> st.SearchStrategy[Value]:
+    return st.recursive(
+        st.none() | st.booleans() | numbers | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+        max_leaves=8,
+    )
+
+
+VALUES = values(TEXTS, NUMBERS)
+STORED = values(TEXTS.filter(bool), NUMBERS.filter(storable))
 
 
 def typed(value: Value) -> object:
@@ -34,6 +58,11 @@ def typed(value: Value) -> object:
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_an_item_comes_back_from_the_wire_as_it_went(item: Item) -> None:
     assert typed(decode_item(orjson.loads(orjson.dumps(encode_item(item))))) == typed(item)
+
+
+@given(st.dictionaries(TEXTS.filter(bool), STORED, max_size=4))
+def test_an_item_is_measured_while_it_is_read(item: Item) -> None:
+    assert measured_item(encode_item(item)) == (item, size_of(item))
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ async def test_a_table_that_was_deleted_is_made_again() -> None:
     name, destinations = unique(), await open_dynamodb(moto_endpoint())
     persisting = Persisting(destinations, Layout())
     await persisting.store([event(name)])
-    await destinations._client.delete_table(TableName=name)
+    await destinations._client.call("DeleteTable", {"TableName": name})
     await persisting.store([event(name, at=AT + 1)])
     assert len(await series(destinations, name)) == 1
     await destinations.close()
@@ -201,7 +201,7 @@ async def test_a_table_of_samples_has_keys_and_nothing_more() -> None:
     name, destinations = unique(), await open_dynamodb(moto_endpoint())
     for _ in range(2):
         await destinations.create(name)
-    described = (await destinations._client.describe_table(TableName=name))["Table"]
+    described = (await destinations._client.call("DescribeTable", {"TableName": name}))["Table"]
     assert described["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
     assert [key["AttributeName"] for key in described["KeySchema"]] == ["pk", "sk"]
     assert not described.get("GlobalSecondaryIndexes")

@@ -98,17 +98,20 @@ async def test_a_missing_table_fails_with_the_command_that_makes_it(
 async def test_each_difference_of_a_table_is_a_line(
     table: DynamoDBTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await table._client.create_table(
-        TableName=table._name,
-        KeySchema=[
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "id", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "id", "AttributeType": "S"},
-        ],
-        BillingMode="PAY_PER_REQUEST",
+    await table._client.call(
+        "CreateTable",
+        {
+            "TableName": table._name,
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "id", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "id", "AttributeType": "S"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
     )
     report = await examine(capsys, *dynamodb(moto_endpoint(), table._name))
     failed = [check for check, level in report.levels.items() if level == "fail"]

@@ -10,6 +10,9 @@ from uuid import uuid4
 import pytest
 
 from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.protocol import Client
+from datastore.dynamodb.samples import DynamoDBDestinations
+from datastore.dynamodb.wire import Raw
 from datastore.ngsi.options import Layout
 from datastore.ngsi.persisting import Persisting
 from datastore.permissions import policy, with_destinations
@@ -88,13 +91,16 @@ def needed(operation: str, asked: Mapping[str, Any]) -> list[Needed]:
 
 
 class Recorder:
-    """Notes what every call of a client needs, before it is sent or signed."""
+    """Notes what every call needs, before it is sent or signed."""
 
     def __init__(self) -> None:
         self.needed: set[Needed] = set()
 
-    def watch(self, client: Any) -> None:
-        client.meta.events.register("provide-client-params", self._note)
+    def watch(self, opened: DynamoDBTable | DynamoDBDestinations) -> None:
+        opened._client = Recorded(opened._client, self.needed)
+
+    def watch_files(self, files: S3Files) -> None:
+        files._client.meta.events.register("provide-client-params", self._note)
 
     def _note(self, params: Mapping[str, Any], model: Any, **_: object) -> None:
         self.needed.update(needed(model.name, params))
@@ -102,6 +108,19 @@ class Recorder:
     @property
     def actions(self) -> set[str]:
         return {each.action for each in self.needed}
+
+
+class Recorded:
+    """A client of DynamoDB that adds what each request needs to `found`."""
+
+    def __init__(self, client: Client, found: set[Needed]) -> None:
+        self.endpoint_url = client.endpoint_url
+        self._client = client
+        self._found = found
+
+    async def call(self, operation: str, request: Raw) -> Raw:
+        self._found.update(needed(operation, request))
+        return await self._client.call(operation, request)
 
 
 def statements(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -152,17 +171,20 @@ async def files() -> AsyncIterator[S3Files]:
 
 async def set_up(table: DynamoDBTable, files: S3Files) -> None:
     """Make the index and the expiry of a table that lacks them; look at the bucket's CORS."""
-    await table._client.create_table(
-        TableName=table._name,
-        KeySchema=[
-            {"AttributeName": "pk", "KeyType": "HASH"},
-            {"AttributeName": "sk", "KeyType": "RANGE"},
-        ],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-        BillingMode="PAY_PER_REQUEST",
+    await table._client.call(
+        "CreateTable",
+        {
+            "TableName": table._name,
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
     )
     await table.create()
     assert await files.cors() == ()
@@ -216,11 +238,11 @@ async def test_every_call_is_permitted_and_nothing_that_is_never_called(
     table: DynamoDBTable, files: S3Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting_up, working = Recorder(), Recorder()
-    for client in (table._client, files._client):
-        setting_up.watch(client)
+    setting_up.watch(table)
+    setting_up.watch_files(files)
     await set_up(table, files)
-    for client in (table._client, files._client):
-        working.watch(client)
+    working.watch(table)
+    working.watch_files(files)
     await work(table, monkeypatch)
     await keep_files(files)
 
@@ -302,7 +324,7 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
     service = f"s{uuid4().hex}"
     name = f"{service}xffffx002f"
     destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
-    recorder.watch(destinations._client)
+    recorder.watch(destinations)
     persisting = Persisting(destinations, Layout())
     await persisting.store([event(name)])
     await destinations.table(name).query(Query(partition="p"))

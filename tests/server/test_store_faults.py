@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable, client
+from datastore.dynamodb import DynamoDBTable, protocol
 from datastore.resources import deleting
 from datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
@@ -83,7 +83,7 @@ class Shaken:
 @pytest.fixture(autouse=True)
 def short_timeout() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "READ_SECONDS", 1.0)
+        patch.setattr(protocol, "READ_SECONDS", 1.0)
         yield
 
 
@@ -108,7 +108,7 @@ async def shaken(tmp_path: Path, endpoint: str | None = None) -> AsyncIterator[S
         yield at
         at.calm()
         # A transaction of moto takes the longer the more there is in all its tables.
-        await table._client.delete_table(TableName=table._name)
+        await table._client.call("DeleteTable", {"TableName": table._name})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,87 @@
+"""Signature Version 4 for requests of the JSON protocol, with the key of the day kept."""
+
+import time
+from dataclasses import dataclass, field
+from hashlib import sha256
+from hmac import digest
+from urllib.parse import SplitResult, quote, urlsplit
+
+from botocore.credentials import ReadOnlyCredentials
+from botocore.exceptions import InvalidConfigError
+from botocore.utils import normalize_url_path
+
+_TARGET = "DynamoDB_20120810"
+_CONTENT_TYPE = "application/x-amz-json-1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What is signed with on one day (UTC) by one user; secrets are shown nowhere."""
+
+    date: str
+    credentials: ReadOnlyCredentials = field(repr=False)
+    scope: str
+    key: bytes = field(repr=False)
+
+
+class Signer:
+    """Writes the heads of requests to one endpoint, signed for one region."""
+
+    def __init__(self, endpoint_url: str, region: str, user_agent: str) -> None:
+        url = urlsplit(endpoint_url)
+        path = url.path or "/"
+        self._region = region
+        self._canonical = f"POST\n{quote(normalize_url_path(path), safe='/~')}\n\n"
+        self._host = _host(url)
+        self._first = (
+            f"POST {path} HTTP/1.1\r\naccept-encoding:identity\r\nuser-agent:{user_agent}\r\n"
+        )
+        self._day: Day | None = None
+
+    def head(
+        self, operation: str, body: bytes, credentials: ReadOnlyCredentials, now: float
+    ) -> bytes:
+        """Write a request up to its body, signed at `now`, in epoch seconds."""
+        at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+        day = self._day
+        if day is None or day.date != at[:8] or day.credentials != credentials:
+            day = self._day = _begin(at[:8], self._region, credentials)
+        names, headers = self._signed(operation, at, credentials.token)
+        canonical = f"{self._canonical}{headers}\n{names}\n{sha256(body).hexdigest()}"
+        hashed = sha256(canonical.encode()).hexdigest()
+        text = f"AWS4-HMAC-SHA256\n{at}\n{day.scope}\n{hashed}"
+        signature = digest(day.key, text.encode(), "sha256").hex()
+        lines = headers.replace("\n", "\r\n")
+        return (
+            f"{self._first}{lines}content-length:{len(body)}\r\nauthorization:AWS4-HMAC-SHA256 "
+            f"Credential={credentials.access_key}/{day.scope}, SignedHeaders={names}, "
+            f"Signature={signature}\r\n\r\n"
+        ).encode("ascii")
+
+    def _signed(self, operation: str, at: str, token: str | None) -> tuple[str, str]:
+        """Give the names of the headers that are signed, and the headers as lines."""
+        start = f"content-type:{_CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{at}\n"
+        target = f"x-amz-target:{_TARGET}.{operation}\n"
+        if not token:
+            return "content-type;host;x-amz-date;x-amz-target", start + target
+        return (
+            "content-type;host;x-amz-date;x-amz-security-token;x-amz-target",
+            f"{start}x-amz-security-token:{token}\n{target}",
+        )
+
+
+def _host(url: SplitResult) -> str:
+    """Write the header as it is signed, without a port that goes without saying."""
+    default = {"http": ":80", "https": ":443"}[url.scheme]
+    return url.netloc.rpartition("@")[2].lower().removesuffix(default)
+
+
+def _begin(date: str, region: str, credentials: ReadOnlyCredentials) -> Day:
+    """Derive the key; raises InvalidConfigError for credentials that would leave their header."""
+    shown = credentials.access_key + (credentials.token or "")
+    if not shown.isascii() or not shown.isprintable() or " " in shown:
+        raise InvalidConfigError(error_msg="the access key or the token holds a space or worse")
+    key = f"AWS4{credentials.secret_key}".encode()
+    for part in (date, region, "dynamodb", "aws4_request"):
+        key = digest(key, part.encode(), "sha256")
+    return Day(date, credentials, f"{date}/{region}/dynamodb/aws4_request", key)

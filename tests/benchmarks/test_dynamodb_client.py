@@ -1,0 +1,49 @@
+"""The benchmark of DynamoDB clients asks both for the same and gets whole answers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.canned_dynamodb import ROWS, canned_endpoint, pipeline, small
+from benchmarks.dynamodb_client import CALLS, measured, opened, table
+from datastore.items import load, resource_id
+from datastore.limits import size_of
+from datastore.records import Pipeline
+from datastore.table import key_of
+from tests.stores import aws_environment
+
+
+@pytest.mark.usefixtures("_nobody")
+async def test_both_clients_give_what_the_endpoint_holds() -> None:
+    rows = [small(number) for number in range(ROWS)]
+    pipelines = [pipeline(number) for number in range(ROWS)]
+    with canned_endpoint() as url:
+        stock, thin = await opened(url, "stock"), await opened(url, "thin")
+        answers = [[await call(each) for call in CALLS.values()] for each in (stock, thin)]
+        await stock.close()
+        await thin.close()
+    assert answers[0] == answers[1]
+    one, many, page, records, write, transaction = answers[1]
+    assert one.items == {key_of(rows[0]): rows[0]}
+    assert many.items == {key_of(row): row for row in rows}
+    assert (page.items, page.last) == (tuple(rows), key_of(rows[-1]))
+    assert page.units == -(-sum(map(size_of, rows)) // 4096) / 2
+    assert records == [load(Pipeline, item, id=resource_id(item)) for item in pipelines]
+    assert (write, transaction) == (1.0, 20.0)
+
+
+@pytest.mark.usefixtures("_nobody")
+async def test_every_call_is_measured_with_both() -> None:
+    with canned_endpoint() as url:
+        found = await measured(url, rounds=1, seconds=0.01)
+    assert [*found] == [*CALLS]
+    assert all(len(each.stock) == len(each.thin) == 1 for each in found.values())
+    assert all(each.ratios[0] > 0 for each in found.values())
+    assert len(table(found).splitlines()) == len(CALLS) + 2
+
+
+@pytest.fixture
+def _nobody() -> Iterator[None]:
+    """Never the credentials of whoever runs the tests."""
+    with aws_environment():
+        yield
