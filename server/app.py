@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -29,6 +30,7 @@ from server.health import health_routes
 from server.hosts import KnownHosts
 from server.notify import NotifyApp
 from server.persisted import persisted_of
+from server.processes.siblings import Siblings
 from server.rate_limit import RateLimiter
 from server.s3_events import S3Events
 from server.seal import cursors_of
@@ -44,30 +46,39 @@ from server.watching import Watching
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What runs beside the application.
+
+    Whoever stops the server stops `streams` first, or waits for clients to leave. Without a `sink`
+    it takes no notifications. `siblings` are the other processes that serve the same port.
+    """
+
+    streams: Streams
+    sink: Sink | None = None
+    siblings: Siblings | None = None
+
+
 @asynccontextmanager
 async def open_app(
     settings: Settings,
     store: Store,
     identity: DevIdentity | None,
-    streams: Streams | None = None,
-    sink: Sink | None = None,
+    beside: Beside | None = None,
 ) -> AsyncIterator[Starlette]:
-    """Make the application over an open store; its GraphiQL page acts as `identity`.
-
-    Whoever stops the server stops `streams` first, or waits for clients to leave. Without a `sink`
-    it takes no notifications.
-    """
-    streams = streams_of(settings) if streams is None else streams
-    watching = Watching.of(settings)
+    """Make the application over an open store; its GraphiQL page acts as `identity`."""
+    beside = Beside(streams_of(settings)) if beside is None else beside
+    watching = Watching.of(settings, beside.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
     store = watching.store(store)
     async with (
         open_authenticator(settings) as tokens,
         polled(store.table, settings.change_poll_seconds) as changes,
+        watching.told(),
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
-        limiter = RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst)
+        limiter = _limiter(settings, beside.siblings)
         open_context = _contexts(settings, store, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)
         yield Starlette(
@@ -77,8 +88,8 @@ async def open_app(
                 events.route(),
                 *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
-                *_graphql(settings, authenticator, open_context, streams, watching),
-                *_notify(settings, authenticator, limiter, sink),
+                *_graphql(settings, authenticator, open_context, beside.streams, watching),
+                *_notify(settings, authenticator, limiter, beside.sink),
                 *_page(settings, identity),
             ],
             middleware=list(_middleware(settings)),
@@ -113,6 +124,11 @@ def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interp
     if settings.executor == "reference":
         return Interpreter(schema, limits)
     return CompiledExecutor(schema, limits, interpreted_runs=1)
+
+
+def _limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
+    buckets = None if siblings is None else siblings.buckets
+    return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
 
 
 def stream_limits_of(settings: Settings) -> StreamLimits:

@@ -4,6 +4,7 @@ No label holds anything a client chose: each comes from a closed list, or from t
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from time import perf_counter
 from typing import Final
 
@@ -28,6 +29,8 @@ from datastore.observed import Call, Ended
 from datastore.table import ConditionFailed
 from execution import Reason
 from server.observing import Seen
+from server.processes.gathering import Registry, gathered, told_to_siblings
+from server.processes.siblings import Siblings
 
 PATH = "/metrics"
 
@@ -190,7 +193,8 @@ class Fallbacks(Collector):
 class Metrics:
     """The metrics of one application, in a registry of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, siblings: Siblings | None = None) -> None:
+        self._siblings = siblings
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
@@ -213,12 +217,21 @@ class Metrics:
         """Show counts that grow elsewhere."""
         self.registry.register(Fallbacks(reasons))
 
+    def told(self) -> AbstractAsyncContextManager[None]:
+        """Tell the other processes of the server, if there are any."""
+        if self._siblings is None:
+            return nullcontext()
+        return told_to_siblings(self.registry, self._siblings)
+
     def route(self) -> Route:
         """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""
 
         async def metrics(request: Request) -> Response:
             encode, content_type = choose_encoder(request.headers.get("accept", ""))
             headers = {"content-type": content_type, "cache-control": "no-store"}
-            return Response(encode(self.registry), headers=headers)
+            known: Registry = self.registry
+            if self._siblings is not None:
+                known = await gathered(self.registry, self._siblings)
+            return Response(encode(known), headers=headers)
 
         return Route(PATH, metrics)

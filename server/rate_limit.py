@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from datastore.errors import RateLimited
 from schema.lru import Lru
@@ -14,47 +14,70 @@ MAX_CALLERS: Final = 10_000
 _ROUNDING: Final = 1e-6
 
 
-class _Bucket(NamedTuple):
+class Bucket(NamedTuple):
     """What a caller had left, or below zero owed, at a time of the clock."""
 
     level: float
     at: float
 
 
+Change: TypeAlias = Callable[[Bucket | None], Bucket]
+"""Makes a new bucket of the one there was; what it raises leaves that as it was."""
+
+
+class Buckets(Protocol):
+    """The buckets of callers, wherever they are kept."""
+
+    def update(self, caller: str, change: Change) -> None:
+        """Put what `change` makes of a caller's bucket in its place."""
+
+
+class OwnBuckets:
+    """Buckets in the memory of this process."""
+
+    def __init__(self, callers: int = MAX_CALLERS) -> None:
+        self._known: Lru[str, Bucket] = Lru(callers, callers)
+
+    def update(self, caller: str, change: Change) -> None:
+        self._known.put(caller, change(self._known.get(caller)), 1)
+
+
 class RateLimiter:
     """A bucket for each caller that holds `burst` and gains `per_second`; 0 limits nobody.
 
     What costs more than a bucket holds runs when it is full, and the next waits until the debt is
-    paid: however large the operations, a caller gets no more than `per_second` over time. Counts
-    for one process.
+    paid: however large the operations, a caller gets no more than `per_second` over time.
     """
 
     def __init__(
         self,
         per_second: float,
         burst: int,
+        buckets: Buckets | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        callers: int = MAX_CALLERS,
     ) -> None:
         self._per_second = per_second
         self._burst = burst
         self._clock = clock
-        self._buckets: Lru[str, _Bucket] = Lru(callers, callers)
+        self._buckets = OwnBuckets() if buckets is None else buckets
 
     def spend(self, user_id: str, cost: int) -> None:
         """Take the cost of an operation, 1 at least; raises RateLimited, which takes nothing."""
         if self._per_second == 0:
             return
         cost, now = max(cost, 1), self._clock()
-        level = self._level(user_id, now)
-        missing = min(cost, self._burst) - level
-        if missing > _ROUNDING:
-            raise RateLimited(max(1, ceil((missing - _ROUNDING) / self._per_second)))
-        self._buckets.put(user_id, _Bucket(level - cost, now), 1)
 
-    def _level(self, user_id: str, now: float) -> float:
-        bucket = self._buckets.get(user_id)
+        def change(bucket: Bucket | None) -> Bucket:
+            level = self._level(bucket, now)
+            missing = min(cost, self._burst) - level
+            if missing > _ROUNDING:
+                raise RateLimited(max(1, ceil((missing - _ROUNDING) / self._per_second)))
+            return Bucket(level - cost, now)
+
+        self._buckets.update(user_id, change)
+
+    def _level(self, bucket: Bucket | None, now: float) -> float:
         if bucket is None:
             return self._burst
         return min(self._burst, bucket.level + (now - bucket.at) * self._per_second)

@@ -190,6 +190,13 @@ class Settings(NgsiSettings, LimitSettings):
         "what it cost.",
     )
     workers: int = Field(
+        1,
+        gt=0,
+        le=64,
+        description="How many processes serve the port. One uses one core; those that die are "
+        "replaced.",
+    )
+    execution_workers: int = Field(
         2,
         ge=0,
         le=64,

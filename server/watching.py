@@ -1,6 +1,7 @@
 """Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from starlette.datastructures import Headers
@@ -17,6 +18,7 @@ from server.access_log import logged
 from server.metrics import Metrics
 from server.observing import SEEN, Seen, WatchOperation, watched
 from server.opening import DATABASE
+from server.processes.siblings import Siblings
 from server.request import request_id_of
 from server.settings import Settings
 from server.tracing import Tracing, tracing
@@ -51,10 +53,10 @@ class Watching:
     log: bool
 
     @classmethod
-    def of(cls, settings: Settings) -> "Watching":
+    def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Watching":
         sqlite = settings.store == "sqlite"
         traced = tracing("sqlite", DATABASE) if sqlite else tracing("aws.dynamodb", settings.table)
-        return cls(Metrics() if settings.metrics else None, traced, settings.access_log)
+        return cls(Metrics(siblings) if settings.metrics else None, traced, settings.access_log)
 
     @property
     def operations(self) -> tuple[WatchOperation, ...]:
@@ -89,6 +91,10 @@ class Watching:
         """Show why operations were not run compiled."""
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
+
+    def told(self) -> AbstractAsyncContextManager[None]:
+        """Tell the other processes of the server what is measured here."""
+        return nullcontext() if self.metrics is None else self.metrics.told()
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

@@ -1,7 +1,6 @@
 """`penstock serve`: the server, over the embedded store unless told otherwise."""
 
 import asyncio
-import gc
 import os
 import signal
 import socket
@@ -9,31 +8,18 @@ import sys
 from contextlib import suppress
 from typing import Annotated
 
-import uvicorn
 from cyclopts import Parameter
-from starlette.applications import Starlette
 from uvloop import new_event_loop
 
-from datastore.files import Files
-from datastore.table import Table
-from server.app import open_app, streams_of
-from server.commands.seed import DEFAULT_SIZE
-from server.dev_identity import DevIdentity, dev_identity
-from server.jobs import running_jobs
+from server.dev_identity import DevIdentity
 from server.logs import configure
-from server.opening import location, open_buckets, open_files, open_table, store_over, url_at
+from server.opening import location
 from server.options import option
-from server.outcome import CommandFailed, ExitCode
-from server.progress import shown
-from server.samples.seeding import is_empty, seed
+from server.outcome import CommandFailed
+from server.processes.supervisor import supervised
+from server.serving import prepare, serve_port, url_of
 from server.settings import Settings
-from server.sink import open_destinations, running_sink, with_ingest
 from server.store_options import StoreOptions
-from server.streams.draining import DrainingServer
-from server.sweeping import sweeping
-from server.trace_export import exporting
-from server.upkeep import upkept
-from server.workers.pool import running_workers
 
 _NO_SEED_HELP = "Leave an empty store empty."
 
@@ -42,6 +28,7 @@ def serve(
     *,
     host: Annotated[str | None, option("host")] = None,
     port: Annotated[int | None, option("port")] = None,
+    workers: Annotated[int | None, option("workers")] = None,
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
@@ -49,7 +36,9 @@ def serve(
 
     The embedded store is made when missing and, when empty, filled with a sample catalogue.
     """
-    settings = options.settings(host=host, port=port, seed=False if no_seed else None)
+    settings = options.settings(
+        host=host, port=port, workers=workers, seed=False if no_seed else None
+    )
     configure(settings.log_format)
     listener = _listen(settings)
     # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.
@@ -74,73 +63,20 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    url = url_at(settings, *listener.getsockname()[:2])
-    async with (
-        exporting(),
-        open_table(settings) as table,
-        open_files(settings, url) as files,
-        open_buckets(settings) as buckets,
-    ):
-        await _prepare(table, files, settings)
-        store = store_over(table, settings, files, buckets)
-        if settings.seed and settings.store == "sqlite" and await is_empty(store):
-            with shown("Loading the sample data", DEFAULT_SIZE) as progress:
-                await seed(store, DEFAULT_SIZE, progress)
-        await store.finish_deletes()
-        identity = await dev_identity(settings, store)
-        streams = streams_of(settings)
-        async with (
-            running_jobs(store) as store,
-            running_workers(store, settings) as store,
-            upkept(store),
-            sweeping(store),
-            open_destinations(settings) as destinations,
-            running_sink(settings, store, destinations) as sink,
-            open_app(
-                settings,
-                with_ingest(store, settings, destinations, sink),
-                identity,
-                streams,
-                sink,
-            ) as app,
-        ):
-            _announce(settings, url, identity)
-            _settle_garbage_collector()
-            server = DrainingServer(_config(app, settings), streams, settings.shutdown_seconds)
-            await server.serve([listener])
+    url = url_of(settings, listener)
 
+    identity = await prepare(settings, url)
 
-async def _prepare(table: Table, files: Files, settings: Settings) -> None:
-    """Make the embedded table; on DynamoDB a server does not make tables, it asks for them."""
-    if settings.store == "sqlite":
-        await table.create()
+    def announce() -> None:
+        _announce(settings, url, identity)
+
+    if settings.workers == 1:
+        await serve_port(settings, listener, announce)
         return
-    if problems := await table.verify():
-        raise CommandFailed(
-            *problems, "`penstock table create` makes the table.", code=ExitCode.STORE
-        )
-    if problems := await files.verify():
-        raise CommandFailed(*problems, code=ExitCode.STORE)
-
-
-def _settle_garbage_collector() -> None:
-    """Never look again at what start-up made, which holds the event loop for tens of ms."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-
-
-def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http="httptools",
-        ws="websockets-sansio",
-        ws_max_size=settings.max_body_bytes,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
+    async with supervised(settings, listener) as supervisor:
+        await supervisor.start()
+        announce()
+        await supervisor.run()
 
 
 def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> None:

@@ -42,7 +42,7 @@ async def running_workers(
 
 
 class Pool:
-    """At most `settings.workers` processes, none of them while there is nothing to do.
+    """At most `settings.execution_workers` processes, none of them while there is nothing to do.
 
     A process that dies is told from one that ends: what it held is left to the others at once.
     """
@@ -93,14 +93,14 @@ class Pool:
 
     async def _fill(self) -> None:
         """Have a process for each execution that is ready, as far as there may be so many."""
-        ready = await self._store.ready_executions(self._settings.workers)
+        ready = await self._store.ready_executions(self._settings.execution_workers)
         if not ready:
             return
         for process in self._processes.values():
             if process.stdin is not None:
                 process.stdin.write(b"\n")
         busy = await self._store.held_executions(set(self._processes))
-        for _ in range(min(ready + busy, self._settings.workers) - len(self._processes)):
+        for _ in range(min(ready + busy, self._settings.execution_workers) - len(self._processes)):
             await self._start()
 
     async def _start(self) -> None:

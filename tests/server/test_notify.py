@@ -20,7 +20,7 @@ from datastore.ngsi.options import Ack, SinkOptions
 from datastore.paths import GroupPath
 from datastore.records import GroupRole
 from datastore.table import Table
-from server.app import open_app
+from server.app import Beside, open_app, streams_of
 from server.claims import roles_from
 from server.dev_key import dev_key, sign_dev_token
 from server.opening import store_over
@@ -87,7 +87,7 @@ async def serving(
         open_destinations("sqlite", tmp_path) as destinations,
         open_world(table, destinations, tmp_path) as world,
         world.sink(options) as sink,
-        open_app(chosen, store_over(table, chosen), None, sink=sink) as app,
+        open_app(chosen, store_over(table, chosen), None, Beside(streams_of(chosen), sink)) as app,
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         yield Notified(client, world, chosen.data_dir)

@@ -17,7 +17,7 @@ from datastore.paths import ROOT
 from datastore.store import Store
 from server.app import open_app
 from server.dev_key import dev_key, sign_dev_token
-from server.rate_limit import RateLimiter
+from server.rate_limit import OwnBuckets, RateLimiter
 from server.settings import Settings
 from tests.server.tokens import bearer
 
@@ -27,7 +27,8 @@ class Bucket:
 
     def __init__(self, per_second: float = 10, burst: int = 100, callers: int = 10) -> None:
         self.now = 1000.0
-        self.limiter = RateLimiter(per_second, burst, clock=lambda: self.now, callers=callers)
+        self.own = OwnBuckets(callers)
+        self.limiter = RateLimiter(per_second, burst, self.own, clock=lambda: self.now)
 
     def wait_of(self, cost: int, user: str = "ann") -> int:
         """Spend; the seconds to wait where that is refused, else 0."""
@@ -92,7 +93,7 @@ def test_the_caller_who_asked_least_recently_is_forgotten_first() -> None:
         assert bucket.wait_of(100, user) == 0
     assert bucket.wait_of(1, "ann") == 1
     assert bucket.wait_of(1, "cat") == 0
-    assert len(bucket.limiter._buckets) == 2
+    assert len(bucket.own._known) == 2
     assert bucket.wait_of(1, "ann") == 1
     assert bucket.wait_of(100, "bob") == 0
 

@@ -148,7 +148,7 @@ def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
     content = written(tmp_path, rows).read_bytes()
     # A server that has no workers leaves what is ready to the next.
     arguments = ("--port", str(free_port()), "--data-dir", str(data_dir))
-    with started(tmp_path / "log", *arguments, PENSTOCK_WORKERS="0") as server:
+    with started(tmp_path / "log", *arguments, PENSTOCK_EXECUTION_WORKERS="0") as server:
         made = executed(server, data_dir)
         if uploaded:
             send(made["upload"], content)

@@ -30,7 +30,7 @@ SECONDS = 60
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings.load(data_dir=tmp_path, workers=2, shutdown_seconds=5)
+    return Settings.load(data_dir=tmp_path, execution_workers=2, shutdown_seconds=5)
 
 
 @pytest.fixture

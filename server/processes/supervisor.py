@@ -1,0 +1,121 @@
+"""Starts the processes that serve a port together, watches them, and replaces those that die."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+
+from server.outcome import CommandFailed, ExitCode
+from server.processes.siblings import Orders, Siblings
+from server.settings import Settings
+
+PAUSE_SECONDS: Final = 1.0
+"""Between the death of a process and the start of the one in its place."""
+
+GRACE_SECONDS: Final = 5.0
+"""How much longer than its own time to stop a process gets."""
+
+logger = logging.getLogger("penstock.processes")
+
+
+@asynccontextmanager
+async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterator["Supervisor"]:
+    """Give a supervisor of `settings.workers` processes, which are gone at the end."""
+    with TemporaryDirectory(prefix="penstock-") as directory:
+        siblings = Siblings.first(settings.workers, directory)
+        supervisor = Supervisor(settings, listener, siblings)
+        try:
+            yield supervisor
+        finally:
+            await supervisor.stop()
+            os.close(siblings.rates)
+
+
+class Supervisor:
+    """The process that took the port, and leaves it to others to serve it."""
+
+    def __init__(self, settings: Settings, listener: socket.socket, siblings: Siblings) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._siblings = siblings
+        self._processes: dict[int, Process] = {}
+
+    async def start(self) -> None:
+        """Start them all; raises CommandFailed when one ends before it serves."""
+        await asyncio.gather(*(self._start(index) for index in range(self._siblings.count)))
+
+    async def run(self) -> None:
+        """Watch them until told to stop (SIGINT, SIGTERM)."""
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(one, stopping.set)
+        watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
+        await stopping.wait()
+        for task in watching:
+            task.cancel()
+        await asyncio.wait(watching)
+
+    async def stop(self) -> None:
+        """Tell every process to stop, and end those that do not in time."""
+        processes = list(self._processes.values())
+        for process in processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        patience = self._settings.shutdown_seconds + GRACE_SECONDS
+        waiting = [asyncio.create_task(process.wait()) for process in processes]
+        if waiting:
+            await asyncio.wait(waiting, timeout=patience)
+        for process in processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+        await asyncio.gather(*waiting)
+
+    async def _watch(self, index: int) -> None:
+        while True:
+            code = await self._processes[index].wait()
+            logger.error("process %d of the server ended (%d) and is replaced", index, code)
+            await asyncio.sleep(PAUSE_SECONDS)
+            with suppress(CommandFailed):
+                await self._start(index)
+
+    async def _start(self, index: int) -> None:
+        siblings = msgspec.structs.replace(self._siblings, index=index)
+        whole = self._settings.execution_workers
+        settings = self._settings.model_dump(mode="json", exclude_unset=True)
+        settings |= {"execution_workers": siblings.share(whole)}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "server.processes.member",
+            stdin=PIPE,
+            stdout=PIPE,
+            # Ctrl-C is for this process, which tells the others.
+            start_new_session=True,
+            pass_fds=(self._listener.fileno(), siblings.rates),
+        )
+        self._processes[index] = process
+        orders = Orders(settings, siblings, self._listener.fileno())
+        if not await _serves(process, orders):
+            code = await process.wait()
+            raise CommandFailed(
+                f"Process {index} of the server did not start.",
+                code=ExitCode(code) if code in {*ExitCode} else ExitCode.FAILED,
+            )
+
+
+async def _serves(process: Process, orders: Orders) -> bool:
+    """Give a process its orders, and wait until it serves, or ends."""
+    if process.stdin is None or process.stdout is None:
+        return False
+    process.stdin.write(msgspec.json.encode(orders) + b"\n")
+    return bool(await process.stdout.readline())
