@@ -25,7 +25,8 @@ def worker(
 ) -> None:
     """Run executions until told to stop (Ctrl-C, SIGTERM); start as many as there are cores.
 
-    What is being run then is left to other workers. Servers may run none (`PENSTOCK_EXECUTION_WORKERS=0`).
+    What is being run then is left to other workers. Servers may run none
+    (`PENSTOCK_EXECUTION_WORKERS=0`).
     """
     settings = options.settings()
     configure(settings.log_format)
