@@ -1,31 +1,30 @@
-"""The variables of an operation, coerced at once where each of them is a leaf value."""
+"""The variables of an operation, coerced by functions of their types where those will do."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from graphql import (
     GraphQLError,
-    GraphQLInputType,
     OperationDefinitionNode,
     Undefined,
-    get_nullable_type,
-    is_leaf_type,
+    is_non_null_type,
 )
 from graphql.execution.get_variable_signature import (
     GraphQLVariableSignature,
     get_variable_signature,
 )
 from graphql.execution.values import VariableValues, VariableValueSource, get_variable_values
-from graphql.utilities import coerce_input_value
 
+from execution.coercion import Coerce, coercion
 from execution.options import Options
 
 
 class _Variable(NamedTuple):
-    """A variable of a leaf type, and what stands for it where it is not given."""
+    """A variable without a default: how it is coerced, and what stands for it if it is absent."""
 
     signature: GraphQLVariableSignature
-    type: GraphQLInputType
+    coerce: Coerce
+    required: bool
     absent: VariableValueSource
 
 
@@ -53,32 +52,33 @@ class Variables:
         )
 
     def _simple(self) -> tuple[_Variable, ...] | None:
-        """Give the variables where all are leaf values without a default."""
+        """Give the variables where none has a default, nor a type that asks for more."""
         found = []
         for node in self._nodes:
             signature = get_variable_signature(self._options.schema, node)
             if isinstance(signature, GraphQLError) or node.default_value is not None:
                 return None
-            if not is_leaf_type(get_nullable_type(signature.type)):
+            coerce = coercion(signature.type)
+            if coerce is None:
                 return None
-            absent = VariableValueSource(signature)
-            found.append(_Variable(signature, signature.type, absent))
+            required, absent = is_non_null_type(signature.type), VariableValueSource(signature)
+            found.append(_Variable(signature, coerce, required, absent))
         return tuple(found)
 
 
 def _quickly(variables: tuple[_Variable, ...], given: Mapping[str, Any]) -> VariableValues | None:
-    """Coerce leaf values; None where anything is in the way."""
+    """Coerce values; None where anything is in the way."""
     sources: dict[str, VariableValueSource] = {}
     values: dict[str, Any] = {}
-    for signature, kind, absent in variables:
+    for signature, coerce, required, absent in variables:
         name = signature.name
         value = given.get(name, Undefined)
         if value is Undefined:
-            if get_nullable_type(kind) is not kind:
+            if required:
                 return None
             sources[name] = absent
             continue
-        coerced = coerce_input_value(value, kind)
+        coerced = coerce(value)
         if coerced is Undefined:
             return None
         sources[name] = VariableValueSource(signature, value)

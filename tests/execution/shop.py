@@ -130,6 +130,12 @@ class Wish:
 
 
 @strawberry.input
+class Order:
+    size: int = 7
+    colours: list[Colour] | None = strawberry.field(default_factory=lambda: [Colour.RED])
+
+
+@strawberry.input
 class Odd:
     """What only Strawberry can make."""
 
@@ -168,6 +174,10 @@ class Query:
     @strawberry.field
     def told(self, wish: Wish, wishes: list[Wish] | None = None) -> str:
         return f"{wish!r} {wishes!r}"
+
+    @strawberry.field
+    def ordered(self, orders: list[Order] | None = None) -> str:
+        return f"{orders!r}"
 
     @strawberry.field
     def odd(self, odd: Odd, wish: Wish | None = None) -> str:

@@ -187,6 +187,52 @@ def test_there_are_so_many_plans_of_one_operation() -> None:
     assert left == {Reason.CONDITIONS: 1}
 
 
+WISHES = [
+    {"names": "a"},
+    {"names": ["a", "b"], "colour": "RED", "howLarge": 1, "codes": [1, 2]},
+    {"names": [], "others": [{"names": ["c"]}, None], "instead": {"names": []}},
+    {"names": []} | {"instead": None, "others": None, "howLarge": None},
+    {"names": ("a", "b")},
+    {"names": {"a": 1}},
+    {"names": [1]},
+    {"names": [None]},
+    {"names": None},
+    {"names": [], "colour": "GREEN"},
+    {"names": [], "unknown": 1},
+    {"names": [], "codes": [2**40]},
+    {},
+    None,
+    [],
+    "wish",
+]
+
+
+@pytest.mark.parametrize("wish", WISHES, ids=repr)
+async def test_inputs_in_variables_are_coerced_as_ever(wish: Any) -> None:
+    document = parse("query($w: Wish!, $more: [Wish!]) { told(wish: $w, wishes: $more) }")
+    for given in ({"w": wish}, {"w": wish, "more": [wish, None]}, {"more": wish}):
+        expected = await reference(SCHEMA, document, given)
+        assert await compiled(SCHEMA, document, given) == expected
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {},
+        {"size": None},
+        {"size": 2, "colours": "RED"},
+        {"colours": ["RED", "PINK"]},
+        {"size": "2"},
+    ],
+    ids=repr,
+)
+async def test_inputs_that_hold_none_of_their_own_type_are_coerced_as_ever(order: Any) -> None:
+    document = parse("query($w: [Order!]) { ordered(orders: $w) }")
+    for given in ({"w": order}, {"w": [order, order]}, {"w": None}):
+        expected = await reference(SCHEMA, document, given)
+        assert await compiled(SCHEMA, document, given) == expected
+
+
 async def test_variables_that_do_not_fit_are_told_as_ever() -> None:
     document = parse("query ($n: [String!]!) { toys(names: $n) { name } }")
     for variables in ({}, {"n": [1]}, {"n": None}):
