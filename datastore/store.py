@@ -128,7 +128,9 @@ class Store:
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             playlists=Playlists.of(scope),
             listening=Listening.of(scope),
-            executions=Executions.of(scope, self.rules, self.files, self.execution_ready),
+            executions=Executions.of(
+                scope, self.rules, self.files, self.tables, self.execution_ready
+            ),
             manifests=Manifests(scope),
             runs=runs,
             run_lists=RunLists(runs),
@@ -160,7 +162,7 @@ class Store:
 
     def runner(self, worker: str) -> Runner:
         """Whoever runs executions; `worker` tells them from all others."""
-        return Runner(self.table, self.files, self.clock, self.rules, worker)
+        return Runner(self.table, self.files, self.clock, self.rules, worker, self.tables)
 
     async def ready_executions(self, most: int) -> int:
         """Count the executions that a worker could take now, up to so many."""

@@ -9,7 +9,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from datastore.clock import Clock
+from datastore.dataset_tables import DatasetTables
 from datastore.executions.claims import Claims, counted, ended
+from datastore.executions.datasets import PinnedData
 from datastore.executions.inputs import pinned_input
 from datastore.executions.keys import errors_key, input_key, output_key
 from datastore.executions.reading import find_plan
@@ -36,6 +38,7 @@ class Work:
     files: Files
     clock: Clock
     rules: ExecutionRules
+    tables: DatasetTables
     held: Execution
     counts: Counts = field(default_factory=Counts)
 
@@ -56,7 +59,8 @@ class Work:
             await self._repeat(done, digest)
             return
         try:
-            program = await asyncio.to_thread(Program, plan)
+            data = await PinnedData(self.table, self.files, self.tables).rows(plan)
+            program = await asyncio.to_thread(Program, plan, data)
         except Refused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
             return
