@@ -2,7 +2,6 @@
 
 from asyncio import gather
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from datastore.dataset_tables import Damaged, DatasetTables
@@ -17,24 +16,6 @@ from kernel.plan import Plan
 from kernel.problems import Refused
 
 GONE: Final = "DATASET_GONE"
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedData:
-    """Reads what executions were pinned to, whoever may see it now."""
-
-    table: Table
-    files: Files
-    tables: DatasetTables
-
-    async def rows(self, plan: Plan) -> Mapping[str, Rows]:
-        """The rows of a plan's datasets by their identities; raises Refused where one is gone."""
-        versions = await find_datasets(self.table, plan)
-        reading = (self.tables.rows(self.files, one) for one in versions.values())
-        try:
-            return dict(zip(versions, await gather(*reading), strict=True))
-        except Damaged as damaged:
-            raise Refused(GONE, damaged.message) from None
 
 
 async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDataset]:
@@ -55,3 +36,14 @@ async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDatas
         id = identity.rpartition(":")[0]
         found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
     return found
+
+
+async def rows_of(
+    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
+) -> Mapping[str, Rows]:
+    """The rows of datasets, by the same identities; raises Refused where a file is gone."""
+    reading = (tables.rows(files, one) for one in datasets.values())
+    try:
+        return dict(zip(datasets, await gather(*reading), strict=True))
+    except Damaged as damaged:
+        raise Refused(GONE, damaged.message) from None
