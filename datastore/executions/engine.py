@@ -1,7 +1,7 @@
 """Where the rows of an execution are worked on: in this process, or where an engine takes them."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -59,15 +59,19 @@ class Engine(Protocol):
 class Here:
     """The engine of one process, which works in a thread of it."""
 
-    async def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
-        transform = task.transform()
-        async for chunk in blocks(files.read(input_key(task.execution)), CHUNK):
-            written = await asyncio.to_thread(transform.feed, chunk)
-            yield Step(written, transform.ending)
-            if transform.ending.refusal is not None:
-                return
-        written = await asyncio.to_thread(transform.finish)
-        yield Step(written, transform.ending)
+    def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
+        return taken_through(task.transform(), files.read(input_key(task.execution)))
 
 
 HERE: Final = Here()
+
+
+async def taken_through(transform: Transform, data: AsyncIterable[bytes]) -> AsyncGenerator[Step]:
+    """Yield what a transform makes of data, until that ends or is refused."""
+    async for chunk in blocks(data, CHUNK):
+        written = await asyncio.to_thread(transform.feed, chunk)
+        yield Step(written, transform.ending)
+        if transform.ending.refusal is not None:
+            return
+    written = await asyncio.to_thread(transform.finish)
+    yield Step(written, transform.ending)
