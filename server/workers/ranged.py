@@ -54,12 +54,21 @@ def fetched(source: Source, start: int, end: int) -> Iterator[bytes]:
 def _opened(source: Source, start: int, end: int) -> Iterator[bytes]:
     wanted = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
     request = Request(source.url, headers=wanted)  # noqa: S310 - a URL of our own files
-    with urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310 - likewise
+    with _answer(request) as response:
         if response.status != PARTIAL:
             raise HTTPException(f"{response.status} in place of a range")
         while start < end:
             yield _block(response, min(end, (start // CHUNK + 1) * CHUNK) - start)
             start = min(end, (start // CHUNK + 1) * CHUNK)
+
+
+def _answer(request: Request) -> HTTPResponse:
+    try:
+        answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310 - likewise
+    except HTTPError as error:
+        error.close()
+        raise
+    return answer
 
 
 def _block(response: HTTPResponse, size: int) -> bytes:
