@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from datastore.files import Files
 from kernel.outcome import Counts, Ending
 from kernel.ranges import Span, Survey, spans
 from kernel.transform import Above, CsvTransform
+from server.workers.packing import open_call, packed, unpacked
 from server.workers.parts import Recipe, TableFile, installed, survey, transform
 from server.workers.ranged import PartFailed, Source
 
@@ -30,6 +32,15 @@ PART_BYTES: Final = 16 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
 URL_SECONDS: Final = 24 * 3600
 FEWEST_AHEAD: Final = 4
+
+FAILURES: Final = (
+    OSError,  # the scheduler cannot be reached
+    CancelledError,  # or was lost
+    KilledWorker,  # so were several machines, one after another, at the same part
+    PartFailed,
+    ImportError,  # the machines have no Penstock
+    AttributeError,  # or one that knows no clusters
+)
 
 T = TypeVar("T")
 
@@ -59,7 +70,7 @@ class Cluster:
                 async with aclosing(mapping.steps()) as steps:
                     async for step in steps:
                         yield step
-        except (OSError, CancelledError, KilledWorker, PartFailed) as error:
+        except FAILURES as error:
             message = f"The cluster did not do its part: {type(error).__name__} {error}"
             raise Unavailable(message) from error
 
@@ -103,7 +114,7 @@ class _Mapping:
                 if self._ends(step, total):
                     *same, above = calls[place]
                     last = (*same, above._replace(failed=total.failed))
-                    written, ending = await self.client.submit(transform, *last, pure=False)
+                    written, ending = unpacked(await self._submit(transform, *last))
                     yield Step(written, self._told(total + ending.counts, ending))
                     return
                 total += step.ending.counts
@@ -119,16 +130,20 @@ class _Mapping:
         """
         threads = await self.client.nthreads()
         ahead = max(FEWEST_AHEAD, 2 * sum(threads.values()))
-        waiting: deque[Future[T]] = deque()
+        waiting: deque[Future[bytes]] = deque()
         try:
             for call in calls:
-                waiting.append(self.client.submit(function, *call, pure=False))
+                waiting.append(self._submit(function, *call))
                 if len(waiting) > ahead:
-                    yield await waiting.popleft()
+                    yield unpacked(await waiting.popleft())
             while waiting:
-                yield await waiting.popleft()
+                yield unpacked(await waiting.popleft())
         finally:
             await self.client.cancel(list(waiting))
+
+    def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
+        key = f"{function.__name__}-{uuid4()}"
+        return self.client.submit(open_call, packed(function, *arguments), key=key)
 
     def _ends(self, step: Step, total: Counts) -> bool:
         most = self.task.execution.max_failed_rows

@@ -252,6 +252,17 @@ async def test_rows_of_a_request_and_small_files_need_no_cluster(local: Files) -
         await made(nowhere, local, few)
 
 
+async def test_machines_without_penstock_live_and_do_not_work(
+    machine: Machine, local: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "packed", lambda *_: b"cserver.gone\nsurvey\n.")
+    task = await task_of(local, MIXED)
+    async with scheduler() as found, machine(found.address) as only:
+        with pytest.raises(Unavailable, match=r"No module named 'server\.gone'"):
+            await made(cluster.Cluster(found.address, 3_000), local, task)
+        assert only.status.name == "running"
+
+
 async def test_machines_of_another_version_are_found_out(
     machines: Any, local: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
