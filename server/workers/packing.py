@@ -17,9 +17,8 @@ open_call = pickle.loads
 
 def packed(function: Callable[..., object], *arguments: object) -> bytes:
     """The call of a function of a module as bytes, from which no log shows a URL."""
-    return pickle.dumps(
-        _Reduced(pickle.loads, _Reduced(zlib.decompress, _call(function, arguments)))
-    )
+    call = zlib.compress(pickle.dumps(_Reduced(answered, function, arguments)))
+    return pickle.dumps(_Reduced(open_call, _Reduced(zlib.decompress, call)))
 
 
 def unpacked(answer: bytes) -> Any:
