@@ -14,6 +14,10 @@ from formula.datasets import Rows
 MAX_WEIGHT = 128 * 2**20
 
 
+class Damaged(Unavailable):
+    """The file of a version is gone, or is not what was put there."""
+
+
 class DatasetTables:
     """The tables used last, by their files, while they take at most `max_weight` bytes in all.
 
@@ -30,7 +34,10 @@ class DatasetTables:
         return len(self._kept)
 
     async def rows(self, files: Files, dataset: ReferenceDataset) -> Rows:
-        """The rows of a version, read once for all who ask at the same time; raises Unavailable."""
+        """The rows of a version, read once for all who ask at the same time.
+
+        Raises Unavailable, in particular Damaged.
+        """
         file = dataset.content.file
         if file in self._kept:
             self._kept.move_to_end(file)
@@ -68,5 +75,5 @@ async def _table(files: Files, dataset: ReferenceDataset) -> Table:
         raise _damaged(dataset) from error
 
 
-def _damaged(dataset: ReferenceDataset) -> Unavailable:
-    return Unavailable(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")
+def _damaged(dataset: ReferenceDataset) -> Damaged:
+    return Damaged(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")

@@ -1,8 +1,7 @@
 """What can be evaluated: a version of a calculation, or one that is not saved yet."""
 
 from asyncio import to_thread
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datastore.calculations import calculation_problems, identity_of, signature_of
@@ -14,15 +13,12 @@ from datastore.paths import GroupPath
 from datastore.prepared import Prepared
 from datastore.records import Calculation, Output, Parameter, State
 from datastore.resources.callees import Callees, Origin, library_seen
-from datastore.resources.named import Mention
+from datastore.resources.dataset_uses import uses_of
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
 from datastore.resources.versions import Versions
 from datastore.transformers import located
 from formula.check import Surroundings
-from formula.errors import FormulaSyntax
-from formula.parse import parse
-from formula.uses import datasets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +82,15 @@ class Evaluations:
         around = Surroundings(
             signature.parameters, signature.output, library, within=signature.identity
         )
-        formulas = {called.identity: called.formula for called in library.found.values()}
-        formulas[signature.identity] = calculation.formula
+        formulas = [*library.formulas(), (signature.identity, calculation.formula)]
         lookups = Lookups(self.scope, self.tables, library.owners)
-        await lookups.read(await to_thread(_mentions, formulas.items(), library))
+        uses = await to_thread(uses_of, formulas)
+        await lookups.read(use.mention(library) for use in uses)
         return Prepared(calculation.formula, around, lookups, path)
 
 
 def _origin(calculation: Calculation) -> Origin:
     return Origin(identity_of(calculation), calculation.owner)
-
-
-def _mentions(formulas: Iterable[tuple[str, str]], library: Callees) -> set[Mention]:
-    """The datasets that the formulas name, which are given by the identities of theirs."""
-    found: set[Mention] = set()
-    for identity, text in formulas:
-        with suppress(FormulaSyntax):  # which is told of when the formula is compiled
-            uses = datasets_of(parse(text)) if "'" in text else ()
-            owner = library.owners[identity]
-            found |= {Mention(owner, use.name, use.pin) for use in uses if use.name is not None}
-    return found
 
 
 def _draft(

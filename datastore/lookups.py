@@ -19,6 +19,19 @@ MAX_DATASETS = 20
 MAX_FIELDS = 500_000
 
 
+def require_few(names: int) -> None:
+    """Refuse more names of datasets than may be used together."""
+    if names > MAX_DATASETS:
+        raise LimitExceeded("datasets that a formula names", MAX_DATASETS, names)
+
+
+def require_small(datasets: Iterable[ReferenceDataset]) -> None:
+    """Refuse datasets, each given once, that together take too much memory."""
+    fields = sum(one.content.row_count * len(one.content.columns) for one in datasets)
+    if fields > MAX_FIELDS:
+        raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
+
+
 @dataclass(slots=True)
 class Lookups:
     """Data as formulas ask for it; a name means what the owner group of the formula sees.
@@ -38,15 +51,11 @@ class Lookups:
     async def read(self, mentions: Iterable[Mention]) -> None:
         """Read what the caller may see of what is mentioned; raises LimitExceeded for too much."""
         wanted = {*mentions} - self._rows.keys()
-        if len(self._rows) + len(wanted) > MAX_DATASETS:
-            found = len(self._rows) + len(wanted)
-            raise LimitExceeded("datasets that a formula names", MAX_DATASETS, found)
+        require_few(len(self._rows) + len(wanted))
         meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
         versions = [one.version for one in meant.values()]
         self.used |= {f"{one.id}:{one.version}": one for one in versions}
-        fields = sum(one.content.row_count * len(one.content.columns) for one in self.used.values())
-        if fields > MAX_FIELDS:
-            raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
+        require_small(self.used.values())
         files = self.scope.files
         tables = await gather(*(self.tables.rows(files, one) for one in versions))
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))

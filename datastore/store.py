@@ -15,6 +15,7 @@ from datastore.dataset_files import DatasetFiles, sweep_uploads
 from datastore.dataset_tables import DatasetTables
 from datastore.evaluations import Evaluations
 from datastore.executions.claims import Claims
+from datastore.executions.engine import HERE, Engine
 from datastore.executions.repository import Executions
 from datastore.executions.rules import ExecutionRules
 from datastore.executions.running import Runner
@@ -128,7 +129,9 @@ class Store:
             audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
             playlists=Playlists.of(scope),
             listening=Listening.of(scope),
-            executions=Executions.of(scope, self.rules, self.files, self.execution_ready),
+            executions=Executions.of(
+                scope, self.rules, self.files, self.tables, self.execution_ready
+            ),
             manifests=Manifests(scope),
             runs=runs,
             run_lists=RunLists(runs),
@@ -158,9 +161,9 @@ class Store:
         """Make executions ready whose input was uploaded; how many those were."""
         return await self._sweeping().look_for_uploads()
 
-    def runner(self, worker: str) -> Runner:
+    def runner(self, worker: str, engine: Engine = HERE) -> Runner:
         """Whoever runs executions; `worker` tells them from all others."""
-        return Runner(self.table, self.files, self.clock, self.rules, worker)
+        return Runner(self.table, self.files, self.clock, self.rules, worker, self.tables, engine)
 
     async def ready_executions(self, most: int) -> int:
         """Count the executions that a worker could take now, up to so many."""

@@ -1,5 +1,7 @@
 """Which data a formula asks for, as far as its text tells."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from formula.datasets import Pin
@@ -19,8 +21,12 @@ class DatasetUse(msgspec.Struct, frozen=True):
 
 def datasets_of(formula: Formula) -> tuple[DatasetUse, ...]:
     """Return what a formula that was read asks for, each once, in the order of the text."""
-    calls = (node for node in walk(formula) if isinstance(node, Call) and _asks(node))
-    return tuple(dict.fromkeys(map(dataset_use, calls)))
+    return tuple(dict.fromkeys(map(dataset_use, asking(formula))))
+
+
+def asking(formula: Formula) -> Iterator[Call]:
+    """Yield the calls of IMPACT and LOOKUP, in the order of the text."""
+    return (node for node in walk(formula) if isinstance(node, Call) and _asks(node))
 
 
 def dataset_use(node: Call) -> DatasetUse:

@@ -3,6 +3,7 @@
 import msgspec
 
 from formula.calls import Callee, Found, Signature
+from formula.datasets import Pin
 from formula.values import ValueType
 
 
@@ -24,12 +25,25 @@ class Step(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
+class Dataset(msgspec.Struct, frozen=True):
+    """A dataset as a formula names it; `identity` is the id and version of what is meant.
+
+    `within` is the identity of the calculation whose formula that is, None for the plan's own.
+    """
+
+    within: str | None
+    name: str
+    pin: Pin
+    identity: str
+
+
 class Plan(msgspec.Struct, frozen=True):
-    """Columns in, formulas in their order, and every calculation that these reach, as pinned."""
+    """Columns in, formulas in their order, and all that these reach, as pinned."""
 
     columns: tuple[Column, ...]
     steps: tuple[Step, ...]
     calls: tuple[Found, ...] = ()
+    datasets: tuple[Dataset, ...] = ()
 
 
 class PinnedCalls:

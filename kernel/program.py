@@ -1,11 +1,11 @@
 """A plan made ready to run: one function for each formula, and the reading of each column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from typing import Final, NamedTuple
 
 from formula.check import Surroundings
-from formula.datasets import Datasets, NoDatasets
+from formula.datasets import Rows
 from formula.errors import Fault, FormulaInvalid
 from formula.evaluate import failure_of
 from formula.generate import for_arguments
@@ -15,11 +15,12 @@ from formula.parse import parse
 from formula.routine import FAULTS, Routine
 from formula.values import Parameter, Scalar, Value, text_of
 from formula.work import Work
+from kernel.datasets import PinnedDatasets
 from kernel.entries import reader
 from kernel.plan import PinnedCalls, Plan, Step
 from kernel.problems import MAX_MESSAGE, Code, Problem, Refused
 
-NO_DATA: Final = NoDatasets()
+NO_DATA: Final[Mapping[str, Rows]] = {}
 
 
 class Filled(NamedTuple):
@@ -33,13 +34,14 @@ class Filled(NamedTuple):
 class Program:
     """A plan ready to run over any number of rows; it keeps nothing between them.
 
-    Raises Refused where a formula cannot be used. `cost` bounds the operations of one row.
+    `data` has the rows of the plan's datasets, by their identities. Raises Refused where a formula
+    cannot be used. `cost` bounds the operations of one row.
     """
 
-    def __init__(self, plan: Plan, datasets: Datasets = NO_DATA) -> None:
+    def __init__(self, plan: Plan, data: Mapping[str, Rows] = NO_DATA) -> None:
         self.columns = plan.columns
         self.headings = tuple(step.name for step in plan.steps)
-        self._datasets = datasets
+        self._datasets = PinnedDatasets(plan.datasets, data)
         self._parameters = tuple(Parameter(c.key, c.type, c.required) for c in plan.columns)
         self._readers = tuple(map(reader, self._parameters))
         self._library = PinnedCalls(plan.calls)

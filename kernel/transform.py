@@ -60,6 +60,11 @@ class CsvTransform:
     def ending(self) -> Ending:
         return self._outcome.ending(self._read)
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the header has each column, once it was read."""
+        return self._places
+
     def feed(self, data: bytes) -> Written:
         if self._outcome.refusal is not None:
             return Written()

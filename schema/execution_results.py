@@ -5,6 +5,8 @@ from typing import Annotated
 import strawberry
 
 from datastore.executions.records import Execution as Record
+from datastore.records import DatasetContent as ContentRecord
+from schema.datasets import DatasetContent
 from schema.executions import Execution
 from schema.failures import (
     IllegalState,
@@ -37,8 +39,17 @@ class RetryExecutionPayload:
     execution: Record = strawberry.field(graphql_type=Execution)
 
 
+@strawberry.type(description="A reference dataset that the formulas of a plan look values up in.")
+class ClaimedDataset:
+    identity: str = strawberry.field(description="What the plan calls it: its id and version.")
+    content: ContentRecord = strawberry.field(
+        graphql_type=DatasetContent, description="What it holds."
+    )
+    url: str = strawberry.field(description="Answers GET with its file, with ranges.")
+
+
 @strawberry.type(
-    description="The execution is the worker's, with all that it takes to run it. URL and forms "
+    description="The execution is the worker's, with all that it takes to run it. URLs and forms "
     "are valid for a day."
 )
 class ClaimExecutionPayload:
@@ -46,9 +57,12 @@ class ClaimExecutionPayload:
     fence: Long = strawberry.field(description="To be named in all that is said about it.")
     plan: JSON = strawberry.field(
         description="The columns of the input, the formulas in their order, and the calculations "
-        "that these reach."
+        "and reference datasets that these reach."
     )
     input_url: str = strawberry.field(description="Answers GET, with ranges.")
+    datasets: list[ClaimedDataset] = strawberry.field(
+        description="The reference datasets, each once."
+    )
     output: UploadForm = strawberry.field(description="Uploads the output.")
     errors: UploadForm = strawberry.field(description="Uploads the rejected rows.")
 

@@ -78,7 +78,9 @@ class ExecutionEvent:
 
 @strawberry.type(description="What else an execution uses, at which version.")
 class ExecutionPin:
-    kind: str = strawberry.field(description="The letter of its kind: `C`, a calculation.")
+    kind: str = strawberry.field(
+        description="The letter of its kind: `C`, a calculation; `D`, a reference dataset."
+    )
     id: str = strawberry.field(description="Its id, without the type.")
     version: int = strawberry.field(description="The version that is used.")
     name: str = strawberry.field(description="The name it is called by.")

@@ -6,6 +6,7 @@ from kernel.outcome import Counts
 from resolvers import executions
 from schema.common import Info
 from schema.execution_results import (
+    ClaimedDataset,
     ClaimExecutionPayload,
     ClaimExecutionResult,
     CompleteExecutionPayload,
@@ -81,6 +82,10 @@ class ExecutionWorkerMutation:
             fence=Long(claimed.execution.fence),
             plan=JSON(claimed.plan),
             input_url=claimed.input.url,
+            datasets=[
+                ClaimedDataset(identity=one.identity, content=one.content, url=one.download.url)
+                for one in claimed.datasets
+            ],
             output=UploadForm.of(claimed.output),
             errors=UploadForm.of(claimed.errors),
         )

@@ -44,7 +44,8 @@ class Execution(Node):
     code: str | None = strawberry.field(description="Why it failed, for a program.")
     tags: list[Tag] = strawberry.field(description="What it is found by.")
     pins: list[ExecutionPin] = strawberry.field(
-        description="The calculations that its formulas reach, as they were when it was created."
+        description="The calculations and the reference datasets that its formulas reach, as they "
+        "were when it was created."
     )
     max_failed_rows: int | None = strawberry.field(
         description="With more failed rows than these it fails; absent if any number may."

@@ -11,6 +11,7 @@ from datastore.dynamodb.protocol import DEFAULT, ClientKind
 from server.limit_settings import LimitSettings
 from server.ngsi_settings import NgsiSettings
 from server.urls import is_secure
+from server.worker_settings import WorkerSettings
 
 PREFIX = "PENSTOCK_"
 
@@ -31,7 +32,7 @@ class InvalidSettings(Exception):
         self.problems = problems
 
 
-class Settings(NgsiSettings, LimitSettings):
+class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     """What an operator may choose. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
@@ -188,20 +189,6 @@ class Settings(NgsiSettings, LimitSettings):
         True,
         description="Whether each operation is logged: its name, type and digest, how it went and "
         "what it cost.",
-    )
-    workers: int = Field(
-        1,
-        gt=0,
-        le=64,
-        description="How many processes serve the port. One uses one core; those that die are "
-        "replaced.",
-    )
-    execution_workers: int = Field(
-        2,
-        ge=0,
-        le=64,
-        description="How many processes of this server run executions. They are started when there "
-        "is something to run and end after a minute without; 0 leaves it to `penstock worker`.",
     )
     shutdown_seconds: int = Field(
         10,

@@ -14,9 +14,15 @@ from datastore.clock import canonical
 from datastore.commit import Moved, Write, commit, done
 from datastore.errors import FieldProblem, IllegalState, Invalid, LimitExceeded, Unavailable
 from datastore.executions.access import require_run
-from datastore.executions.plans import pins_of, plan_of
+from datastore.executions.plans import pinned
 from datastore.executions.reading import NOUN, ReadExecutions
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
+from datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionState,
+    Happening,
+    Pin,
+)
 from datastore.executions.rows import Told, due_item, event_write, execution_item
 from datastore.executions.rules import ExecutionRules
 from datastore.files import Files
@@ -25,7 +31,6 @@ from datastore.no_files import NO_FILES, no_place
 from datastore.paths import GroupPath
 from datastore.records import Pipeline, State, Tag
 from datastore.resources import idempotency
-from datastore.resources.callees import library_for
 from datastore.resources.footprint import counter_writes, item_writes
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope, absent
@@ -39,7 +44,6 @@ from datastore.table import (
     Put,
     Update,
 )
-from formula.calls import Found
 from kernel.plan import Plan
 
 KIND = "PE"
@@ -94,11 +98,10 @@ class CreateExecutions:
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             pipeline = await Reading(PIPELINE, self.scope).one(wanted.pipeline_id, consistent=True)
             require_run(self.scope.caller, pipeline)
-            calls = await self._calls(pipeline)
-            execution = self._new(pipeline, wanted, last, calls)
-            plan = plan_of(pipeline.transformer, calls)
             try:
-                await self._commit(pipeline, execution, plan, wanted, idempotency_key)
+                reached = await pinned(self.scope, pipeline)
+                execution = self._new(pipeline, wanted, last, reached.pins)
+                await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
             except _Later as later:
                 last = later.last
             except Moved:
@@ -109,13 +112,8 @@ class CreateExecutions:
                 return execution
         raise Unavailable("The pipeline is being written by many at once.")
 
-    async def _calls(self, pipeline: Pipeline) -> tuple[Found, ...]:
-        """The calculations that the formulas reach, as they are now."""
-        reached = await library_for(self.scope, pipeline, PIPELINE.formulas(pipeline))
-        return tuple(Found(within, callee, s) for (within, callee), s in reached.found.items())
-
     def _new(
-        self, pipeline: Pipeline, wanted: Wanted, last: str | None, calls: Sequence[Found]
+        self, pipeline: Pipeline, wanted: Wanted, last: str | None, pins: tuple[Pin, ...]
     ) -> Execution:
         now = self.scope.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
@@ -126,7 +124,7 @@ class CreateExecutions:
             mode=wanted.mode,
             state=ExecutionState.WAITING,
             tags=wanted.tags,
-            pins=pins_of(calls),
+            pins=pins,
             max_failed_rows=wanted.max_failed_rows,
             ingest=canonical(now) if last is None else _after(last, now),
             created_at=canonical(now),

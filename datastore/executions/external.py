@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from datastore.dataset_files import key_of_file
 from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted
 from datastore.executions.access import RUN
 from datastore.executions.changing import illegal
 from datastore.executions.claims import ClaimLost, Claims, counted, ended
+from datastore.executions.datasets import find_datasets
 from datastore.executions.inputs import pinned_input
 from datastore.executions.keys import errors_key, input_key, output_key
 from datastore.executions.reading import ReadExecutions, find_plan
@@ -17,13 +19,25 @@ from datastore.executions.records import Execution, ExecutionState
 from datastore.executions.rules import ExecutionRules
 from datastore.executions.streams import CSV
 from datastore.files import Download, Files, UploadForm
+from datastore.records import DatasetContent
 from datastore.resources.scope import Scope
 from datastore.text import prose_problem, text_problem
 from kernel.outcome import Counts
+from kernel.problems import Refused
 
 MAX_WORKER = 128
 MAX_CODE = 64
 MAX_MESSAGE = 1000
+SECONDS = 24 * 3600
+"""How long URLs and forms are valid."""
+
+
+class ClaimedDataset(NamedTuple):
+    """A dataset that the plan looks values up in, by its identity there, and its file."""
+
+    identity: str
+    content: DatasetContent
+    download: Download
 
 
 class Claimed(NamedTuple):
@@ -35,6 +49,7 @@ class Claimed(NamedTuple):
     execution: Execution
     plan: dict[str, Any]
     input: Download
+    datasets: tuple[ClaimedDataset, ...]
     output: UploadForm
     errors: UploadForm
 
@@ -100,26 +115,42 @@ class ExternalWorkers:
         return await self._admitted(held.id)
 
     async def _equipped(self, held: Execution) -> Claimed:
-        """The execution with its plan, its input and the forms; they are valid for a day."""
+        """The execution with its plan, all files to be read and the forms."""
         plan, content = (
             await find_plan(self.scope.table, held.id),
             await pinned_input(self.files, held),
         )
         if plan is None or content is None:
-            gone = replace(held, code="INPUT_GONE", message="The input of the execution is gone.")
-            raise illegal(await self._end(gone, ExecutionState.FAILED, Counts()))
-        seconds = 24 * 3600
+            raise await self._gone(held, "INPUT_GONE", "The input of the execution is gone.")
+        try:
+            datasets = await find_datasets(self.scope.table, plan)
+        except Refused as refused:
+            raise await self._gone(held, refused.problem.code, refused.problem.message) from None
         return Claimed(
             held,
             to_builtins(plan),
-            await self.files.presign_download(input_key(held), expires_in=seconds),
-            await self._form(output_key(held), seconds),
-            await self._form(errors_key(held), seconds),
+            await self._download(input_key(held)),
+            tuple(
+                [
+                    ClaimedDataset(identity, one.content, await self._download(key_of_file(one)))
+                    for identity, one in datasets.items()
+                ]
+            ),
+            await self._form(output_key(held)),
+            await self._form(errors_key(held)),
         )
 
-    async def _form(self, key: str, seconds: int) -> UploadForm:
+    async def _gone(self, held: Execution, code: str, message: str) -> IllegalState:
+        """End what cannot be run by anybody."""
+        why = replace(held, code=code, message=message)
+        return illegal(await self._end(why, ExecutionState.FAILED, Counts()))
+
+    async def _download(self, key: str) -> Download:
+        return await self.files.presign_download(key, expires_in=SECONDS)
+
+    async def _form(self, key: str) -> UploadForm:
         return await self.files.presign_upload(
-            key, max_bytes=self.rules.max_bytes, content_type=CSV, expires_in=seconds
+            key, max_bytes=self.rules.max_bytes, content_type=CSV, expires_in=SECONDS
         )
 
     async def _held(self, id: str, fence: int) -> Execution:

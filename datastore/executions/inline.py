@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from datastore.dataset_tables import DatasetTables
 from datastore.errors import FieldProblem, LimitExceeded
 from datastore.executions.claims import Claims
 from datastore.executions.creating import CreateExecutions, Wanted
@@ -29,6 +30,7 @@ class InlineExecutions:
     scope: Scope
     rules: ExecutionRules
     files: Files
+    tables: DatasetTables
 
     async def run(
         self,
@@ -62,4 +64,5 @@ class InlineExecutions:
         table, clock, worker = self.scope.table, self.scope.clock, self.scope.clock.new_id()
         held = await Claims(table, clock, self.rules).take_inline(execution, worker, len(data))
         if held is not None:
-            await Runner(table, self.files, clock, self.rules, worker).run(held)
+            runner = Runner(table, self.files, clock, self.rules, worker, self.tables)
+            await runner.run(held)

@@ -1,17 +1,49 @@
-"""From a pipeline's transformer to the plan that a kernel runs."""
+"""From a pipeline to the plan that a kernel runs, with all that its formulas reach."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from datastore.errors import FieldProblem, IllegalState, Invalid
 from datastore.executions.records import Pin
-from datastore.layout import CALCULATION
-from datastore.records import Output, Transformer
+from datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
+from datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
+from datastore.resources.callees import library_for
+from datastore.resources.dataset_uses import Found as FoundDatasets
+from datastore.resources.dataset_uses import datasets_for, unknown_datasets
+from datastore.resources.scope import Scope
 from formula.calls import Found
 from formula.values import ValueType
-from kernel.plan import Column, Plan, Step
+from kernel.plan import Column, Dataset, Plan, Step
 
 
-def plan_of(transformer: Transformer, calls: tuple[Found, ...] = ()) -> Plan:
-    """The plan of a transformer whose rules hold, with the calculations that its formulas reach."""
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A plan, and what else it uses, each once: calculations first, in the order of their ids."""
+
+    plan: Plan
+    pins: tuple[Pin, ...]
+
+
+async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
+    """Find what a pipeline's formulas reach, as it is now.
+
+    Raises Invalid where a dataset is not there, IllegalState where one is disabled, LimitExceeded
+    for too much of them, and Moved for what is being written meanwhile.
+    """
+    formulas = PIPELINE.formulas(pipeline)
+    library = await library_for(scope, pipeline, formulas)
+    found = await datasets_for(scope, library, formulas)
+    if problems := await unknown_datasets(formulas, library, found):
+        raise Invalid([_told(problem) for problem in problems])
+    calls = tuple(Found(within, callee, s) for (within, callee), s in library.found.items())
+    plan = plan_of(pipeline.transformer, calls, _datasets_of(found))
+    return Pinned(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
+
+
+def plan_of(
+    transformer: Transformer, calls: tuple[Found, ...] = (), datasets: tuple[Dataset, ...] = ()
+) -> Plan:
+    """The plan of a transformer whose rules hold, with what its formulas reach."""
     columns = [
         Column(one.key, ValueType(one.type), one.required, one.label)
         for one in transformer.parameters
@@ -21,18 +53,54 @@ def plan_of(transformer: Transformer, calls: tuple[Found, ...] = ()) -> Plan:
         for n, one in enumerate(transformer.transforms)
         for output in one.outputs
     ]
-    return Plan(tuple(columns), tuple(steps), calls)
+    return Plan(tuple(columns), tuple(steps), calls, datasets)
 
 
-def pins_of(calls: Iterable[Found]) -> tuple[Pin, ...]:
-    """The calculations among the calls, each once, in the order of their ids."""
+def identity_of(dataset: ReferenceDataset) -> str:
+    """What tells a version of a dataset from every other."""
+    return f"{dataset.id}:{dataset.version}"
+
+
+def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
     found = {}
     for call in calls:
         if call.signature is not None:
             id, _, version = call.signature.identity.rpartition(":")
             pin = Pin(kind=CALCULATION.letter, id=id, version=int(version), name=call.callee.name)
             found[call.signature.identity] = pin
-    return tuple(pin for _, pin in sorted(found.items()))
+    return [pin for _, pin in sorted(found.items())]
+
+
+def _datasets_of(found: FoundDatasets) -> tuple[Dataset, ...]:
+    """What is meant by each name; nobody begins anew with a dataset that is disabled."""
+    for meant in found.values():
+        if meant is not None and meant.latest.state is State.DISABLED:
+            name = meant.latest.name
+            raise IllegalState(f"The reference dataset {name!r} is disabled.", State.DISABLED.name)
+    return tuple(
+        Dataset(use.within, use.name, use.pin, identity_of(meant.version))
+        for use, meant in found.items()
+        if meant is not None
+    )
+
+
+def _dataset_pins(found: FoundDatasets) -> Sequence[Pin]:
+    kind = REFERENCE_DATASET.letter
+    pins = {
+        identity_of(meant.version): Pin(
+            kind=kind, id=meant.version.id, version=meant.version.version, name=use.name
+        )
+        for use, meant in found.items()
+        if meant is not None
+    }
+    return [pin for _, pin in sorted(pins.items())]
+
+
+def _told(problem: FieldProblem) -> FieldProblem:
+    """The problem as whoever begins an execution reads it, whose input has no formulas."""
+    transform = problem.path[2]
+    message = f"transform {transform}, {problem.message}"
+    return FieldProblem(["pipelineId"], message, code=problem.code)
 
 
 def _heading(n: int, output: Output) -> str:

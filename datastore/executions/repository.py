@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from datastore.cascade import begun_unheard
+from datastore.dataset_tables import DatasetTables
 from datastore.executions.answers import ReadAnswers
 from datastore.executions.changing import ChangeExecutions
 from datastore.executions.creating import KIND, CreateExecutions
@@ -43,6 +44,7 @@ class Executions:
         scope: Scope,
         rules: ExecutionRules,
         files: Files,
+        tables: DatasetTables,
         ready: Callable[[], None] = begun_unheard,
     ) -> "Executions":
         """Bind them to a caller; `ready` is called when one of them makes something ready."""
@@ -50,7 +52,7 @@ class Executions:
             ReadExecutions(scope),
             ListExecutions(scope),
             CreateExecutions(scope, rules, files),
-            InlineExecutions(scope, rules, files),
+            InlineExecutions(scope, rules, files, tables),
             ChangeExecutions(scope, rules, ready),
             Uploads(scope, rules, files, ready),
             Downloads(scope, rules, files),

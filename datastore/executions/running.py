@@ -10,8 +10,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from datastore.clock import Clock
+from datastore.dataset_tables import DatasetTables
 from datastore.errors import PenstockError, Unavailable
 from datastore.executions.claims import ClaimLost, Claims, claimable, ended
+from datastore.executions.engine import HERE, Engine
 from datastore.executions.keys import errors_key, output_key
 from datastore.executions.queue import due
 from datastore.executions.records import Execution, ExecutionState
@@ -31,7 +33,8 @@ logger = logging.getLogger("penstock.executions")
 class Runner:
     """The executions of a store in the hands of one worker, who runs one after another.
 
-    `worker` tells it from every other, in this process and elsewhere.
+    `worker` tells it from every other, in this process and elsewhere; `tables` are the datasets it
+    has at hand, `engine` is where it has the rows worked on.
     """
 
     table: Table
@@ -39,6 +42,8 @@ class Runner:
     clock: Clock
     rules: ExecutionRules
     worker: str
+    tables: DatasetTables
+    engine: Engine = HERE
 
     async def run_all(self) -> int:
         """Run executions until none is ready; how many this worker held."""
@@ -83,7 +88,7 @@ class Runner:
         if held.attempts > 1:
             for key in (output_key(held), errors_key(held)):
                 await self.files.drop_unfinished(key)
-        work = Work(self.table, self.files, self.clock, self.rules, held)
+        work = Work(self.table, self.files, self.clock, self.rules, self.tables, self.engine, held)
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._beat(work))
         try:

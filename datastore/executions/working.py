@@ -2,30 +2,29 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
 from msgspec.structs import replace
 
 from datastore.clock import Clock
+from datastore.dataset_tables import DatasetTables
 from datastore.executions.claims import Claims, counted, ended
+from datastore.executions.datasets import find_datasets, rows_of
+from datastore.executions.engine import Engine, Task
 from datastore.executions.inputs import pinned_input
-from datastore.executions.keys import errors_key, input_key, output_key
+from datastore.executions.keys import errors_key, output_key
 from datastore.executions.reading import find_plan
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState
+from datastore.executions.records import Execution, ExecutionState
 from datastore.executions.results import digest_of, earlier
 from datastore.executions.rules import ExecutionRules
 from datastore.executions.streams import Growing
-from datastore.files import Files, blocks
+from datastore.files import Files
 from datastore.table import Table
-from kernel.json_rows import JsonTransform
-from kernel.outcome import Counts, Ending, Written
+from kernel.outcome import Counts, Ending
+from kernel.plan import Plan
 from kernel.problems import Problem, Refused
 from kernel.program import Program
-from kernel.transform import CsvTransform, Transform
-
-CHUNK: Final = 256 * 1024
 
 
 @dataclass(slots=True)
@@ -36,6 +35,8 @@ class Work:
     files: Files
     clock: Clock
     rules: ExecutionRules
+    tables: DatasetTables
+    engine: Engine
     held: Execution
     counts: Counts = field(default_factory=Counts)
 
@@ -56,11 +57,11 @@ class Work:
             await self._repeat(done, digest)
             return
         try:
-            program = await asyncio.to_thread(Program, plan)
+            task = await self._task(plan, content.size)
         except Refused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
             return
-        await self._transform(self._transform_for(program), digest)
+        await self._work_on(task, digest)
 
     async def _repeat(self, done: Execution, digest: str) -> None:
         """Take over what an earlier execution of the very same work has made."""
@@ -69,26 +70,22 @@ class Work:
         self.counts = done.counts
         await self._end(ExecutionState.SUCCESS, digest=digest, message=f"As {done.id} did.")
 
-    def _transform_for(self, program: Program) -> Transform:
-        if self.held.mode is ExecutionMode.INLINE:
-            return JsonTransform(program, self.held.max_failed_rows)
-        return CsvTransform(program, self.held.max_failed_rows)
+    async def _task(self, plan: Plan, size: int) -> Task:
+        """The plan made ready to run; raises Refused where a formula or a dataset is of no use."""
+        datasets = await find_datasets(self.table, plan)
+        data = await rows_of(datasets, self.files, self.tables)
+        program = await asyncio.to_thread(Program, plan, data)
+        return Task(self.held, plan, tuple(datasets.values()), program, size)
 
-    async def _transform(self, transform: Transform, digest: str) -> None:
+    async def _work_on(self, task: Task, digest: str) -> None:
+        ending = Ending(Counts())
         async with self._growing() as (output, errors):
-
-            async def store(written: Written) -> None:
-                self.counts = transform.ending.counts
-                await output.feed(written.output)
-                await errors.feed(written.errors)
-
-            chunks = blocks(self.files.read(input_key(self.held)), CHUNK)
-            async for chunk in chunks:
-                await store(await asyncio.to_thread(transform.feed, chunk))
-                if transform.ending.refusal is not None:
-                    break
-            await store(await asyncio.to_thread(transform.finish))
-            await self._publish(transform.ending, output, errors, digest)
+            async with aclosing(self.engine.steps(self.files, task)) as steps:
+                async for written, ending in steps:
+                    self.counts = ending.counts
+                    await output.feed(written.output)
+                    await errors.feed(written.errors)
+            await self._publish(ending, output, errors, digest)
 
     async def _publish(self, ending: Ending, output: Growing, errors: Growing, digest: str) -> None:
         """Put the files in place, unless another holds the execution by now, and then end it."""

@@ -59,6 +59,11 @@ class Callees:
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
         return self.found.get((within, callee))
 
+    def formulas(self) -> list[tuple[str, str]]:
+        """The formulas of the calculations that were found, each once, with their identities."""
+        called = {one.identity: one.formula for one in self.found.values()}
+        return list(called.items())
+
     def unchanged(self) -> list[Write]:
         """Let a transaction happen only while what was checked still stands.
 

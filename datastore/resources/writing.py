@@ -29,6 +29,7 @@ from datastore.records import Resource, State
 from datastore.resources import idempotency
 from datastore.resources.attachments import Attachment
 from datastore.resources.callees import library_for
+from datastore.resources.dataset_uses import datasets_for, unknown_datasets
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.groups import with_grant, without_grant
 from datastore.resources.reading import Reading
@@ -215,7 +216,12 @@ class Writing(Generic[R]):
 
     async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
         """Check the content; give what keeps the calculations it calls as they were checked."""
-        called = await library_for(self.scope, resource, self.kind.formulas(resource))
+        formulas = self.kind.formulas(resource)
+        called = await library_for(self.scope, resource, formulas)
+        # What is run has to find its data; a calculation may be there before its data is.
+        if self.kind.runs is not None:
+            found = await datasets_for(self.scope, called, formulas)
+            noted = [*noted, *await unknown_datasets(formulas, called, found)]
         await check(self.kind, resource, called, noted)
         return called.unchanged()
 

@@ -9,9 +9,11 @@ from uvloop import new_event_loop
 
 from server.logs import configure
 from server.opening import open_files, open_table, store_over
+from server.options import option
 from server.outcome import CommandFailed, ExitCode
 from server.settings import Settings
 from server.store_options import StoreOptions
+from server.workers.engines import engine_of
 from server.workers.pool import POLL_SECONDS
 from server.workers.working import Worker
 
@@ -21,6 +23,7 @@ _ONCE_HELP = "End when nothing is ready, and do not wait for more."
 def worker(
     *,
     once: Annotated[bool, Parameter(help=_ONCE_HELP)] = False,
+    dask: Annotated[str | None, option("dask")] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
     """Run executions until told to stop (Ctrl-C, SIGTERM); start as many as there are cores.
@@ -28,18 +31,19 @@ def worker(
     What is being run then is left to other workers. Servers may run none
     (`PENSTOCK_EXECUTION_WORKERS=0`).
     """
-    settings = options.settings()
+    settings = options.settings(dask=dask)
     configure(settings.log_format)
     with asyncio.Runner(loop_factory=new_event_loop) as loop:
         loop.run(_work(settings, once))
 
 
 async def _work(settings: Settings, once: bool) -> None:
+    engine = engine_of(settings)
     async with open_table(settings) as table, open_files(settings) as files:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
         store = store_over(table, settings, files)
-        runner = store.runner(store.clock.new_id())
+        runner = store.runner(store.clock.new_id(), engine)
         working = Worker(runner, poll=POLL_SECONDS, idle=0.0 if once else None)
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, working.stop)

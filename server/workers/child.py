@@ -15,6 +15,7 @@ from uvloop import new_event_loop
 from server.logs import configure
 from server.opening import open_files, open_table, store_over
 from server.settings import Settings
+from server.workers.engines import engine_of
 from server.workers.working import Worker
 
 
@@ -29,7 +30,7 @@ class Orders(msgspec.Struct, frozen=True):
 
 async def _work(orders: Orders, settings: Settings) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
-        runner = store_over(table, settings, files).runner(orders.worker)
+        runner = store_over(table, settings, files).runner(orders.worker, engine_of(settings))
         worker = Worker(runner, poll=orders.poll, idle=orders.idle)
         listening = asyncio.create_task(_listen(worker))
         await worker.work()

@@ -15,6 +15,7 @@ from datastore.errors import PenstockError
 from datastore.store import Store
 from server.settings import Settings
 from server.workers.child import Orders
+from server.workers.engines import require_engine
 
 POLL_SECONDS = 5.0
 IDLE_SECONDS = 60.0
@@ -29,8 +30,9 @@ async def running_workers(
     """Give the store back as one whose executions processes of this server run until the end.
 
     What becomes ready through the store is begun at once, what does so elsewhere within `poll`
-    seconds.
+    seconds. Raises CommandFailed where the processes could not work as the settings say.
     """
+    require_engine(settings)
     pool = Pool(store, settings, poll)
     running = asyncio.create_task(pool.run())
     try:

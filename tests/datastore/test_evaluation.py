@@ -17,16 +17,15 @@ from datastore.paths import ROOT, GroupPath
 from datastore.prepared import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
 from datastore.records import (
     Calculation,
-    DatasetColumn,
     Output,
     Parameter,
-    ReferenceDataset,
     State,
     ValueType,
 )
 from datastore.store import Store, View
 from datastore.table import Update
 from formula.limits import MAX_BATCH_STEPS
+from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite
 
 pytestmark = on_sqlite
@@ -56,24 +55,6 @@ async def save(
 ) -> Calculation:
     content = {"name": name, "tags": (), "formula": formula, "outputs": (output,)}
     return await view.calculations.writing.create(group, {**content, "parameters": given}, None)
-
-
-async def table(view: View, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
-    """A dataset with the columns `k` and `v`."""
-    columns = [DatasetColumn(name="k", type=ValueType.STRING)]
-    columns.append(DatasetColumn(name="v", type=ValueType.NUMBER))
-    csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await view.dataset_files.inline(columns, None, csv)
-    writing = view.datasets.writing.bringing(brought.file)
-    return await writing.create(group, {"name": name, "tags": (), "content": brought.content}, None)
-
-
-async def renewed(view: View, dataset: ReferenceDataset, **values: str) -> ReferenceDataset:
-    csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await view.dataset_files.inline(dataset.content.columns, None, csv)
-    writing = view.datasets.writing.bringing(brought.file)
-    changes = {"content": brought.content}
-    return await writing.update(dataset.id, dataset.version, changes)
 
 
 async def run(view: View, of: Calculation, *rows: Mapping[str, object], **more: Any) -> Evaluated:

@@ -1,8 +1,8 @@
 """Plans and files that tests of the kernel share, and the ways to run one over the other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from formula.datasets import Datasets
+from formula.datasets import Rows
 from formula.values import ValueType
 from kernel.outcome import Ending, Written
 from kernel.plan import Column, Plan, Step
@@ -41,7 +41,7 @@ def run(
     data: bytes,
     plan: Plan = TRIPS,
     max_failed: int | None = None,
-    datasets: Datasets = NO_DATA,
+    datasets: Mapping[str, Rows] = NO_DATA,
 ) -> tuple[str, str, Ending]:
     return fed(CsvTransform(Program(plan, datasets), max_failed), [data])
 

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from formula.datasets import LATEST, InMemory, Rows
-from kernel.plan import Column, Plan, Step
+from formula.datasets import LATEST, Rows
+from kernel.plan import Column, Dataset, Plan, Step
 from kernel.problems import Code, Refused
 from kernel.program import Program
 from kernel.records import MAX_RECORD
@@ -224,8 +224,9 @@ def test_datasets_are_asked() -> None:
     plan = Plan(
         columns=(Column("fuel", STRING),),
         steps=(Step("LOOKUP('fuels', :fuel)", "factor", STRING),),
+        datasets=(Dataset(None, "fuels", LATEST, "id:1"),),
     )
-    fuels = InMemory({("fuels", LATEST): Rows(("fuel", "factor"), [("gas", "2.3")])})
+    fuels = {"id:1": Rows(("fuel", "factor"), [("gas", "2.3")])}
     assert run(b"fuel\ngas\nair\n", plan, datasets=fuels)[0] == 'factor\r\n2.3\r\n""\r\n'
 
 

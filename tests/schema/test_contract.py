@@ -99,6 +99,7 @@ MADE_HERE = {
     "SignedUrl",
     "UploadField",
     "UploadForm",
+    "ClaimedDataset",
     "DatasetUpload",
     "ExecutionProgress",
     "InlineResults",

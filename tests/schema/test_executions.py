@@ -12,7 +12,7 @@ from datastore.executions.keys import errors_key, ingest_key, output_key
 from datastore.executions.reading import find_execution
 from datastore.executions.records import Execution
 from datastore.store import Store
-from schema.nodes import parsed
+from schema.nodes import key_of, parsed
 from tests.asking import ROOT, Ask, as_caller, tagged
 from tests.executions.world import put
 from tests.schema.test_subscriptions import answers
@@ -211,6 +211,71 @@ async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> N
     await put(store.files, errors_key(kept), b"y")
     done = await ask.input(complete, id=id, fence=1, progress=progress)
     assert done["execution"] == {"state": "SUCCESS"}
+
+
+async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> None:
+    await ask.grow("/usa")
+    dataset = await Ask(ask.store, "reference dataset").make("/usa", "fuels")
+    transformer = {
+        "parameters": [{"index": 0, "key": "x", "type": "STRING"}],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": "LOOKUP('fuels', :x) * 2",
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=transformer)
+    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": "b"}])
+    assert made["results"] == {"rows": [{"y": 5}], "problems": []}
+    pins = "query($id: ID!) { execution(id: $id) { pins { kind id version name } } }"
+    id = await uploaded(ask, pipeline)
+    own = key_of("ReferenceDataset", dataset)
+    assert (await ask(pins, {"id": id})).value["pins"] == [
+        {"kind": "D", "id": own, "version": 1, "name": "fuels"}
+    ]
+    claim = """mutation($input: ClaimExecutionInput!) { claimExecution(input: $input) {
+      ...on ClaimExecutionPayload { plan datasets { identity url
+        content { columns { name } keyColumn rowCount } } } } }"""
+    claimed = await ask.input(claim, id=id, worker="far")
+    assert [one["identity"] for one in claimed["plan"]["datasets"]] == [f"{own}:1"]
+    (told,) = claimed["datasets"]
+    assert told.pop("url").startswith("http://files.test/")
+    assert told == {
+        "identity": f"{own}:1",
+        "content": {"columns": [{"name": "x"}, {"name": "y"}], "keyColumn": "x", "rowCount": 2},
+    }
+
+
+async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> None:
+    await ask.grow("/usa")
+    datasets = Ask(ask.store, "reference dataset")
+    dataset = await datasets.make("/usa", "fuels")
+    formula = {
+        "parameters": [],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": "LOOKUP('fuels', 'b')",
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=formula)
+    delete = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
+      __typename } }"""
+    await datasets.input(delete, id=dataset)
+    create = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+      ...on ValidationProblem { problems { path code message } } } }"""
+    refused = await ask.input(create, pipelineId=pipeline)
+    assert refused["problems"] == [
+        {
+            "path": ["pipelineId"],
+            "code": "UNKNOWN_DATASET",
+            "message": "transform 0, line 1, column 1: there is no dataset 'fuels'",
+        }
+    ]
 
 
 async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> None:

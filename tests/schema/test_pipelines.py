@@ -50,6 +50,7 @@ async def whole(ask: Ask, id: str) -> dict[str, Any]:
 
 async def test_every_field_of_the_document_comes_back_as_it_went_in(ask: Ask) -> None:
     await ask.grow()
+    await Ask(ask.store, "reference dataset").make("/usa", "vehicle_type")
     uma = as_caller("uma@example.org", "/usa=contributor")
     made = await ask.input(CREATE, uma, **DOCUMENTED)
     found = await whole(ask, made["pipeline"]["id"])
@@ -65,6 +66,7 @@ async def test_every_field_of_the_document_comes_back_as_it_went_in(ask: Ask) ->
 
 async def test_an_update_makes_a_version_and_leaves_the_earlier_ones_alone(ask: Ask) -> None:
     await ask.grow()
+    await Ask(ask.store, "reference dataset").make("/usa", "vehicle_type")
     id = await ask.make("/usa", "one", "a=1", attributes={"n": 1})
     before = await whole(ask, id)
     ben = as_caller("ben", "/usa=contributor")

@@ -8,6 +8,7 @@ const VALUES = [
   "AudioLibrary",
   "AudioLink",
   "Change",
+  "ClaimedDataset",
   "DatasetColumn",
   "DatasetContent",
   "EvaluationError",

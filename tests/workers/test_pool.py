@@ -21,6 +21,7 @@ from server.settings import Settings
 from server.workers.child import Orders
 from server.workers.pool import Pool, running_workers
 from tests.datastore.recount import faults
+from tests.executions.shelf import looking_up
 from tests.executions.world import ANN, ERRORS, INPUT, OUTPUT, content, now, planted, ready
 
 LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
@@ -65,6 +66,17 @@ async def test_no_process_is_there_without_work_and_one_comes_with_it(
     assert await content(store.files, output_key(made)) == OUTPUT
     assert await content(store.files, errors_key(made)) == ERRORS
     assert await faults(store.table) == []
+
+
+async def test_a_process_looks_values_up_in_the_datasets_of_the_plan(
+    store: Store, settings: Settings
+) -> None:
+    pipeline = await looking_up(store)
+    async with running_workers(store, settings) as pooled:
+        made = await ready(pooled, pipeline, b"fuel\ngas\noil\n")
+        over = await reached(store, made, "success", "failed")
+    assert (over.state, over.counts.succeeded) == ("success", 2)
+    assert await content(store.files, output_key(made)) == b"y\r\n27.5\r\n44\r\n"
 
 
 async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(

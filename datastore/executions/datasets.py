@@ -1,0 +1,49 @@
+"""The datasets that a plan looks values up in, as they were pinned."""
+
+from asyncio import gather
+from collections.abc import Mapping
+from typing import Final
+
+from datastore.dataset_tables import Damaged, DatasetTables
+from datastore.files import Files
+from datastore.items import load
+from datastore.layout import REFERENCE_DATASET
+from datastore.records import ReferenceDataset
+from datastore.resources.rows import read_rows
+from datastore.table import Table
+from formula.datasets import Rows
+from kernel.plan import Plan
+from kernel.problems import Refused
+
+GONE: Final = "DATASET_GONE"
+
+
+async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDataset]:
+    """The versions that a plan is pinned to, by their identities; raises Refused where one is gone.
+
+    Get version: `pk = D:<id>, sk = DV:<version>`, batched.
+    """
+    names = {one.identity: one.name for one in plan.datasets}
+    keys = {}
+    for identity in names:
+        id, _, version = identity.rpartition(":")
+        keys[identity] = REFERENCE_DATASET.version.key(id=id, version=int(version))
+    rows = await read_rows(table, keys.values())
+    found = {}
+    for identity, key in keys.items():
+        if key not in rows:
+            raise Refused(GONE, f"The reference dataset {names[identity]!r} was deleted.")
+        id = identity.rpartition(":")[0]
+        found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
+    return found
+
+
+async def rows_of(
+    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
+) -> Mapping[str, Rows]:
+    """The rows of datasets, by the same identities; raises Refused where a file is gone."""
+    reading = (tables.rows(files, one) for one in datasets.values())
+    try:
+        return dict(zip(datasets, await gather(*reading), strict=True))
+    except Damaged as damaged:
+        raise Refused(GONE, damaged.message) from None

@@ -1,0 +1,93 @@
+"""What a machine of a cluster does with a part of an input, which it fetches for itself."""
+
+from collections import OrderedDict
+from hashlib import sha256
+from importlib.metadata import version
+from threading import Lock
+from typing import Final
+
+import msgspec
+
+from datastore.dataset_csv import read_table
+from datastore.executions.engine import Step
+from datastore.records import DatasetContent
+from formula.datasets import Rows
+from kernel.outcome import Written
+from kernel.plan import Plan
+from kernel.program import Program
+from kernel.ranges import Span, Survey
+from kernel.transform import Above, CsvTransform
+from server.workers.ranged import PartFailed, Source, fetched
+
+KEPT: Final = 2
+"""Programs that a process has at hand; their datasets take most of its memory."""
+
+_programs: Final[OrderedDict[str, Program]] = OrderedDict()
+_lock: Final = Lock()
+
+
+class TableFile(msgspec.Struct, frozen=True):
+    """A dataset of a plan: its identity there, and its file."""
+
+    identity: str
+    content: DatasetContent
+    source: Source
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What makes a program, for Penstock of this `version`; `id` tells it from every other."""
+
+    id: str
+    version: str
+    plan: Plan
+    tables: tuple[TableFile, ...]
+    max_failed: int | None
+
+
+def installed() -> str:
+    """The version of Penstock that this process runs."""
+    return version("penstock")
+
+
+def survey(source: Source, start: int, end: int) -> Survey:
+    """Look for the ends of records in a part, wherever it begins; raises PartFailed."""
+    found = Survey()
+    for block in fetched(source, start, end):
+        found.feed(block)
+    return found
+
+
+def transform(recipe: Recipe, source: Source, span: Span, above: Above) -> Step:
+    """Take the records of a span through the program; raises PartFailed."""
+    part = CsvTransform(program_of(recipe), recipe.max_failed, above)
+    pieces: list[Written] = []
+    for block in fetched(source, span.start, span.end):
+        pieces.append(part.feed(block))
+        if part.ending.refusal is not None:
+            break
+    pieces.append(part.finish())
+    output = b"".join([piece.output for piece in pieces])
+    errors = b"".join([piece.errors for piece in pieces])
+    return Step(Written(output, errors), part.ending)
+
+
+def program_of(recipe: Recipe) -> Program:
+    """The program, made once for all threads of this process; raises PartFailed."""
+    if recipe.version != installed():
+        message = f"The cluster has Penstock {installed()}, the worker {recipe.version}."
+        raise PartFailed(message)
+    with _lock:
+        if recipe.id not in _programs:
+            data = {table.identity: _rows(table) for table in recipe.tables}
+            _programs[recipe.id] = Program(recipe.plan, data)
+        _programs.move_to_end(recipe.id)
+        while len(_programs) > KEPT:
+            _programs.popitem(last=False)
+        return _programs[recipe.id]
+
+
+def _rows(table: TableFile) -> Rows:
+    data = b"".join(fetched(table.source, 0, table.content.size_bytes))
+    if sha256(data).hexdigest() != table.content.checksum:
+        raise PartFailed(f"The file of the dataset {table.identity} is damaged.")
+    return read_table(data, table.content).rows

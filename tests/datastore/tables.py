@@ -1,0 +1,23 @@
+"""Small reference datasets for tests that look values up."""
+
+from datastore.paths import GroupPath
+from datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from datastore.store import View
+
+
+async def table(view: View, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
+    """A dataset with the columns `k` and `v`."""
+    columns = [DatasetColumn(name="k", type=ValueType.STRING)]
+    columns.append(DatasetColumn(name="v", type=ValueType.NUMBER))
+    csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
+    brought = await view.dataset_files.inline(columns, None, csv)
+    writing = view.datasets.writing.bringing(brought.file)
+    return await writing.create(group, {"name": name, "tags": (), "content": brought.content}, None)
+
+
+async def renewed(view: View, dataset: ReferenceDataset, **values: str) -> ReferenceDataset:
+    csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
+    brought = await view.dataset_files.inline(dataset.content.columns, None, csv)
+    writing = view.datasets.writing.bringing(brought.file)
+    changes = {"content": brought.content}
+    return await writing.update(dataset.id, dataset.version, changes)

@@ -1,0 +1,51 @@
+"""Where a worker has rows worked on, as the settings say."""
+
+from pathlib import Path
+
+import pytest
+
+from datastore.executions.engine import HERE
+from server.opening import open_table, store_over
+from server.outcome import CommandFailed, ExitCode
+from server.settings import InvalidSettings, Settings
+from server.workers import engines
+from server.workers.engines import engine_of
+from server.workers.pool import running_workers
+
+
+def test_without_a_cluster_rows_are_worked_on_here() -> None:
+    assert engine_of(Settings.load()) is HERE
+
+
+def test_a_cluster_is_reached_at_its_address() -> None:
+    pytest.importorskip("distributed", reason="penstock[dask]")
+    found = engine_of(Settings.load(dask="tcp://scheduler:8786"))
+    assert getattr(found, "address", None) == "tcp://scheduler:8786"
+
+
+@pytest.mark.parametrize(
+    "address", ["scheduler:8786", "tcp://scheduler", "http://x:1", "tcp://a b:1"]
+)
+def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
+    with pytest.raises(InvalidSettings, match="PENSTOCK_DASK"):
+        Settings.load(dask=address)
+
+
+def test_without_the_extra_the_worker_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    with pytest.raises(CommandFailed, match=r"pip install 'penstock\[dask\]'") as failed:
+        engine_of(Settings.load(dask="tcp://scheduler:8786"))
+    assert failed.value.code is ExitCode.USAGE
+
+
+async def test_without_the_extra_a_server_does_not_start_to_run_executions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    settings = Settings.load(dask="tcp://scheduler:8786", data_dir=tmp_path)
+    async with open_table(settings) as table:
+        with pytest.raises(CommandFailed, match="distributed is not installed"):
+            async with running_workers(store_over(table, settings), settings):
+                raise AssertionError("nothing may run")
