@@ -1,12 +1,10 @@
 """One line of log for each operation: what it was and how it went, and nothing that was sent."""
 
-import structlog
 from opentelemetry import trace
 
 from datastore.observed import Ended
+from server.logs import operation_lines
 from server.observing import Seen
-
-_log = structlog.get_logger("penstock.operations")
 
 
 def logged(seen: Seen) -> Ended:
@@ -14,22 +12,23 @@ def logged(seen: Seen) -> Ended:
 
     def ended() -> None:
         units = seen.units
-        _log.info(
-            "operation",
-            request_id=seen.request_id,
-            transport=seen.transport,
-            type=seen.kind,
-            operation=seen.name,
-            document=seen.digest,
-            status=seen.status,
-            outcome=seen.outcome,
-            codes=seen.codes,
-            milliseconds=round(seen.seconds * 1_000, 2),
-            cost=seen.cost,
-            rcu=units.rcu if units else 0.0,
-            wcu=units.wcu if units else 0.0,
-            calls=units.calls if units else 0,
-            **_trace(),
+        operation_lines().log(
+            {
+                "request_id": seen.request_id,
+                "transport": seen.transport,
+                "type": seen.kind,
+                "operation": seen.name,
+                "document": seen.digest,
+                "status": seen.status,
+                "outcome": seen.outcome,
+                "codes": seen.codes,
+                "milliseconds": round(seen.seconds * 1_000, 2),
+                "cost": seen.cost,
+                "rcu": units.rcu if units else 0.0,
+                "wcu": units.wcu if units else 0.0,
+                "calls": units.calls if units else 0,
+                **_trace(),
+            }
         )
 
     return ended

@@ -8,11 +8,14 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
+from server.operation_lines import OperationLines
+
 _QUIET = ("aiobotocore", "aiohttp", "asyncio", "botocore", "httpx", "uvicorn.access")
 
 
 def configure(form: Literal["text", "json"]) -> None:
     """Send what Penstock and its libraries log to standard error, in one form."""
+    _operations[:] = [OperationLines(sys.stderr, form)]
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -38,6 +41,16 @@ def configure(form: Literal["text", "json"]) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+_operations: list[OperationLines] = []
+
+
+def operation_lines() -> OperationLines:
+    """Where operations are logged, in the form that was chosen."""
+    if not _operations:
+        _operations.append(OperationLines(sys.stderr, "text"))
+    return _operations[0]
 
 
 def _last(form: Literal["text", "json"]) -> list[Processor]:
