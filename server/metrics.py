@@ -5,6 +5,7 @@ No label holds anything a client chose: each comes from a closed list, or from t
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import cache
 from time import perf_counter
 from typing import Final
 
@@ -77,16 +78,22 @@ class Operations:
             registry=registry,
         )
 
+        # To find the series of some labels takes longer than to count in it.
+        self._total_of = cache(self._total.labels)
+        self._running_of = cache(self._running.labels)
+        self._seconds_of = cache(self._seconds.labels)
+        self._cost_of = cache(self._cost.labels)
+
     def watch(self, seen: Seen) -> Ended:
-        running = self._running.labels(seen.transport)
+        running = self._running_of(seen.transport)
         running.inc()
 
         def ended() -> None:
             running.dec()
-            self._total.labels(seen.kind, seen.transport, seen.outcome).inc()
-            self._seconds.labels(seen.kind).observe(seen.seconds)
+            self._total_of(seen.kind, seen.transport, seen.outcome).inc()
+            self._seconds_of(seen.kind).observe(seen.seconds)
             if seen.cost is not None:
-                self._cost.labels(seen.kind).observe(seen.cost)
+                self._cost_of(seen.kind).observe(seen.cost)
 
         return ended
 
@@ -137,14 +144,18 @@ class Calls:
             "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
         )
 
+        self._total_of = cache(self._total.labels)
+        self._seconds_of = cache(self._seconds.labels)
+        self._units_of = cache(self._units.labels)
+
     def watch(self, call: Call) -> Ended:
         started = perf_counter()
 
         def ended() -> None:
             outcome = _OUTCOMES.get(call.raised, "failed")
-            self._total.labels(call.method, outcome).inc()
-            self._seconds.labels(call.method).observe(perf_counter() - started)
-            self._units.labels(call.method).inc(call.units)
+            self._total_of(call.method, outcome).inc()
+            self._seconds_of(call.method).observe(perf_counter() - started)
+            self._units_of(call.method).inc(call.units)
             for reason, times in call.again.items():
                 self._again.labels(reason.value).inc(times)
 
