@@ -105,8 +105,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             ) as app,
         ):
             _announce(settings, url, identity)
-            _settle_garbage_collector()
-            server = DrainingServer(_config(app, settings), streams, settings.shutdown_seconds)
+            settle_garbage_collector()
+            server = DrainingServer(config_of(app, settings), streams, settings.shutdown_seconds)
             await server.serve([listener])
 
 
@@ -123,14 +123,14 @@ async def _prepare(table: Table, files: Files, settings: Settings) -> None:
         raise CommandFailed(*problems, code=ExitCode.STORE)
 
 
-def _settle_garbage_collector() -> None:
+def settle_garbage_collector() -> None:
     """Never look again at what start-up made, which holds the event loop for tens of ms."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
-def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
+def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
