@@ -2,8 +2,7 @@
 
 import select
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from time import perf_counter
 from typing import NamedTuple
 
@@ -44,61 +43,87 @@ def ask(port: int, asked: bytes) -> tuple[int, bytes]:
     return int(head.split(b" ", 2)[1]), body
 
 
-def load(port: int, asked: bytes, seconds: float, connections: int) -> Loaded:
-    """Ask again and again for so long; every answer must be 200 and complete."""
-    latencies: list[float] = []
-    with ExitStack() as stack:
-        poll = stack.enter_context(select.epoll())
-        open_: dict[int, _Connection] = {}
+class Generator:
+    """Connections to one server that are kept open between runs; to be closed at the end."""
+
+    def __init__(self, port: int, asked: bytes, connections: int) -> None:
+        self._poll = select.epoll()
+        self._connections: dict[int, _Connection] = {}
         for _ in range(connections):
-            made = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            poll.register(made.fileno(), select.EPOLLIN)
-            open_[made.fileno()] = _Connection(made, asked)
+            made = _Connection(port, asked)
+            self._poll.register(made.number, select.EPOLLIN)
+            self._connections[made.number] = made
+
+    def run(self, seconds: float) -> Loaded:
+        """Ask anew whenever there is an answer, for so long; then wait for those on their way."""
+        latencies: list[float] = []
         began = perf_counter()
-        until, now = began + seconds, began
-        while now < until:
-            ready = poll.poll(PATIENCE)
+        until, now, waiting = began + seconds, began, len(self._connections)
+        for connection in self._connections.values():
+            connection.ask()
+        while waiting:
+            ready = self._poll.poll(PATIENCE)
             if not ready:
                 raise WrongAnswer(f"no answer within {PATIENCE:g} s")
             for number, _ in ready:
-                latencies.extend(open_[number].read())
+                connection = self._connections[number]
+                took = connection.read()
+                if took is None:
+                    continue
+                latencies.append(took)
+                if now < until:
+                    connection.ask()
+                else:
+                    waiting -= 1
             now = perf_counter()
-    return Loaded(now - began, latencies)
+        return Loaded(now - began, latencies)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._poll.close()
 
 
 class _Connection:
-    """One connection, which asks anew as soon as it was answered."""
+    """One connection, with one request on its way at most."""
 
-    def __init__(self, connection: socket.socket, asked: bytes) -> None:
-        self._connection = connection
+    def __init__(self, port: int, asked: bytes) -> None:
+        self._connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._asked = asked
         self._missing: int | None = None
         self._head = b""
-        self._ask()
+        self._sent = 0.0
 
-    def _ask(self) -> None:
+    @property
+    def number(self) -> int:
+        return self._connection.fileno()
+
+    def ask(self) -> None:
         self._sent = perf_counter()
         self._connection.sendall(self._asked)
 
-    def read(self) -> Iterator[float]:
-        """Read what there is; the time it took, where that was the end of an answer."""
+    def read(self) -> float | None:
+        """Read what there is; the time an answer took, None before its end."""
         part = self._connection.recv(RECEIVED)
         if not part:
             raise WrongAnswer("a connection ended")
         if self._missing is None:
             self._head += part
             if _END not in self._head:
-                return
+                return None
             if not self._head.startswith(b"HTTP/1.1 200"):
                 raise WrongAnswer(repr(self._head[:300]))
             self._missing, self._head = _missing(self._head), b""
         else:
             self._missing -= len(part)
-        if self._missing == 0:
-            self._missing = None
-            yield perf_counter() - self._sent
-            self._ask()
+        if self._missing:
+            return None
+        self._missing = None
+        return perf_counter() - self._sent
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def _missing(answer: bytes) -> int:

@@ -105,7 +105,8 @@ def rows_of(data: Data) -> list[Row]:
     """The rows of the table: items one by one and in a list, owners, and parts by item."""
     rows: list[Row] = []
     for item in data.items:
-        fields = msgspec.to_builtins(item) | {"price": Decimal(str(item.price))}
+        fields: Row = msgspec.to_builtins(item)
+        fields |= {"price": Decimal(str(item.price)), "tags": list(msgspec.to_builtins(item.tags))}
         rows.append({"pk": f"ITEM#{item.id}", "sk": "ITEM", **fields})
         rows.append({"pk": LIST, "sk": item.id, **fields})
     for owner in data.owners:

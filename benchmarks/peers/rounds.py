@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import orjson
 
 from benchmarks.peers.competitors import ROOT, Peer, Place, command
 from benchmarks.peers.emulator import CREDENTIALS
-from benchmarks.peers.load import Loaded, WrongAnswer, ask, load, request
+from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
 from benchmarks.peers.processes import cores, free_port, started, usage
 from benchmarks.peers.records import Data
 from benchmarks.peers.shapes import Shape, expected
@@ -69,7 +69,6 @@ def measured(
                     tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
                     asked = written(server, shape, token)
                     check(server, shape, data, asked)
-                    load(server.port, asked, length.warm_up, length.connections)
                     yield sampled(server, shape, number, length, asked)
 
 
@@ -80,9 +79,11 @@ def turned(servers: Sequence[Asked], number: int) -> list[Asked]:
 
 
 def sampled(server: Asked, shape: Shape, number: int, length: Length, asked: bytes) -> Sample:
-    before = usage(server.process)
-    loaded = load(server.port, asked, length.seconds, length.connections)
-    after = usage(server.process)
+    with closing(Generator(server.port, asked, length.connections)) as generator:
+        generator.run(length.warm_up)
+        before = usage(server.process)
+        loaded = generator.run(length.seconds)
+        after = usage(server.process)
     return Sample(
         peer=server.peer.name,
         shape=shape.name,

@@ -6,7 +6,7 @@ byte. So every server waits for the same, and an emulator on its core does not b
 
 import argparse
 import asyncio
-from typing import Final
+from typing import Final, cast
 
 import httptools
 import uvloop
@@ -29,8 +29,8 @@ class Replay:
         writer.write(b"POST / HTTP/1.1\r\n" + head + b"Connection: close\r\n\r\n" + body)
         answer = Answer()
         parser = httptools.HttpResponseParser(answer)
-        while part := await reader.read(65536):
-            parser.feed_data(part)
+        while not answer.is_complete:
+            parser.feed_data(await reader.read(65536))
         writer.close()
         kept = self._answers[target, body] = answer.written(parser.get_status_code())
         return kept
@@ -42,6 +42,7 @@ class Answer:
     def __init__(self) -> None:
         self._headers: list[bytes] = []
         self._body = bytearray()
+        self.is_complete = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() not in _DROPPED:
@@ -49,6 +50,9 @@ class Answer:
 
     def on_body(self, body: bytes) -> None:
         self._body += body
+
+    def on_message_complete(self) -> None:
+        self.is_complete = True
 
     def written(self, status: int) -> bytes:
         head = b"HTTP/1.1 %d OK\r\n%bContent-Length: %d\r\n\r\n"
@@ -66,8 +70,7 @@ class Delayed(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)
