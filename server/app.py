@@ -7,7 +7,6 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from strawberry import Schema
 
 from datastore.access import Caller
 from datastore.changes import Changes, polled
@@ -52,12 +51,11 @@ async def open_app(
     identity: DevIdentity | None,
     streams: Streams | None = None,
     sink: Sink | None = None,
-    served: Schema = schema,
 ) -> AsyncIterator[Starlette]:
     """Make the application over an open store; its GraphiQL page acts as `identity`.
 
     Whoever stops the server stops `streams` first, or waits for clients to leave. Without a `sink`
-    it takes no notifications. Benchmarks have it serve a schema of theirs.
+    it takes no notifications.
     """
     streams = streams_of(settings) if streams is None else streams
     watching = Watching.of(settings)
@@ -79,7 +77,7 @@ async def open_app(
                 events.route(),
                 *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
-                *_graphql(settings, served, authenticator, open_context, streams, watching),
+                *_graphql(settings, authenticator, open_context, streams, watching),
                 *_notify(settings, authenticator, limiter, sink),
                 *_page(settings, identity),
             ],
@@ -111,12 +109,10 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def executor_of(
-    settings: Settings, limits: Limits, served: Schema = schema
-) -> CompiledExecutor | Interpreter:
+def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interpreter:
     if settings.executor == "reference":
-        return Interpreter(served, limits)
-    return CompiledExecutor(served, limits, interpreted_runs=1)
+        return Interpreter(schema, limits)
+    return CompiledExecutor(schema, limits, interpreted_runs=1)
 
 
 def stream_limits_of(settings: Settings) -> StreamLimits:
@@ -143,7 +139,6 @@ def _contexts(
 
 def _graphql(
     settings: Settings,
-    served: Schema,
     authenticator: Authenticator,
     open_context: OpenContext,
     streams: Streams,
@@ -151,8 +146,8 @@ def _graphql(
 ) -> list[BaseRoute]:
     """Serve one engine over plain HTTP, over events and over WebSocket."""
     limits = limits_of(settings)
-    executor = executor_of(settings, limits, served)
-    engine = Engine(served, limits, persisted=persisted_of(settings), executor=executor)
+    executor = executor_of(settings, limits)
+    engine = Engine(schema, limits, persisted=persisted_of(settings), executor=executor)
     watching.count(engine, streams)
     if isinstance(executor, CompiledExecutor):
         watching.count_fallbacks(executor.fallbacks)

@@ -19,8 +19,8 @@ from benchmarks.peers.load import WrongAnswer
 from benchmarks.peers.page import described, placed, tables
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.records import made
-from benchmarks.peers.rounds import Length, Sample, measured
-from benchmarks.peers.shapes import SHAPES, Shape
+from benchmarks.peers.rounds import Length, Plan, Sample, measured
+from benchmarks.peers.shapes import SHAPES
 
 MODES = ("memory", "store")
 
@@ -40,11 +40,12 @@ def _measure(options: argparse.Namespace) -> int:
     chosen = [peer for peer in peers(found, others) if _is_wanted(peer, options.peers)]
     shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     length = Length(options.warm_up, options.seconds, options.connections)
+    plan = Plan(chosen, shapes, options.rounds, length)
     versions = {"Python": platform.python_version(), "Node": node_version(found)}
     texts = {"machine": described(versions, options.rounds, length, options.latency)}
     stay_on(cores()[1])
     for mode in options.modes:
-        samples = _run(options, mode, chosen, shapes, length)
+        samples = _run(plan, mode, options.latency)
         texts[mode] = tables(samples, mode, chosen, shapes)
     print("\n\n".join(texts.values()))
     if options.write:
@@ -55,28 +56,22 @@ def _measure(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(
-    options: argparse.Namespace,
-    mode: str,
-    chosen: Sequence[Peer],
-    shapes: Sequence[Shape],
-    length: Length,
-) -> list[Sample]:
+def _run(plan: Plan, mode: str, latency: float) -> list[Sample]:
     data, samples = made(), []
     console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory() as folder,
-        _endpoint(mode, options.latency) as endpoint,
+        _endpoint(mode, latency) as endpoint,
         Progress(console=console, transient=True) as progress,
     ):
-        total = options.rounds * len(shapes) * len(chosen)
+        total = plan.rounds * len(plan.shapes) * len(plan.peers)
         task = progress.add_task(mode, total=total)
 
         def tell(words: str) -> None:
             progress.update(task, description=f"{mode}: {words}")
 
         place = Place(0, Path(folder), endpoint)
-        for sample in measured(chosen, shapes, options.rounds, length, place, data, tell):
+        for sample in measured(plan, place, data, tell):
             samples.append(sample)
             progress.advance(task)
     return samples

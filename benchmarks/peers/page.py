@@ -26,7 +26,9 @@ def placed(page: str, mark: str, text: str) -> str:
     return page
 
 
-def tables(samples: Sequence[Sample], mode: str, peers: Sequence[Peer], shapes: Sequence[Shape]) -> str:
+def tables(
+    samples: Sequence[Sample], mode: str, peers: Sequence[Peer], shapes: Sequence[Shape]
+) -> str:
     """All that a run says of one mode."""
     titles = {peer.name: peer.title for peer in peers}
     columns = {shape.name: shape.title for shape in shapes}
@@ -47,7 +49,7 @@ def described(versions: Mapping[str, str], rounds: int, length: Length, millisec
     """The machine and how it was measured, in a sentence or two."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
-        f"{cpu_model()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}; {named}. "
+        f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}; {named}. "
         f"{rounds} rounds of {length.seconds:g} s after {length.warm_up:g} s of warm-up over "
         f"{length.connections} connections; latency of the store {milliseconds:g} ms. "
         f"Load of the machine before: {os.getloadavg()[0]:.1f}."

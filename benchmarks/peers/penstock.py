@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 from starlette.types import ASGIApp
 from strawberry import Schema
@@ -15,7 +16,7 @@ from datastore.metered import Metered
 from datastore.observed import Observed
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
-from server.app import open_app
+from server import app
 from server.logs import configure
 from server.metrics import Metrics
 from server.settings import Settings
@@ -27,35 +28,34 @@ SPENDING = 10**9
 @asynccontextmanager
 async def penstock(served: Served) -> AsyncIterator[ASGIApp]:
     """Everything as `penstock serve` has it by default, the log and the metrics included."""
-    async with _opened(served, quiet=False) as app:
-        yield app
+    async with _opened(served, quiet=False) as opened:
+        yield opened
 
 
 @asynccontextmanager
 async def penstock_quiet(served: Served) -> AsyncIterator[ASGIApp]:
     """Without the log and the metrics, which no peer has; every check of a request is kept."""
-    async with _opened(served, quiet=True) as app:
-        yield app
+    async with _opened(served, quiet=True) as opened:
+        yield opened
 
 
 @asynccontextmanager
 async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
-    settings = Settings(
+    settings = Settings.load(
         data_dir=served.data_dir,
         metrics=not quiet,
         access_log=not quiet,
         rate_limit_per_second=SPENDING,
         rate_limit_burst=SPENDING,
-        graphiql="off",
     )
     configure(settings.log_format)
     own = SqliteTable.open(served.data_dir / "penstock.db")
     await own.create()
     async with _reading(served, quiet=quiet):
         try:
-            store = Store(own)
-            async with open_app(settings, store, None, served=Schema(types.Query)) as app:
-                yield app
+            with patch.object(app, "schema", Schema(types.Query)):
+                async with app.open_app(settings, Store(own), None) as opened:
+                    yield opened
         finally:
             await own.close()
 
@@ -65,7 +65,8 @@ async def _reading(served: Served, *, quiet: bool) -> AsyncIterator[None]:
     """Read from memory, or through what stands between Penstock's resolvers and its table."""
     if served.endpoint is None:
         source = MemorySource(records.made())
-        types.through(lambda _: source, lambda _, id: _one(source.owners([id])))
+        types.access.source = lambda _: source
+        types.access.owner = lambda _, owner: _one(source.owners([owner]))
         yield
         return
     table = await DynamoDBTable.open(served.table, region=REGION, endpoint_url=served.endpoint)
@@ -78,7 +79,7 @@ async def _reading(served: Served, *, quiet: bool) -> AsyncIterator[None]:
         (found,) = await reader(context).owners([id])
         return found
 
-    types.through(reader, owner)
+    types.access.source, types.access.owner = reader, owner
     try:
         yield
     finally:

@@ -1,10 +1,10 @@
 """The applications in Python, each over records in memory or behind a store."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import aioboto3
 from aiodataloader import DataLoader
@@ -21,7 +21,6 @@ from benchmarks.peers.options import Served
 from benchmarks.peers.records import made
 from benchmarks.peers.sources import MemorySource, ResourceSource, Source
 
-App: TypeAlias = AbstractAsyncContextManager[ASGIApp]
 SDL = Path(__file__).parent / "schema.graphql"
 
 
@@ -71,7 +70,8 @@ async def strawberry_cached(served: Served) -> AsyncIterator[ASGIApp]:
 
 
 def _strawberry(source: Source, schema: Schema) -> ASGIApp:
-    types.through(lambda _: source, lambda context, id: context["owners"].load(id))
+    types.access.source = lambda _: source
+    types.access.owner = lambda context, owner: context["owners"].load(owner)
     return StrawberryView(schema, source)
 
 
@@ -80,7 +80,7 @@ async def ariadne_cached(served: Served) -> AsyncIterator[ASGIApp]:
     """Ariadne as its documentation makes it fast: documents are parsed and checked once."""
     query, item = QueryType(), ObjectType("Item")
     async with source_of(served) as source:
-        query.set_field("item", lambda _, _info, id: source.item(id))
+        query.set_field("item", lambda _, _info, **given: source.item(given["id"]))
         query.set_field("items", lambda _, _info, first: source.items(first))
         query.set_field("page", lambda _, _info, first, after=None: source.page(first, after))
         item.set_field("owner", lambda item, info: info.context["owners"].load(item.owner_id))

@@ -109,8 +109,10 @@ def rows_of(data: Data) -> list[Row]:
         fields |= {"price": Decimal(str(item.price)), "tags": list(msgspec.to_builtins(item.tags))}
         rows.append({"pk": f"ITEM#{item.id}", "sk": "ITEM", **fields})
         rows.append({"pk": LIST, "sk": item.id, **fields})
-    for owner in data.owners:
-        rows.append({"pk": f"OWNER#{owner.id}", "sk": "OWNER", **msgspec.to_builtins(owner)})
+    rows += [
+        {"pk": f"OWNER#{owner.id}", "sk": "OWNER", **msgspec.to_builtins(owner)}
+        for owner in data.owners
+    ]
     for id, parts in data.parts.items():
         rows += [{"pk": f"PARTS#{id}", "sk": p.id, **msgspec.to_builtins(p)} for p in parts]
     return rows

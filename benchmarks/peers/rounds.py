@@ -29,6 +29,15 @@ class Length(NamedTuple):
     connections: int
 
 
+class Plan(NamedTuple):
+    """Who is asked what, how often and how long."""
+
+    peers: Sequence[Peer]
+    shapes: Sequence[Shape]
+    rounds: int
+    length: Length
+
+
 class Sample(NamedTuple):
     """One server, one shape, one round: CPU seconds a request, latencies in seconds, bytes."""
 
@@ -50,26 +59,18 @@ class Asked(NamedTuple):
     process: int
 
 
-def measured(
-    peers: Sequence[Peer],
-    shapes: Sequence[Shape],
-    rounds: int,
-    length: Length,
-    place: Place,
-    data: Data,
-    tell: Callable[[str], None],
-) -> Iterator[Sample]:
+def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) -> Iterator[Sample]:
     """Start all servers anew for each round; raises WrongAnswer before anything is timed."""
     token = headers(place.data_dir)
     (place.data_dir / "data.json").write_bytes(msgspec.json.encode(data))
-    for number in range(rounds):
-        with running(peers, place) as servers:
-            for shape in shapes:
+    for number in range(plan.rounds):
+        with running(plan.peers, place) as servers:
+            for shape in plan.shapes:
                 for server in turned(servers, number):
                     tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
                     asked = written(server, shape, token)
                     check(server, shape, data, asked)
-                    yield sampled(server, shape, number, length, asked)
+                    yield sampled(server, shape, number, plan.length, asked)
 
 
 def turned(servers: Sequence[Asked], number: int) -> list[Asked]:

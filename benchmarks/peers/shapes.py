@@ -26,7 +26,12 @@ class Shape(NamedTuple):
 
 
 SHAPES = (
-    Shape("one", "one object", f"query One($id: ID!) {{ item(id: $id) {{ {_FIELDS} }} }}", {"id": "item-0007"}),
+    Shape(
+        "one",
+        "one object",
+        f"query One($id: ID!) {{ item(id: $id) {{ {_FIELDS} }} }}",
+        {"id": "item-0007"},
+    ),
     Shape(
         "list",
         "100 objects with tags",
@@ -42,8 +47,9 @@ SHAPES = (
     Shape(
         "page",
         "a nested page",
-        "query Page($first: Int!, $after: String, $parts: Int!) { page(first: $first, after: $after)"
-        " { edges { cursor node { id name parts(first: $parts) { edges { cursor node { id name } }"
+        "query Page($first: Int!, $after: String, $parts: Int!) {"
+        " page(first: $first, after: $after) { edges { cursor node { id name"
+        " parts(first: $parts) { edges { cursor node { id name } }"
         f" {_PAGE} }} }} }} {_PAGE} }} }}",
         {"first": PAGE, "after": "item-0039", "parts": PARTS},
     ),
@@ -90,7 +96,8 @@ def tagged(item: Item) -> dict[str, Any]:
 
 def _page(data: Data) -> dict[str, Any]:
     items = data.items[40 : 40 + PAGE]
-    edges = [{"cursor": i.id, "node": {"id": i.id, "name": i.name, "parts": _parts(data, i)}} for i in items]
+    nodes = [{"id": item.id, "name": item.name, "parts": _parts(data, item)} for item in items]
+    edges = [{"cursor": node["id"], "node": node} for node in nodes]
     return {"edges": edges, "pageInfo": _info(True, True, items[0].id, items[-1].id)}
 
 

@@ -1,6 +1,6 @@
 """What the samples amount to, as the tables of a page."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -45,7 +45,8 @@ def chosen(samples: Iterable[Sample], peer: str, shape: str) -> Iterator[Sample]
 
 
 def middle(samples: Sequence[Sample], peer: str, shape: str, name: str) -> float:
-    return median(getattr(sample, name) for sample in chosen(samples, peer, shape))
+    found: Iterator[float] = (getattr(sample, name) for sample in chosen(samples, peer, shape))
+    return median(found)
 
 
 def cpu_table(
@@ -77,9 +78,16 @@ def pace_table(
     return _table(head, titles, shapes, cell, memory)
 
 
-def _table(head, titles, shapes, cell, last=None) -> str:  # type: ignore[no-untyped-def]
+def _table(
+    head: Sequence[str],
+    titles: Mapping[str, str],
+    shapes: Mapping[str, str],
+    cell: Callable[[str, str], str],
+    last: Callable[[str], str] | None = None,
+) -> str:
     lines = [f"| {' | '.join(head)} |", f"|---|{'--:|' * (len(head) - 1)}"]
     for peer, title in titles.items():
         cells = [title, *(cell(peer, shape) for shape in shapes)]
-        lines.append(f"| {' | '.join(cells + ([last(peer)] if last else []))} |")
+        cells += [last(peer)] if last else []
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

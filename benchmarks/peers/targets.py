@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from benchmarks.peers.competitors import BASELINE, FLOOR, SLOWEST
 from benchmarks.peers.rounds import Sample
-from benchmarks.peers.tables import Spread, figure, middle, ratios
+from benchmarks.peers.tables import Spread, ratios
 
 
 class Promise(NamedTuple):

@@ -1,7 +1,6 @@
 """The schema in Strawberry's types; plain Strawberry and Penstock are given the same."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import strawberry
@@ -13,22 +12,17 @@ from execution.batching import batched
 Info = strawberry.Info[Any, None]
 
 
-@dataclass(slots=True)
 class Access:
-    """How resolvers get at records from the context of their request."""
+    """How resolvers get at records from the context of their request.
+
+    Set by the server that this process is, before it is asked anything.
+    """
 
     source: Callable[[Any], Source]
     owner: Callable[[Any, str], Awaitable[records.Owner]]
 
 
-access: Access
-"""Set once, by the server that this process is, before it is asked anything."""
-
-
-def through(
-    source: Callable[[Any], Source], owner: Callable[[Any, str], Awaitable[records.Owner]]
-) -> None:
-    globals()["access"] = Access(source, owner)
+access = Access()
 
 
 @strawberry.type
