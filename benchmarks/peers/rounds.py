@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import orjson
@@ -19,6 +19,8 @@ from benchmarks.peers.shapes import Shape, expected
 from datastore.access import Role
 from datastore.paths import ROOT as ROOT_GROUP
 from server.dev_key import dev_key, sign_dev_token
+
+T = TypeVar("T")
 
 
 class Length(NamedTuple):
@@ -73,7 +75,7 @@ def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) 
                     yield sampled(server, shape, number, plan.length, asked)
 
 
-def turned(servers: Sequence[Asked], number: int) -> list[Asked]:
+def turned(servers: Sequence[T], number: int) -> list[T]:
     """Another server comes first in each round."""
     start = number % len(servers)
     return [*servers[start:], *servers[:start]]
