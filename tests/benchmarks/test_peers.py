@@ -2,8 +2,9 @@
 
 import os
 import socket
-import threading
-from contextlib import closing
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from inspect import isawaitable
 from pathlib import Path
 
@@ -106,41 +107,48 @@ def test_the_two_schemas_are_one() -> None:
     assert find_schema_changes(build_ast_schema(written), core_schema(Schema(types.Query))) == []
 
 
-def served(answers: list[bytes]) -> int:
-    """A server that gives each connection these pieces for each request; its port."""
-    listener = socket.create_server(("127.0.0.1", 0))
+@contextmanager
+def served(answers: list[bytes], connections: int) -> Iterator[int]:
+    """A server that gives each of its connections these pieces for each request; its port."""
 
     def answer(connection: socket.socket) -> None:
-        with connection:
+        # A client that has seen enough may leave with answers on their way.
+        with connection, suppress(OSError):
             while connection.recv(65536):
                 for piece in answers:
                     connection.sendall(piece)
 
     def accept() -> None:
-        with listener:
-            for _ in range(3):
-                connection, _ = listener.accept()
-                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+        for _ in range(connections):
+            pool.submit(answer, listener.accept()[0])
 
-    threading.Thread(target=accept, daemon=True).start()
-    port: int = listener.getsockname()[1]
-    return port
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        ThreadPoolExecutor(connections + 1) as pool,
+    ):
+        accepting = pool.submit(accept)
+        yield listener.getsockname()[1]
+        accepting.result(10)
 
 
 def test_answers_are_read_to_their_end_and_counted() -> None:
-    port = served([b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"])
-    asked = request(port, "/graphql", b"{}", {"X": "y"})
-    assert ask(port, asked) == (200, b"1234567890")
-    with closing(Generator(port, asked, 2)) as generator:
-        for _ in range(2):
-            loaded = generator.run(0.05)
-            assert len(loaded.latencies) >= 2
-            assert all(0 < latency < loaded.seconds for latency in loaded.latencies)
+    pieces = [b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"]
+    with served(pieces, connections=3) as port:
+        asked = request(port, "/graphql", b"{}", {"X": "y"})
+        assert ask(port, asked) == (200, b"1234567890")
+        with closing(Generator(port, asked, 2)) as generator:
+            for _ in range(2):
+                loaded = generator.run(0.05)
+                assert len(loaded.latencies) >= 2
+                assert all(0 < latency < loaded.seconds for latency in loaded.latencies)
 
 
 def test_an_answer_that_is_no_success_ends_the_run() -> None:
-    port = served([b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"])
-    with closing(Generator(port, b"x", 2)) as generator, pytest.raises(WrongAnswer, match="500"):
+    with (
+        served([b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"], connections=2) as port,
+        closing(Generator(port, b"x", 2)) as generator,
+        pytest.raises(WrongAnswer, match="500"),
+    ):
         generator.run(0.05)
 
 
