@@ -30,6 +30,10 @@ scan: all .venv-scan/installed ## run scanners of others (schemathesis, clairvoy
 conformance: .venv-conformance/installed ## run graphql-core's tests of execution against compiled execution
 	@.venv-conformance/bin/python tests/conformance
 
+.PHONY: peers
+peers: all tools .venv-peers/installed ## measure beside other GraphQL servers; options in PEERS, as in PEERS=--help
+	@.venv-peers/bin/python -m benchmarks.peers $(PEERS)
+
 .PHONY: kill
 kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
 	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py tests/server/test_ngsi_kill.py
@@ -44,7 +48,7 @@ help: ## list the recipes
 
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
-	rm -rf .venv .venv-conformance .venv-scan dist server/graphiql/dist tests/*/node_modules
+	rm -rf .venv .venv-conformance .venv-peers* .venv-scan dist server/graphiql/dist tests/*/node_modules benchmarks/peers/node/node_modules
 	cd examples/typescript && rm -rf node_modules dist src/generated
 
 .PHONY: graphiql
@@ -70,4 +74,9 @@ tools: .venv/installed
 .venv-conformance/installed: tests/conformance/requirements.txt
 	$(PYTHON) -m venv .venv-conformance
 	.venv-conformance/bin/python -m pip install --quiet --disable-pip-version-check -r tests/conformance/requirements.txt
+	@touch $@
+
+.venv-peers/installed: pyproject.toml constraints.txt benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/peers/requirements.txt --editable .
 	@touch $@

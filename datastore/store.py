@@ -3,87 +3,41 @@
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from datastore.access import Caller, Role
-from datastore.api_keys import ApiKeys, Credential, find_credential
+from datastore.api_keys import Credential, find_credential
 from datastore.audio.import_work import import_audio
-from datastore.audio.library import AudioLibrary, Buckets
-from datastore.cascade import Cascades, begun_unheard
+from datastore.audio.library import Buckets
+from datastore.cascade import begun_unheard
 from datastore.clock import Clock, canonical
-from datastore.dataset_files import DatasetFiles, sweep_uploads
+from datastore.dataset_files import sweep_uploads
 from datastore.dataset_tables import DatasetTables
-from datastore.evaluations import Evaluations
 from datastore.executions.claims import Claims
 from datastore.executions.engine import HERE, Engine
-from datastore.executions.repository import Executions
 from datastore.executions.rules import ExecutionRules
 from datastore.executions.running import Runner
 from datastore.executions.sweeping import Sweeping
 from datastore.files import Files
-from datastore.groups import Groups
 from datastore.job_runs import JobRuns
-from datastore.jobs import JobKind, Jobs, left_alone
-from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from datastore.jobs import JobKind, left_alone
+from datastore.layout import KINDS
 from datastore.leases import Lease
-from datastore.listening.listening import Listening
-from datastore.manifest.folders import Folders
-from datastore.manifest.importing import Importing
-from datastore.manifest.lists import RunLists
-from datastore.manifest.manifests import Manifests
-from datastore.manifest.recovery import Recovery
-from datastore.manifest.runs import Runs
 from datastore.manifest.stale import Stale, stale_manifests
-from datastore.metered import Metered, Units
-from datastore.ngsi.reading import Ingest, Notified
+from datastore.ngsi.reading import Ingest
 from datastore.no_files import NO_FILES
 from datastore.observed import WatchBatch, unwatched
 from datastore.paths import ROOT
 from datastore.playlists.deleting import Deleting as PlaylistDeleting
-from datastore.playlists.playlists import Playlists
-from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
-from datastore.repository import Repository
 from datastore.resources.attachments import sweep_staged
 from datastore.resources.deleting import Deleting
 from datastore.resources.scope import Budget, Scope
 from datastore.table import Key, Table
+from datastore.view import View
 
-R = TypeVar("R", bound=Resource)
+__all__ = ["Store", "View"]
 
 IDLE = timedelta(minutes=1)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What one caller sees; `units` counts what it costs to look, `watch` is shown each batch."""
-
-    caller: Caller
-    units: Units
-    groups: Groups
-    cascades: Cascades
-    jobs: Jobs
-    pipelines: Repository[Pipeline]
-    calculations: Repository[Calculation]
-    datasets: Repository[ReferenceDataset]
-    dataset_files: DatasetFiles
-    evaluations: Evaluations
-    api_keys: ApiKeys
-    audio: AudioLibrary
-    executions: Executions
-    manifests: Manifests
-    runs: Runs
-    run_lists: RunLists
-    recovery: Recovery
-    importing: Importing
-    playlists: Playlists
-    listening: Listening
-    notified: Notified
-    watch: WatchBatch = unwatched
-
-    def of(self, kind: Kind[R]) -> Repository[R]:
-        """What the caller can do with one kind of resource."""
-        kinds: tuple[Repository[Any], ...] = (self.pipelines, self.calculations, self.datasets)
-        return next(repository for repository in kinds if repository.kind is kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,35 +65,7 @@ class Store:
 
     def seen_by(self, caller: Caller) -> View:
         """Open a view for one request; the only way to a repository."""
-        table = Metered(self.table)
-        scope = Scope(table, caller, self.clock, self.budget, self.files)
-        runs = Runs(scope, Folders(self.files, self.bucket))
-        return View(
-            caller=caller,
-            units=table.units,
-            groups=Groups(scope),
-            cascades=Cascades(scope, self.job_begun),
-            jobs=Jobs(scope),
-            pipelines=Repository.of(PIPELINE, scope),
-            calculations=Repository.of(CALCULATION, scope),
-            datasets=Repository.of(REFERENCE_DATASET, scope),
-            dataset_files=DatasetFiles(scope),
-            evaluations=Evaluations(scope, self.tables),
-            api_keys=ApiKeys(scope, self.longest_api_key),
-            audio=AudioLibrary.of(scope, self.files, self.buckets, self.job_begun),
-            playlists=Playlists.of(scope),
-            listening=Listening.of(scope),
-            executions=Executions.of(
-                scope, self.rules, self.files, self.tables, self.execution_ready
-            ),
-            manifests=Manifests(scope),
-            runs=runs,
-            run_lists=RunLists(runs),
-            recovery=Recovery(runs),
-            importing=Importing(runs),
-            notified=Notified(scope, self.ingest, self.files, table.units),
-            watch=self.watch,
-        )
+        return View(self, caller)
 
     async def credential(self, api_key: str) -> Credential | None:
         """Read what an API key is held against, by its id; the caller is known only afterwards."""

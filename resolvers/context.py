@@ -30,4 +30,4 @@ class Context:
 
     def desk(self, kind: Kind[R]) -> Desk[R]:
         """Where one kind of resource is asked for."""
-        return self.loaders.desks[kind.letter]
+        return self.loaders.desk(kind)

@@ -1,14 +1,13 @@
 """One loader for each thing that is read by key, made for one request and one caller."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
 from datastore.executions.records import Execution
 from datastore.jobs import Job
-from datastore.layout import KINDS, Kind
+from datastore.layout import Kind
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from datastore.manifest.rules import short_problem
 from datastore.paths import GroupPath
@@ -23,54 +22,75 @@ from resolvers.loading import loader
 R = TypeVar("R", bound=Resource)
 
 
-@dataclass(frozen=True, slots=True)
 class Desk(Generic[R]):
     """One kind of resource: its repository, and loaders of latest by id and of versions."""
 
-    repository: Repository[R]
-    latest: "DataLoader[str, R]"
-    versions: "DataLoader[tuple[R, int], R]"
-    versions_by_id: "DataLoader[tuple[str, int], R]"
-    version_pages: "DataLoader[tuple[R, Window], Slice[R]]"
+    def __init__(self, view: View, kind: Kind[R]) -> None:
+        self.repository: Final[Repository[R]] = view.of(kind)
+        self._watch: Final = view.watch
+        self._name: Final = kind.noun
 
-    @classmethod
-    def over(cls, view: View, kind: Kind[R]) -> "Desk[R]":
-        repository, name = view.of(kind), kind.noun
-        versions = repository.versions
-        return cls(
-            repository,
-            loader(f"{name}s", view.watch, repository.reading.many),
-            loader(f"{name}_versions", view.watch, versions.numbered, _by_id),
-            loader(f"{name}_versions_by_id", view.watch, versions.many),
-            loader(f"{name}_version_pages", view.watch, versions.pages, _by_id),
-        )
+    @cached_property
+    def latest(self) -> "DataLoader[str, R]":
+        return loader(f"{self._name}s", self._watch, self.repository.reading.many)
+
+    @cached_property
+    def versions(self) -> "DataLoader[tuple[R, int], R]":
+        read = self.repository.versions.numbered
+        return loader(f"{self._name}_versions", self._watch, read, _by_id)
+
+    @cached_property
+    def versions_by_id(self) -> "DataLoader[tuple[str, int], R]":
+        read = self.repository.versions.many
+        return loader(f"{self._name}_versions_by_id", self._watch, read)
+
+    @cached_property
+    def version_pages(self) -> "DataLoader[tuple[R, Window], Slice[R]]":
+        read = self.repository.versions.pages
+        return loader(f"{self._name}_version_pages", self._watch, read, _by_id)
 
 
-@dataclass(frozen=True, slots=True)
 class Loaders:
-    """Loaders of what is no resource, and the desks by the letters of their kinds."""
+    """Loaders of what is no resource, and a desk for each kind; made when first asked for."""
 
-    groups: "DataLoader[GroupPath, Group]"
-    jobs: "DataLoader[str, Job]"
-    executions: "DataLoader[str, Execution]"
-    runs: "DataLoader[RunName, Run]"
-    manifests: "DataLoader[ManifestName, Manifest]"
-    desks: Mapping[str, Desk[Any]]
-    audio: AudioLoaders
-    listener: ListenerLoaders
+    def __init__(self, view: View) -> None:
+        self._view: Final = view
+        self._desks: Final[dict[str, Desk[Any]]] = {}
 
-    @classmethod
-    def over(cls, view: View) -> "Loaders":
-        return cls(
-            groups=loader("groups", view.watch, view.groups.many),
-            jobs=loader("jobs", view.watch, view.jobs.many),
-            executions=loader("executions", view.watch, view.executions.reading.many),
-            runs=loader("runs", view.watch, view.runs.many, _by_run),
-            manifests=loader("manifests", view.watch, view.manifests.many),
-            desks={kind.letter: Desk.over(view, kind) for kind in KINDS},
-            audio=AudioLoaders.over(view),
-            listener=ListenerLoaders.over(view),
-        )
+    def desk(self, kind: Kind[R]) -> Desk[R]:
+        """Where one kind of resource is asked for."""
+        found = self._desks.get(kind.letter)
+        if found is None:
+            found = self._desks[kind.letter] = Desk(self._view, kind)
+        return found
+
+    @cached_property
+    def groups(self) -> "DataLoader[GroupPath, Group]":
+        return loader("groups", self._view.watch, self._view.groups.many)
+
+    @cached_property
+    def jobs(self) -> "DataLoader[str, Job]":
+        return loader("jobs", self._view.watch, self._view.jobs.many)
+
+    @cached_property
+    def executions(self) -> "DataLoader[str, Execution]":
+        return loader("executions", self._view.watch, self._view.executions.reading.many)
+
+    @cached_property
+    def runs(self) -> "DataLoader[RunName, Run]":
+        return loader("runs", self._view.watch, self._view.runs.many, _by_run)
+
+    @cached_property
+    def manifests(self) -> "DataLoader[ManifestName, Manifest]":
+        return loader("manifests", self._view.watch, self._view.manifests.many)
+
+    @cached_property
+    def audio(self) -> AudioLoaders:
+        return AudioLoaders.over(self._view)
+
+    @cached_property
+    def listener(self) -> ListenerLoaders:
+        return ListenerLoaders.over(self._view)
 
 
 def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:

@@ -1,7 +1,10 @@
 """The tags in use on resources of a kind."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any, Final
 
+from datastore.layout import KINDS, Kind
 from datastore.paths import GroupPath
 from datastore.records import TagKey, TagValue
 from datastore.resources.tag_lists import TagLists
@@ -15,6 +18,9 @@ class ResourceKind(StrEnum):
     PIPELINE = "P"
     CALCULATION = "C"
     REFERENCE_DATASET = "D"
+
+
+_KINDS: Final[Mapping[str, Kind[Any]]] = {kind.letter: kind for kind in KINDS}
 
 
 async def keys(
@@ -35,4 +41,4 @@ async def values(
 
 
 def _lists(context: Context, kind: ResourceKind) -> TagLists:
-    return context.loaders.desks[kind].repository.tags
+    return context.view.of(_KINDS[kind]).tags

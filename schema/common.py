@@ -43,7 +43,7 @@ class RequestContext(Context):
     def open(cls, store: Store, caller: Caller, cursors: Cursors) -> "RequestContext":
         """Make the context of one request; loaders need the request's event loop."""
         view = store.seen_by(caller)
-        return cls(view, Loaders.over(view), cursors)
+        return cls(view, Loaders(view), cursors)
 
 
 Info: TypeAlias = strawberry.Info[RequestContext, None]

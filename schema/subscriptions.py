@@ -36,7 +36,7 @@ class StreamContext(RequestContext):
     ) -> "StreamContext":
         """Make the context of one request or of one event; loaders need its event loop."""
         view = store.seen_by(caller)
-        return cls(view, Loaders.over(view), cursors, changes)
+        return cls(view, Loaders(view), cursors, changes)
 
 
 StreamInfo: TypeAlias = strawberry.Info[StreamContext, None]

@@ -1,6 +1,7 @@
 """Turns the headers of a request into a caller, by a token whose signature and claims hold."""
 
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from datastore.errors import BadInput, Unauthenticated
 from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
 from server.jwks import Jwks
+from server.proven_tokens import Proven, ProvenTokens
 from server.settings import Settings
 
 
@@ -60,11 +62,18 @@ class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenAuthenticator:
-    """Accepts signed tokens (JWT) sent as `Authorization: Bearer`."""
+    """Accepts signed tokens (JWT) sent as `Authorization: Bearer`.
 
-    def __init__(self, rules: TokenRules, keys: KeySource) -> None:
+    One that was verified is remembered, but its time and its key are looked at for each request.
+    """
+
+    def __init__(
+        self, rules: TokenRules, keys: KeySource, now: Callable[[], float] = time.time
+    ) -> None:
         self._rules = rules
         self._keys = keys
+        self._now = now
+        self._proven = ProvenTokens(now)
         self._registry = _Registry(algorithms=rules.algorithms, strict_check_header=False)
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
@@ -74,19 +83,37 @@ class TokenAuthenticator:
     async def session_of(self, headers: Mapping[str, object]) -> Session:
         """Verify the token; its session ends when a new request with it would be refused."""
         token = bearer_token(headers)
+        proven = self._proven.get(token)
+        if proven is None or not await self._is_verified_by(proven):
+            proven = await self._prove(token)
+            self._proven.put(token, proven)
+        return Session(proven.caller, proven.until)
+
+    async def _is_verified_by(self, proven: Proven) -> bool:
+        """Whether the token's header still finds the key that its signature held with."""
+        return await self._keys.find(proven.kid, proven.algorithm) is proven.key
+
+    async def _prove(self, token: bytes) -> Proven:
         try:
-            claims = _claims_of(await self._verified(token))
+            signed, key = await self._verified(token)
+            claims = _claims_of(signed.payload)
             self._check(claims)
-            rules = self._rules
-            caller = caller_from(claims, rules.roles_claim, rules.default_group_claim)
-            return Session(caller, claims["exp"] + rules.clock_skew)
+            rules, header = self._rules, signed.headers()
+            return Proven(
+                caller=caller_from(claims, rules.roles_claim, rules.default_group_claim),
+                since=max(claims.get("nbf", 0), claims.get("iat", 0)) - rules.clock_skew,
+                until=claims["exp"] + rules.clock_skew,
+                kid=header.get("kid"),
+                algorithm=header["alg"],
+                key=key,
+            )
         except ExpiredTokenError as error:
             raise Unauthenticated("The token has expired.") from error
         except (JoseError, BadInput) as error:
             raise Unauthenticated(f"The token is not accepted: {error}") from error
 
-    async def _verified(self, token: bytes) -> bytes:
-        """Return the payload of a token whose signature holds."""
+    async def _verified(self, token: bytes) -> tuple[CompactSignature, Key]:
+        """Take apart a token whose signature holds, and give the key that it holds with."""
         signed = self._extracted(token)
         header = signed.headers()
         key = await self._keys.find(header.get("kid"), header["alg"])
@@ -94,7 +121,7 @@ class TokenAuthenticator:
             raise Unauthenticated("The token is signed with an unknown key.")
         if not jws.validate_compact(signed, key, self._rules.algorithms, self._registry):
             raise Unauthenticated("The token's signature does not hold.")
-        return signed.payload
+        return signed, key
 
     def _extracted(self, token: bytes) -> CompactSignature:
         """Take the token apart; its header is well-formed and its algorithm allowed."""
@@ -108,6 +135,7 @@ class TokenAuthenticator:
 
     def _check(self, claims: dict[str, Any]) -> None:
         JWTClaimsRegistry(
+            now=int(self._now()),
             leeway=self._rules.clock_skew,
             iss={"essential": True, "value": self._rules.issuer},
             aud={"essential": True, "value": self._rules.audience},

@@ -1,8 +1,9 @@
 """GraphQL over HTTP: one ASGI application between a request and the engine that runs it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from types import TracebackType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from graphql import OperationType
@@ -124,7 +125,7 @@ class GraphQLApp:
         self, caller: Caller, prepared: Prepared, exchange: Exchange
     ) -> tuple[Answer, MeasuredUnits]:
         admission = Admission(exchange.request_id, prepared.operation, prepared.cost)
-        async with entered(self._open_context(caller, admission)) as context:
+        async with Entered(self._open_context(caller, admission)) as context:
             exchange.seen.units = context.units
             answer = await self._engine.run(prepared, context, exchange.request_id)
             return answer, context.units
@@ -162,15 +163,28 @@ class GraphQLApp:
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
-@asynccontextmanager
-async def entered(opened: Opened) -> AsyncIterator[MeteredContext]:
-    """Enter a context that may open either way."""
-    if isinstance(opened, AbstractAsyncContextManager):
-        async with opened as context:
-            yield context
-    else:
-        with opened as context:
-            yield context
+class Entered:
+    """Enters a context that may open either way."""
+
+    __slots__ = ("_opened",)
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> MeteredContext:
+        if isinstance(self._opened, AbstractAsyncContextManager):
+            return await self._opened.__aenter__()
+        return self._opened.__enter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        if isinstance(self._opened, AbstractAsyncContextManager):
+            return await self._opened.__aexit__(kind, error, traceback)
+        return self._opened.__exit__(kind, error, traceback)
 
 
 def check_kind(operation: Operation, exchange: Exchange) -> None:

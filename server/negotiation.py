@@ -1,6 +1,7 @@
 """Which media type answers a request, and whether a body's type can be read."""
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -13,6 +14,11 @@ class MediaType(StrEnum):
     @property
     def header(self) -> str:
         return f"{self.value}; charset=utf-8"
+
+
+_USUAL: Final = 200
+_HEADERS: Final = 256
+"""Clients send few different headers: so many, of so many characters, are read once."""
 
 
 class _Range(NamedTuple):
@@ -38,6 +44,12 @@ _PREFERENCE: Final = {MediaType.GRAPHQL: (3,), MediaType.JSON: (1, 2, 3)}
 
 def negotiate(accept: str | None) -> MediaType | None:
     """Choose the type of an answer; None where the client takes neither. No header means JSON."""
+    if accept is None or len(accept) > _USUAL:
+        return _negotiated(accept)
+    return _kept(accept)
+
+
+def _negotiated(accept: str | None) -> MediaType | None:
     if accept is None or not accept.strip():
         return MediaType.JSON
     parts = [part for part in accept.split(",") if not part.isspace() and part]
@@ -53,8 +65,13 @@ def negotiate(accept: str | None) -> MediaType | None:
     return best[2] if best else None
 
 
+_kept: Final = lru_cache(_HEADERS)(_negotiated)
+
+
 def is_json(content_type: str) -> bool:
     """Tell whether a body of this type is JSON in UTF-8."""
+    if content_type == MediaType.JSON:
+        return True
     media, parameters = _parsed(content_type)
     return media == MediaType.JSON and parameters.get("charset", "utf-8") in ("utf-8", "utf8")
 

@@ -4,11 +4,11 @@ import asyncio
 import re
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
-from uuid import uuid4
 
 import orjson
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
+from uuid_utils import uuid4
 
 from datastore.errors import ErrorCode
 from schema.execution import OperationRequest

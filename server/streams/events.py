@@ -170,8 +170,11 @@ def _wants_events(scope: Scope) -> bool:
     """Tell whether the client names events, and no form of JSON as highly."""
     if scope["method"] not in ("GET", "POST"):
         return False
+    accept = ",".join(Headers(scope=scope).getlist("accept")).lower()
+    if MEDIA not in accept:
+        return False
     named: dict[str, float] = {}
-    for part in ",".join(Headers(scope=scope).getlist("accept")).lower().split(","):
+    for part in accept.split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
         try:

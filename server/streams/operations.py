@@ -11,7 +11,7 @@ from datastore.errors import ErrorCode, PenstockError
 from datastore.metered import Units
 from schema.errors import FormattedError, formatted, internal, known
 from schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
-from server.graphql import Admission, MeteredContext, OpenContext, entered
+from server.graphql import Admission, Entered, MeteredContext, OpenContext
 from server.observing import Seen, WatchOperation, watched
 
 
@@ -95,7 +95,7 @@ class Runner(NamedTuple):
         self, caller: Caller, admission: Admission, spent: Units
     ) -> AsyncIterator[MeteredContext]:
         """Open a context whose units are added to those spent when it closes."""
-        async with entered(self.open_context(caller, admission)) as context:
+        async with Entered(self.open_context(caller, admission)) as context:
             try:
                 yield context
             finally:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, get_origin, get_type_hints
@@ -123,7 +124,7 @@ def test_a_row_says_how_by_which_method_and_from_which_document(row: Pattern) ->
     owner: type = View
     for name in path:
         held = getattr(owner, name, None)
-        hints = get_type_hints(held.fget if isinstance(held, property) else owner)
-        hint = hints["return" if isinstance(held, property) else name]
+        made = held.func if isinstance(held, cached_property) else getattr(held, "fget", None)
+        hint = get_type_hints(made or owner)["return" if made else name]
         owner = get_origin(hint) or hint
     assert inspect.iscoroutinefunction(getattr(owner, method))

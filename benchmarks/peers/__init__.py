@@ -1,0 +1,1 @@
+"""Penstock beside other GraphQL servers, on the same data, schema and machine."""

@@ -1,0 +1,112 @@
+"""Measures Penstock beside other GraphQL servers; `make peers` runs it with `PEERS` as options."""
+
+import argparse
+import asyncio
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks.peers.competitors import Peer, Place, peers
+from benchmarks.peers.emulator import NoEmulator, fill, opened
+from benchmarks.peers.environments import NotInstalled, node, node_version, python_of
+from benchmarks.peers.load import WrongAnswer
+from benchmarks.peers.page import described, placed, tables
+from benchmarks.peers.processes import NotStarted, cores, stay_on
+from benchmarks.peers.records import made
+from benchmarks.peers.rounds import Length, Plan, Sample, measured
+from benchmarks.peers.shapes import SHAPES
+
+MODES = ("memory", "store")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return _measure(options)
+    except (NotInstalled, NotStarted, NoEmulator, WrongAnswer) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _measure(options: argparse.Namespace) -> int:
+    found = node()
+    others = [python_of(path) for path in options.python]
+    chosen = [peer for peer in peers(found, others) if _is_wanted(peer, options.peers)]
+    shapes = [shape for shape in SHAPES if shape.name in options.shapes]
+    length = Length(options.warm_up, options.seconds, options.connections)
+    plan = Plan(chosen, shapes, options.rounds, length)
+    versions = {"Python": platform.python_version(), "Node": node_version(found)}
+    texts = {"machine": described(versions, options.rounds, length, options.latency)}
+    stay_on(cores()[1])
+    for mode in options.modes:
+        samples = _run(plan, mode, options.latency)
+        texts[mode] = tables(samples, mode, chosen, shapes)
+    print("\n\n".join(texts.values()))
+    if options.write:
+        page = options.write.read_text()
+        for mark, text in texts.items():
+            page = placed(page, f"peers {mark}", text)
+        options.write.write_text(page)
+    return 0
+
+
+def _run(plan: Plan, mode: str, latency: float) -> list[Sample]:
+    data, samples = made(), []
+    console = Console(stderr=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _endpoint(mode, latency) as endpoint,
+        Progress(console=console, transient=True) as progress,
+    ):
+        total = plan.rounds * len(plan.shapes) * len(plan.peers)
+        task = progress.add_task(mode, total=total)
+
+        def tell(words: str) -> None:
+            progress.update(task, description=f"{mode}: {words}")
+
+        place = Place(0, Path(folder), endpoint)
+        for sample in measured(plan, place, data, tell):
+            samples.append(sample)
+            progress.advance(task)
+    return samples
+
+
+@contextmanager
+def _endpoint(mode: str, milliseconds: float) -> Iterator[str | None]:
+    if mode == "memory":
+        yield None
+        return
+    with opened(milliseconds) as (plain, late):
+        asyncio.run(fill(plain, made()))
+        yield late
+
+
+def _is_wanted(peer: Peer, names: Sequence[str]) -> bool:
+    """A name stands for the server under every Python."""
+    return not names or peer.name in names or peer.module in names
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make peers", description=__doc__)
+    add = parser.add_argument
+    add("--rounds", type=int, default=3)
+    add("--seconds", type=float, default=2.0, help="of each measurement")
+    add("--warm-up", type=float, default=1.0, help="seconds before each measurement")
+    add("--connections", type=int, default=16)
+    add("--latency", type=float, default=5.0, help="of the store, in milliseconds")
+    add("--shapes", nargs="+", choices=[s.name for s in SHAPES], default=[s.name for s in SHAPES])
+    add("--modes", nargs="+", choices=MODES, default=MODES)
+    add("--peers", nargs="+", default=(), help="names of servers; all unless given")
+    add("--python", nargs="+", default=(), metavar="PATH", help="more Pythons to run Penstock with")
+    add("--write", type=Path, metavar="PAGE", help="put the tables into the page")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

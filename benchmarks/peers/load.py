@@ -1,0 +1,138 @@
+"""A load generator of one thread: so many connections, each with one request on its way."""
+
+import select
+import socket
+from collections.abc import Mapping
+from time import perf_counter
+from typing import NamedTuple
+
+RECEIVED = 65536
+PATIENCE = 30.0
+_END = b"\r\n\r\n"
+
+
+class WrongAnswer(Exception):
+    """A server answered with something else than 200 and the length of its first answer."""
+
+
+class Loaded(NamedTuple):
+    """What was answered in so many seconds; `latencies` are in seconds, as they came."""
+
+    seconds: float
+    latencies: list[float]
+
+
+def request(port: int, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    fields = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+def ask(port: int, asked: bytes) -> tuple[int, bytes]:
+    """Ask once over a connection of its own; the status and the body."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(asked)
+        answer = b""
+        while _missing(answer):
+            part = connection.recv(RECEIVED)
+            if not part:
+                raise WrongAnswer(f"the connection ended after {answer[:200]!r}")
+            answer += part
+    head, _, body = answer.partition(_END)
+    return int(head.split(b" ", 2)[1]), body
+
+
+class Generator:
+    """Connections to one server that are kept open between runs; to be closed at the end."""
+
+    def __init__(self, port: int, asked: bytes, connections: int) -> None:
+        self._poll = select.epoll()
+        self._connections: dict[int, _Connection] = {}
+        for _ in range(connections):
+            made = _Connection(port, asked)
+            self._poll.register(made.number, select.EPOLLIN)
+            self._connections[made.number] = made
+
+    def run(self, seconds: float) -> Loaded:
+        """Ask anew whenever there is an answer, for so long; then wait for those on their way."""
+        latencies: list[float] = []
+        began = perf_counter()
+        until, now, waiting = began + seconds, began, len(self._connections)
+        for connection in self._connections.values():
+            connection.ask()
+        while waiting:
+            ready = self._poll.poll(PATIENCE)
+            if not ready:
+                raise WrongAnswer(f"no answer within {PATIENCE:g} s")
+            for number, _ in ready:
+                connection = self._connections[number]
+                took = connection.read()
+                if took is None:
+                    continue
+                latencies.append(took)
+                if now < until:
+                    connection.ask()
+                else:
+                    waiting -= 1
+            now = perf_counter()
+        return Loaded(now - began, latencies)
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._poll.close()
+
+
+class _Connection:
+    """One connection, with one request on its way at most."""
+
+    def __init__(self, port: int, asked: bytes) -> None:
+        self._connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._asked = asked
+        self._missing: int | None = None
+        self._head = b""
+        self._sent = 0.0
+
+    @property
+    def number(self) -> int:
+        return self._connection.fileno()
+
+    def ask(self) -> None:
+        self._sent = perf_counter()
+        self._connection.sendall(self._asked)
+
+    def read(self) -> float | None:
+        """Read what there is; the time an answer took, None before its end."""
+        part = self._connection.recv(RECEIVED)
+        if not part:
+            raise WrongAnswer("a connection ended")
+        if self._missing is None:
+            self._head += part
+            if _END not in self._head:
+                return None
+            if not self._head.startswith(b"HTTP/1.1 200"):
+                raise WrongAnswer(repr(self._head[:300]))
+            self._missing, self._head = _missing(self._head), b""
+        else:
+            self._missing -= len(part)
+        if self._missing:
+            return None
+        self._missing = None
+        return perf_counter() - self._sent
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _missing(answer: bytes) -> int:
+    """How many bytes an answer lacks; 1 while its header is not complete."""
+    head, found, body = answer.partition(_END)
+    if not found:
+        return 1
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            return int(value) - len(body)
+    raise WrongAnswer(f"an answer without Content-Length: {head!r}")

@@ -1,0 +1,141 @@
+"""Rounds in which every server is asked every shape in turn, and what each of them took."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import orjson
+
+from benchmarks.peers.competitors import ROOT, Peer, Place, command
+from benchmarks.peers.emulator import CREDENTIALS
+from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
+from benchmarks.peers.processes import cores, free_port, started, usage
+from benchmarks.peers.records import Data
+from benchmarks.peers.shapes import Shape, expected
+from datastore.access import Role
+from datastore.paths import ROOT as ROOT_GROUP
+from server.dev_key import dev_key, sign_dev_token
+
+T = TypeVar("T")
+
+
+class Length(NamedTuple):
+    """How long one measurement takes, in seconds, and over how many connections."""
+
+    warm_up: float
+    seconds: float
+    connections: int
+
+
+class Plan(NamedTuple):
+    """Who is asked what, how often and how long."""
+
+    peers: Sequence[Peer]
+    shapes: Sequence[Shape]
+    rounds: int
+    length: Length
+
+
+class Sample(NamedTuple):
+    """One server, one shape, one round: CPU seconds a request, latencies in seconds, bytes."""
+
+    peer: str
+    shape: str
+    round: int
+    cpu: float
+    rate: float
+    p50: float
+    p99: float
+    memory: int
+
+
+class Asked(NamedTuple):
+    """A server that runs, and how to ask it."""
+
+    peer: Peer
+    port: int
+    process: int
+
+
+def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) -> Iterator[Sample]:
+    """Start all servers anew for each round; raises WrongAnswer before anything is timed."""
+    token = headers(place.data_dir)
+    (place.data_dir / "data.json").write_bytes(msgspec.json.encode(data))
+    for number in range(plan.rounds):
+        with running(plan.peers, place) as servers:
+            for shape in plan.shapes:
+                for server in turned(servers, number):
+                    tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
+                    asked = written(server, shape, token)
+                    check(server, shape, data, asked)
+                    yield sampled(server, shape, number, plan.length, asked)
+
+
+def turned(servers: Sequence[T], number: int) -> list[T]:
+    """Another server comes first in each round."""
+    start = number % len(servers)
+    return [*servers[start:], *servers[:start]]
+
+
+def sampled(server: Asked, shape: Shape, number: int, length: Length, asked: bytes) -> Sample:
+    with closing(Generator(server.port, asked, length.connections)) as generator:
+        generator.run(length.warm_up)
+        before = usage(server.process)
+        loaded = generator.run(length.seconds)
+        after = usage(server.process)
+    return Sample(
+        peer=server.peer.name,
+        shape=shape.name,
+        round=number,
+        cpu=(after.seconds - before.seconds) / len(loaded.latencies),
+        rate=len(loaded.latencies) / loaded.seconds,
+        p50=at(loaded, 0.5),
+        p99=at(loaded, 0.99),
+        memory=after.memory,
+    )
+
+
+def at(loaded: Loaded, share: float) -> float:
+    """The latency that so large a share of the answers did not exceed."""
+    ordered = sorted(loaded.latencies)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+@contextmanager
+def running(peers: Sequence[Peer], place: Place) -> Iterator[list[Asked]]:
+    core, _ = cores()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environment = kept | CREDENTIALS | {"NODE_ENV": "production", "PYTHONPATH": str(ROOT)}
+    with ExitStack() as stack:
+        servers = []
+        for peer in peers:
+            own = place._replace(port=free_port())
+            line = command(peer, own)
+            process = stack.enter_context(started(line, own.port, core, environment, ROOT))
+            servers.append(Asked(peer, own.port, process))
+        yield servers
+
+
+def headers(data_dir: Path) -> dict[str, str]:
+    """What every server is sent; only Penstock looks at the token."""
+    roles = {ROOT_GROUP: Role.ADMIN}
+    token = sign_dev_token(dev_key(data_dir), "bench", roles, ROOT_GROUP, timedelta(hours=12))
+    return {"Authorization": f"Bearer {token}"}
+
+
+def written(server: Asked, shape: Shape, token: dict[str, str]) -> bytes:
+    path = f"/{shape.name}" if server.peer.by_shape else "/graphql"
+    return request(server.port, path, orjson.dumps(shape.body), token)
+
+
+def check(server: Asked, shape: Shape, data: Data, asked: bytes) -> None:
+    """Compare the answer, written as JSON again, with the only right one, byte by byte."""
+    status, body = ask(server.port, asked)
+    found = orjson.loads(body) if status == 200 else {}
+    wanted = orjson.dumps({"data": expected(data, shape.name)})
+    if orjson.dumps(found) != wanted:
+        raise WrongAnswer(f"{server.peer.title}, {shape.title}: {status} {body[:500]!r}")

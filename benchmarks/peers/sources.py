@@ -1,0 +1,131 @@
+"""Where the servers in Python find the records: in memory, or in a table through one client."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from benchmarks.peers.records import (
+    LIST,
+    Connection,
+    Data,
+    Item,
+    Owner,
+    connection,
+    item_of,
+    owner_of,
+    part_of,
+)
+from datastore.table import Key, Query, Table
+
+T = TypeVar("T")
+Soon: TypeAlias = T | Awaitable[T]
+
+
+class Source(Protocol):
+    """The four ways in which records are read; a client of a store is awaited."""
+
+    def item(self, id: str) -> Soon[Item | None]: ...
+    def items(self, first: int) -> Soon[Sequence[Item]]: ...
+    def owners(self, ids: Sequence[str]) -> Soon[list[Owner]]: ...
+    def page(self, first: int, after: str | None) -> Soon[Connection]: ...
+    def parts(self, item: str, first: int, after: str | None) -> Soon[Connection]: ...
+
+
+class MemorySource:
+    def __init__(self, data: Data) -> None:
+        self._items = data.items
+        self._by_id = {item.id: item for item in data.items}
+        self._owners = {owner.id: owner for owner in data.owners}
+        self._parts = data.parts
+        self._places = {item.id: place for place, item in enumerate(data.items, 1)}
+
+    def item(self, id: str) -> Item | None:
+        return self._by_id.get(id)
+
+    def items(self, first: int) -> Sequence[Item]:
+        return self._items[:first]
+
+    def owners(self, ids: Sequence[str]) -> list[Owner]:
+        return [self._owners[id] for id in ids]
+
+    def page(self, first: int, after: str | None) -> Connection:
+        start = 0 if after is None else self._places[after]
+        return connection(self._items[start : start + first + 1], first, after)
+
+    def parts(self, item: str, first: int, after: str | None) -> Connection:
+        found = [part for part in self._parts[item] if after is None or part.id > after]
+        return connection(found[: first + 1], first, after)
+
+
+class TableSource:
+    """Reads through Penstock's own client."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def item(self, id: str) -> Item | None:
+        key = Key(f"ITEM#{id}", "ITEM")
+        row = (await self._table.get([key])).items.get(key)
+        return None if row is None else item_of(row)
+
+    async def items(self, first: int) -> Sequence[Item]:
+        page = await self._table.query(Query(partition=LIST, limit=first))
+        return [item_of(row) for row in page.items]
+
+    async def owners(self, ids: Sequence[str]) -> list[Owner]:
+        keys = [Key(f"OWNER#{id}", "OWNER") for id in ids]
+        found = (await self._table.get(keys)).items
+        return [owner_of(found[key]) for key in keys]
+
+    async def page(self, first: int, after: str | None) -> Connection:
+        rows = await self._rows(LIST, first, after)
+        return connection([item_of(row) for row in rows], first, after)
+
+    async def parts(self, item: str, first: int, after: str | None) -> Connection:
+        rows = await self._rows(f"PARTS#{item}", first, after)
+        return connection([part_of(row) for row in rows], first, after)
+
+    async def _rows(self, partition: str, first: int, after: str | None) -> Sequence[Any]:
+        start = None if after is None else Key(partition, after)
+        query = Query(partition=partition, limit=first + 1, after=start)
+        return (await self._table.query(query)).items
+
+
+class ResourceSource:
+    """Reads through aioboto3's resource, as most servers in Python do."""
+
+    def __init__(self, resource: Any, table: Any) -> None:
+        self._resource = resource
+        self._table = table
+
+    async def item(self, id: str) -> Item | None:
+        found = await self._table.get_item(Key={"pk": f"ITEM#{id}", "sk": "ITEM"})
+        return item_of(found["Item"]) if "Item" in found else None
+
+    async def items(self, first: int) -> Sequence[Item]:
+        return [item_of(row) for row in await self._rows(LIST, first, None)]
+
+    async def owners(self, ids: Sequence[str]) -> list[Owner]:
+        keys = [{"pk": f"OWNER#{id}", "sk": "OWNER"} for id in ids]
+        name = self._table.name
+        answer = await self._resource.batch_get_item(RequestItems={name: {"Keys": keys}})
+        found = {row["id"]: owner_of(row) for row in answer["Responses"][name]}
+        return [found[id] for id in ids]
+
+    async def page(self, first: int, after: str | None) -> Connection:
+        rows = await self._rows(LIST, first + 1, after)
+        return connection([item_of(row) for row in rows], first, after)
+
+    async def parts(self, item: str, first: int, after: str | None) -> Connection:
+        rows = await self._rows(f"PARTS#{item}", first + 1, after)
+        return connection([part_of(row) for row in rows], first, after)
+
+    async def _rows(self, partition: str, limit: int, after: str | None) -> Sequence[Any]:
+        start = {} if after is None else {"ExclusiveStartKey": {"pk": partition, "sk": after}}
+        found = await self._table.query(
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": partition},
+            Limit=limit,
+            **start,
+        )
+        rows: Sequence[Any] = found["Items"]
+        return rows

@@ -1,0 +1,235 @@
+"""The benchmark of peers asks what it says, and its arithmetic and its tables are right."""
+
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from inspect import isawaitable
+from pathlib import Path
+
+import orjson
+import pytest
+from graphql import build_ast_schema, find_schema_changes, parse
+from strawberry import Schema
+from strawberry.types import ExecutionResult
+
+from benchmarks.peers import types
+from benchmarks.peers.competitors import HERE, Place, command, peers
+from benchmarks.peers.handwritten import Handwritten, Rows
+from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
+from benchmarks.peers.page import placed
+from benchmarks.peers.processes import memory_of, seconds_of
+from benchmarks.peers.records import Data, Owner, item_of, made, rows_of
+from benchmarks.peers.rounds import Sample, at, turned
+from benchmarks.peers.shapes import SHAPES, Shape, expected
+from benchmarks.peers.sources import MemorySource, Source, TableSource
+from benchmarks.peers.tables import Spread, cpu_table, figure, pace_table, ratios
+from benchmarks.peers.targets import PROMISES, verdicts
+from datastore.table import Put
+from schema.documents import core_schema
+from tests.stores import open_table
+
+TITLES = {"penstock": "Penstock", "mercurius": "Mercurius"}
+COLUMNS = {"one": "one object"}
+PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+
+
+def sample(peer: str, number: int, cpu: float, shape: str = "one") -> Sample:
+    return Sample(peer, shape, number, cpu, 1_000.0, 0.001, 0.002, 50 * 2**20)
+
+
+SAMPLES = [
+    sample("penstock", 0, 0.0001),
+    sample("penstock", 1, 0.0002),
+    sample("penstock", 2, 0.0001),
+    sample("mercurius", 0, 0.0002),
+    sample("mercurius", 1, 0.0002),
+    sample("mercurius", 2, 0.0003),
+]
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return made()
+
+
+async def owner_of(source: Source, owner: str) -> Owner:
+    found = source.owners([owner])
+    (one,) = await found if isawaitable(found) else found
+    return one
+
+
+async def answered(source: Source, shape: Shape) -> bytes:
+    """What Strawberry makes of a shape over a source."""
+    types.access.source = lambda _: source
+    types.access.owner = lambda _, owner: owner_of(source, owner)
+    found = await Schema(types.Query).execute(shape.query, variable_values=dict(shape.variables))
+    assert isinstance(found, ExecutionResult)
+    assert found.errors is None
+    return orjson.dumps(found.data)
+
+
+@shapes
+async def test_every_way_to_the_records_gives_the_only_right_answer(
+    shape: Shape, data: Data, tmp_path: Path
+) -> None:
+    wanted = orjson.dumps(expected(data, shape.name))
+    assert await answered(MemorySource(data), shape) == wanted
+    by_hand = getattr(Handwritten(Rows(data)), shape.name)
+    assert orjson.dumps(await by_hand(**shape.variables)) == wanted
+    async with open_table("sqlite", tmp_path) as table:
+        puts = [Put(row) for row in rows_of(data)]
+        for start in range(0, len(puts), 25):
+            await table.write(puts[start : start + 25])
+        assert await answered(TableSource(table), shape) == wanted
+        by_hand = getattr(Handwritten(table), shape.name)
+        assert orjson.dumps(await by_hand(**shape.variables)) == wanted
+
+
+def test_the_answers_are_as_large_as_their_names_say(data: Data) -> None:
+    listed = expected(data, "list")["items"]
+    assert (len(listed), len(listed[0]), len(listed[0]["tags"])) == (100, 9, 3)
+    assert len(expected(data, "one")["item"]) == 8
+    assert len({item["owner"]["id"] for item in expected(data, "owners")["items"]}) == 100
+    page = expected(data, "page")["page"]["edges"]
+    assert (len(page), len(page[0]["node"]["parts"]["edges"])) == (20, 5)
+
+
+def test_records_come_back_from_their_rows(data: Data) -> None:
+    rows = [row for row in rows_of(data) if row["pk"] == "LIST"]
+    assert tuple(map(item_of, rows)) == data.items
+
+
+def test_the_two_schemas_are_one() -> None:
+    written = parse((HERE / "schema.graphql").read_text())
+    assert find_schema_changes(build_ast_schema(written), core_schema(Schema(types.Query))) == []
+
+
+@contextmanager
+def served(answers: list[bytes], connections: int) -> Iterator[int]:
+    """A server that gives each of its connections these pieces for each request; its port."""
+
+    def answer(connection: socket.socket) -> None:
+        # A client that has seen enough may leave with answers on their way.
+        with connection, suppress(OSError):
+            while connection.recv(65536):
+                for piece in answers:
+                    connection.sendall(piece)
+
+    def accept() -> None:
+        for _ in range(connections):
+            pool.submit(answer, listener.accept()[0])
+
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        ThreadPoolExecutor(connections + 1) as pool,
+    ):
+        accepting = pool.submit(accept)
+        yield listener.getsockname()[1]
+        accepting.result(10)
+
+
+def test_answers_are_read_to_their_end_and_counted() -> None:
+    pieces = [b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"]
+    with served(pieces, connections=3) as port:
+        asked = request(port, "/graphql", b"{}", {"X": "y"})
+        assert ask(port, asked) == (200, b"1234567890")
+        with closing(Generator(port, asked, 2)) as generator:
+            for _ in range(2):
+                loaded = generator.run(0.05)
+                assert len(loaded.latencies) >= 2
+                assert all(0 < latency < loaded.seconds for latency in loaded.latencies)
+
+
+def test_an_answer_that_is_no_success_ends_the_run() -> None:
+    with (
+        served([b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"], connections=2) as port,
+        closing(Generator(port, b"x", 2)) as generator,
+        pytest.raises(WrongAnswer, match="500"),
+    ):
+        generator.run(0.05)
+
+
+def test_percentiles_are_of_the_latencies_in_order() -> None:
+    loaded = Loaded(1.0, [0.004, 0.001, 0.003, 0.002])
+    assert (at(loaded, 0.5), at(loaded, 0.99)) == (0.003, 0.004)
+
+
+def test_processor_time_and_memory_are_read_from_proc() -> None:
+    fields = " ".join(str(n) for n in range(3, 53))
+    assert seconds_of(f"7 (a ) name) {fields}") == pytest.approx(
+        (14 + 15) / os.sysconf("SC_CLK_TCK")
+    )
+    assert memory_of("Name:\tx\nVmRSS:\t   2048 kB\n") == 2 * 2**20
+
+
+def test_ratios_are_taken_within_a_round() -> None:
+    found = ratios(SAMPLES, "penstock", "one", "mercurius")
+    assert found == pytest.approx(Spread(1.0, 2.0, 3.0))
+    assert ratios(SAMPLES, "penstock", "one", "apollo") is None
+
+
+def test_figures_have_three_digits() -> None:
+    assert [figure(n) for n in (0.123, 1.5, 12.34, 123.4, 12_345.6)] == [
+        "0.12",
+        "1.50",
+        "12.3",
+        "123",
+        "12,346",
+    ]
+
+
+def test_tables_say_microseconds_ratios_pace_and_memory() -> None:
+    assert cpu_table(SAMPLES, TITLES, COLUMNS, "mercurius").splitlines() == [
+        "| CPU µs · ratio | one object |",
+        "|---|--:|",
+        "| Penstock | 100 · 1.00 / **2.00** / 3.00 |",
+        "| Mercurius | 200 |",
+    ]
+    assert pace_table(SAMPLES, TITLES, COLUMNS).splitlines()[2] == (
+        "| Penstock | 1,000 · 1.00 · 2.00 | 50 |"
+    )
+
+
+def test_promises_are_held_against_the_middle() -> None:
+    (kept,) = verdicts(SAMPLES, "memory", "penstock")
+    assert (kept.promise.shape, kept.promise.times, kept.is_kept) == ("one", 1.2, True)
+    slow = [one._replace(cpu=one.cpu * 2) if one.peer == "penstock" else one for one in SAMPLES]
+    (missed,) = verdicts(slow, "memory", "penstock")
+    assert not missed.is_kept
+
+
+def test_promises_are_of_servers_and_shapes_that_there_are() -> None:
+    names = {peer.name for peer in peers("node")}
+    assert {promise.than for promise in PROMISES} <= names
+    assert {promise.shape for promise in PROMISES} == {shape.name for shape in SHAPES}
+
+
+def test_each_round_begins_with_another_server() -> None:
+    assert [turned(["a", "b", "c"], n) for n in range(4)] == [
+        ["a", "b", "c"],
+        ["b", "c", "a"],
+        ["c", "a", "b"],
+        ["a", "b", "c"],
+    ]
+
+
+def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
+    by_name = {peer.name: peer for peer in peers("node", [("/py", "3.13.0")])}
+    memory, store = Place(1, tmp_path, None), Place(1, tmp_path, "http://127.0.0.1:2")
+    other = command(by_name["penstock@3.13.0"], store)
+    assert other[:4] == ["/py", "-m", "benchmarks.peers.serving", "penstock"]
+    assert other[-2:] == ["--endpoint", "http://127.0.0.1:2"]
+    assert command(by_name["apollo"], memory)[2:4] == ["apollo", "1"]
+    assert len(command(by_name["apollo"], store)) == len(command(by_name["apollo"], memory)) + 2
+
+
+def test_the_page_has_a_place_for_everything_that_is_written() -> None:
+    page = PAGE.read_text()
+    for mark in ("machine", "memory", "store"):
+        page = placed(page, f"peers {mark}", f"new {mark}")
+        assert f"<!-- begin peers {mark} -->\n\nnew {mark}\n\n<!-- end peers {mark} -->" in page
+    with pytest.raises(ValueError, match="0 places"):
+        placed(page, "none", "text")
