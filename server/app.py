@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp
 
 from datastore.access import Caller
 from datastore.changes import Changes, polled
@@ -25,6 +26,7 @@ from server.api_keys import ApiKeyAuthenticator
 from server.audio_streams import stream_routes
 from server.auth import Authenticator, open_authenticator
 from server.dev_identity import DevIdentity, is_loopback
+from server.front import Front
 from server.graphql import Admission, GraphQLApp, OpenContext
 from server.health import health_routes
 from server.hosts import KnownHosts
@@ -43,6 +45,7 @@ from server.streams.service import StreamService
 from server.streams.websocket import WebSocketApp
 from server.watching import Watching
 
+GRAPHQL = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -81,14 +84,19 @@ async def open_app(
         limiter = _limiter(settings, beside.siblings)
         open_context = _contexts(settings, store, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)
-        yield Starlette(
+        graphql, over_socket = _graphql(
+            settings, authenticator, open_context, beside.streams, watching
+        )
+        yield Front(
+            GRAPHQL,
+            graphql,
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
                 events.route(),
                 *(files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
-                *_graphql(settings, authenticator, open_context, beside.streams, watching),
+                WebSocketRoute(GRAPHQL, over_socket),
                 *_notify(settings, authenticator, limiter, beside.sink),
                 *_page(settings, identity),
             ],
@@ -159,7 +167,7 @@ def _graphql(
     open_context: OpenContext,
     streams: Streams,
     watching: Watching,
-) -> list[BaseRoute]:
+) -> tuple[ASGIApp, ASGIApp]:
     """Serve one engine over plain HTTP, over events and over WebSocket."""
     limits = limits_of(settings)
     executor = executor_of(settings, limits)
@@ -182,10 +190,10 @@ def _graphql(
         stream_limits_of(settings),
         watching.operations,
     )
-    return [
-        Route("/graphql", watching.app(EventStreams(service, plain))),
-        WebSocketRoute("/graphql", WebSocketApp(service, origins=settings.allowed_origins)),
-    ]
+    return (
+        watching.app(EventStreams(service, plain)),
+        WebSocketApp(service, origins=settings.allowed_origins),
+    )
 
 
 def _notify(

@@ -1,7 +1,7 @@
 """Turns the headers of a request into a caller, by a token whose signature and claims hold."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from joserfc.errors import ExpiredTokenError, JoseError, UnsupportedAlgorithmErr
 from joserfc.jwk import Key
 from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
+from starlette.datastructures import Headers
 
 from datastore.access import Caller
 from datastore.errors import BadInput, Unauthenticated
@@ -190,7 +191,10 @@ def dev_authenticator(settings: Settings) -> Authenticator:
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:
     """Return what follows `Bearer`, in ASCII; Unauthenticated where the header is not just that."""
-    found = [value for name, value in headers.items() if name.lower() == "authorization"]
+    if isinstance(headers, Headers):
+        found: Sequence[object] = headers.getlist("authorization")
+    else:
+        found = [value for name, value in headers.items() if name.lower() == "authorization"]
     if not found:
         raise Unauthenticated("The request carries no Authorization header.")
     scheme, _, token = str(found[0]).strip().partition(" ")

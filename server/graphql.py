@@ -20,6 +20,7 @@ from server.observing import MeasuredUnits
 from server.problems import Malformed, Problem, Statuses, refusal, status_of, stopping, unexpected
 from server.request import ALLOWED, ClientGone, Exchange, check_method, read
 from server.response import Response, cached, graphql_response
+from server.within import Within
 
 
 class Admission(NamedTuple):
@@ -94,11 +95,11 @@ class GraphQLApp:
         if exchange.media is None:
             raise Problem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
         seconds = self._engine.limits.deadline_seconds
+        answering = Within(seconds, self._operation(exchange, exchange.media))
         try:
-            async with asyncio.timeout(seconds) as deadline:
-                return await self._operation(exchange, exchange.media)
+            return await answering
         except TimeoutError:
-            if not deadline.expired():
+            if not answering.expired:
                 raise
             message = f"The operation took longer than {seconds:g} s."
             raise Problem(ErrorCode.TIMEOUT, message) from None

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.fields import fields_of
 
 HEALTH = frozenset({"/healthz", "/readyz"})
 METRICS = "/metrics"
@@ -17,10 +18,21 @@ class KnownHosts:
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self._app = app
+        self._hosts = frozenset(hosts)
         self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._app if _is_open(scope) else self._guarded)(scope, receive, send)
+        await (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """Whether any host will do, or the host is one of ours; else Starlette looks closer."""
+        return _host_of(scope) in self._hosts or _is_open(scope)
+
+
+def _host_of(scope: Scope) -> str:
+    if scope["type"] != "http":
+        return ""
+    return (fields_of(scope).get("host") or "").split(":")[0]
 
 
 def _is_open(scope: Scope) -> bool:
@@ -28,7 +40,7 @@ def _is_open(scope: Scope) -> bool:
     if scope["type"] != "http":
         return False
     if scope["path"] == METRICS:
-        return _is_address(Headers(scope=scope).get("host", ""))
+        return _is_address(fields_of(scope).get("host") or "")
     return scope["path"] in HEALTH
 
 

@@ -1,6 +1,5 @@
 """Reading a GraphQL request out of an HTTP request."""
 
-import asyncio
 import re
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -13,9 +12,11 @@ from uuid_utils import uuid4
 from datastore.errors import ErrorCode
 from schema.execution import OperationRequest
 from schema.limits import Limits
+from server.fields import fields_of
 from server.negotiation import MediaType, is_json, negotiate
 from server.observing import SEEN, Seen
 from server.problems import Malformed, Problem
+from server.within import Within
 
 ALLOWED: Final = "GET, POST, OPTIONS"
 _CLOSE: Final = {"connection": "close"}
@@ -53,7 +54,7 @@ class Exchange(NamedTuple):
 
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
-        headers = Headers(scope=scope)
+        headers = fields_of(scope)
         media = negotiate(",".join(headers.getlist("accept")))
         seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
         return cls(scope, headers, receive, media, seen.request_id, seen)
@@ -195,17 +196,19 @@ async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
     announced = headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced[:12]) > limits.body_bytes:
         raise _too_large(limits)
-    body = bytearray()
     try:
-        async with asyncio.timeout(limits.body_seconds):
-            while await _receive_into(body, receive):
-                if len(body) > limits.body_bytes:
-                    raise _too_large(limits)
+        return await Within(limits.body_seconds, _received(receive, limits))
     except TimeoutError:
         message = f"The body took longer than {limits.body_seconds:g} s to arrive."
         raise Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE) from None
-    if len(body) > limits.body_bytes:
-        raise _too_large(limits)
+
+
+async def _received(receive: Receive, limits: Limits) -> bytes:
+    body, more = bytearray(), True
+    while more:
+        more = await _receive_into(body, receive)
+        if len(body) > limits.body_bytes:
+            raise _too_large(limits)
     return bytes(body)
 
 

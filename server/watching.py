@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
-from starlette.datastructures import Headers
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,6 +14,7 @@ from datastore.store import Store
 from execution import Reason
 from schema.execution import Engine
 from server.access_log import logged
+from server.fields import fields_of
 from server.metrics import Metrics
 from server.observing import SEEN, Seen, WatchOperation, watched
 from server.opening import DATABASE
@@ -38,10 +38,11 @@ class Watched:
         if scope["type"] != "http" or scope["method"] == "OPTIONS":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers = fields_of(scope)
         seen = Seen.of(request_id_of(headers), "http", headers)
         with watched(self._watchers, seen):
-            await self._app({**scope, SEEN: seen}, receive, send)
+            scope[SEEN] = seen
+            await self._app(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import ExitStack
 from typing import Any, Final
 
-from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from datastore.errors import ErrorCode, PenstockError
@@ -12,6 +11,7 @@ from schema.errors import FormattedError
 from schema.execution import Refused
 from server.auth import Session
 from server.encoding import encode
+from server.fields import fields_of
 from server.graphql import GraphQLApp, check_safe
 from server.negotiation import MediaType
 from server.problems import Problem, refusal, unexpected
@@ -170,7 +170,7 @@ def _wants_events(scope: Scope) -> bool:
     """Tell whether the client names events, and no form of JSON as highly."""
     if scope["method"] not in ("GET", "POST"):
         return False
-    accept = ",".join(Headers(scope=scope).getlist("accept")).lower()
+    accept = ",".join(fields_of(scope).getlist("accept")).lower()
     if MEDIA not in accept:
         return False
     named: dict[str, float] = {}

@@ -1,0 +1,62 @@
+"""Waiting for so long and no longer, without a timer for what need not wait at all."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+_Steps = Generator[Any, Any, T]
+
+
+class Within(Generic[T]):
+    """Awaits a coroutine; raises TimeoutError where it takes longer than `seconds`.
+
+    What the coroutine itself raises is told from that by `expired`.
+    """
+
+    def __init__(self, seconds: float, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._seconds = seconds
+        self._coroutine = coroutine
+        self.expired = False
+
+    def __await__(self) -> _Steps[T]:
+        until = asyncio.get_running_loop().time() + self._seconds
+        steps = self._coroutine.__await__()
+        try:
+            waiting = next(steps)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        return (yield from self._waited(until, waiting, steps).__await__())
+
+    async def _waited(self, until: float, waiting: Any, steps: _Steps[T]) -> T:
+        timeout = asyncio.timeout_at(until)
+        try:
+            async with timeout:
+                return await _Begun(waiting, steps)
+        finally:
+            self.expired = timeout.expired()
+
+
+class _Begun(Generic[T]):
+    """The rest of what has begun, and waits for something."""
+
+    def __init__(self, waiting: Any, steps: _Steps[T]) -> None:
+        self._waiting = waiting
+        self._steps = steps
+
+    def __await__(self) -> _Steps[T]:
+        waiting, steps = self._waiting, self._steps
+        while True:
+            try:
+                sent = yield waiting
+            except BaseException as error:
+                step: Callable[[], Any] = partial(steps.throw, error)
+            else:
+                step = partial(steps.send, sent)
+            try:
+                waiting = step()
+            except StopIteration as done:
+                result: T = done.value
+                return result

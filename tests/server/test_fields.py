@@ -1,0 +1,29 @@
+"""Header fields with an index say what Starlette's headers say."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+
+from server.fields import Fields, fields_of
+
+NAMES = st.sampled_from(["accept", "host", "authorization", "x-a", "x-b"])
+RAW = st.lists(st.tuples(NAMES, st.text("aä ,;=", max_size=5)))
+ASKED = ("accept", "Accept", "HOST", "authorization", "x-a", "X-B", "none", "ä")
+
+
+@given(RAW)
+def test_fields_are_those_of_starlette(raw: list[tuple[str, str]]) -> None:
+    scope = {"type": "http", "headers": [(n.encode(), v.encode("latin-1")) for n, v in raw]}
+    fields, headers = Fields(scope), Headers(scope=scope)
+    for name in ASKED:
+        assert fields.get(name) == headers.get(name)
+        assert fields.get(name, "absent") == headers.get(name, "absent")
+        assert fields.getlist(name) == headers.getlist(name)
+        assert (name in fields) == (name in headers)
+    assert fields.items() == headers.items()
+    assert {name: fields[name] for name in fields} == {name: headers[name] for name in headers}
+
+
+def test_fields_of_a_scope_are_read_once() -> None:
+    scope = {"type": "http", "headers": [(b"host", b"a")]}
+    assert fields_of(scope) is fields_of(scope)
