@@ -29,10 +29,31 @@ class Counts(NamedTuple):
     inside: int
 
 
-def mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
+class Declared(NamedTuple):
+    """A variable of an operation: its type, and how often its value is read."""
+
+    name: str
+    type: GraphQLType | None
+    reads: int
+
+
+def declared(
+    schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+) -> tuple[Declared, ...]:
+    """Give the variables of an operation; each mention of one reads its value anew."""
+    definitions = operation.variable_definitions
+    if not definitions:
+        return ()
+    mentioned = _mentions(document, operation)
+    return tuple(
+        Declared(name, type_from_ast(schema, one.type), max(1, mentioned[name]))
+        for one in definitions
+        for name in (one.variable.name.value,)
+    )
+
+
+def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
     """Count how often an operation names each of its variables; fragments count once."""
-    if not operation.variable_definitions:
-        return Counter()
     fragments = {
         node.name.value: node
         for node in document.definitions
@@ -51,24 +72,18 @@ def mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Coun
 
 
 def count_values(
-    schema: GraphQLSchema,
-    operation: OperationDefinitionNode,
-    mentioned: Mapping[str, int],
-    variables: Mapping[str, object],
-    most: Counts,
+    declared: tuple[Declared, ...], variables: Mapping[str, object], most: Counts
 ) -> Counts:
     """Count what the variables of an operation hold; beyond `most` the numbers are not exact.
 
-    Lists and inputs are values too, each counted for every mention of its variable, as it is read
-    anew there. What is inside the value of a scalar is read but once.
+    Lists and inputs are values too, each counted every time that its variable is read. What is
+    inside the value of a scalar is read but once.
     """
     values = inside = 0
-    for definition in operation.variable_definitions or ():
-        name = definition.variable.name.value
+    for name, kind, reads in declared:
         if name in variables:
-            kind = type_from_ast(schema, definition.type)
             found = _count(variables[name], kind, most)
-            values += found.values * max(1, mentioned.get(name, 0))
+            values += found.values * reads
             inside += found.inside
         if values > most.values or inside > most.inside:
             break

@@ -15,7 +15,7 @@ from graphql import (
 )
 
 from datastore.errors import ErrorCode
-from schema.inputs import Counts, count_values, mentions
+from schema.inputs import Counts, count_values, declared
 from schema.json_scalar import MAX_VALUES
 from schema.measure import Measure, NestedTooDeeply, Walk
 from schema.merging import TooManyToMerge, pairs
@@ -71,14 +71,14 @@ class _Source(NamedTuple):
 class Operation:
     """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
 
-    __slots__ = ("_costs", "_mentions", "_source", "measure", "node")
+    __slots__ = ("_costs", "_declared", "_source", "measure", "node")
 
     def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
         self.node = node
         self.measure = measure
         self._source = source
         self._costs: dict[tuple[int | None, ...], int] = {}
-        self._mentions = mentions(source.document, node)
+        self._declared = declared(source.schema, source.document, node)
 
     @property
     def name(self) -> str | None:
@@ -107,7 +107,7 @@ class Operation:
 
     def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
         """Count what the variables hold; beyond `most` the numbers are not exact."""
-        return count_values(self._source.schema, self.node, self._mentions, variables, most)
+        return count_values(self._declared, variables, most)
 
     def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
         values: dict[str, object] = {}
