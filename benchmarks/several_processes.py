@@ -1,0 +1,92 @@
+"""Requests a second of `penstock serve --workers N`, and the processor time of one, as N grows.
+
+Run as `python -m benchmarks.several_processes [N ...]`; 1 and the number of cores unless told
+otherwise. The load generator takes its share of the same cores: where it has none to itself, what
+is told of several processes is less than they could do.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import orjson
+
+from benchmarks.peers.load import Generator, ask, request
+from tests.server.running import Server, penstock, started, token_of
+
+ROUNDS = 3
+SECONDS = 3.0
+CONNECTIONS = 32
+QUERY = """{ pipelines(group: "/usa", includeChildGroups: true, first: 20) {
+  nodes { id name version tags { key value } } pageInfo { hasNextPage endCursor } } }"""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Sample(NamedTuple):
+    """Requests a second, and microseconds of processor time for each, over all processes."""
+
+    rate: float
+    cpu: float
+
+
+def members(server: Server) -> list[int]:
+    pid = server.process.pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *map(int, children)]
+
+
+def spent(processes: list[int]) -> float:
+    """Seconds of processor time so far, in user and system mode."""
+    fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes]
+    return sum(int(one[11]) + int(one[12]) for one in fields) / _TICKS
+
+
+@contextmanager
+def serving(count: int, data_dir: Path) -> Iterator[Server]:
+    options = ("--port", "0", "--data-dir", str(data_dir), "--workers", str(count))
+    with started(data_dir.parent / f"log {count}", *options, PENSTOCK_ACCESS_LOG="false") as server:
+        yield server
+
+
+def measured(server: Server, asked: bytes) -> Sample:
+    port = int(server.url.rpartition(":")[2])
+    status, answer = ask(port, asked)
+    assert (status, b'"errors"' in answer) == (200, False), answer
+    with closing(Generator(port, asked, CONNECTIONS)) as generator:
+        generator.run(1)
+        before = spent(members(server))
+        loaded = generator.run(SECONDS)
+        used = spent(members(server)) - before
+    count = len(loaded.latencies)
+    return Sample(count / loaded.seconds, used / count * 1e6)
+
+
+def main() -> None:
+    counts = [int(one) for one in sys.argv[1:]] or [1, os.cpu_count() or 2]
+    samples: dict[int, list[Sample]] = {count: [] for count in counts}
+    with TemporaryDirectory() as directory:
+        data_dir = Path(directory, "data")
+        assert penstock("seed", "--data-dir", str(data_dir)).returncode == 0
+        token = {"Authorization": f"Bearer {token_of(data_dir, '/=reader')}"}
+        with ExitStack() as held:
+            servers = {n: held.enter_context(serving(n, data_dir)) for n in counts}
+            for _ in range(ROUNDS):
+                for count, server in servers.items():
+                    port = int(server.url.rpartition(":")[2])
+                    asked = request(port, "/graphql", orjson.dumps({"query": QUERY}), token)
+                    samples[count].append(measured(server, asked))
+    first = median(sample.rate for sample in samples[counts[0]])
+    print(f"{os.cpu_count()} cores, {CONNECTIONS} connections, median of {ROUNDS} rounds")
+    for count, found in samples.items():
+        rate = median(sample.rate for sample in found)
+        cpu = median(sample.cpu for sample in found)
+        print(f"{count} processes: {rate:,.0f} requests/s ({rate / first:.2f}), {cpu:,.0f} us each")
+
+
+if __name__ == "__main__":
+    main()
