@@ -7,7 +7,7 @@ from datastore.errors import FieldProblem, IllegalState, Invalid
 from datastore.executions.records import Pin
 from datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
-from datastore.resources.callees import library_for
+from datastore.resources.callees import Callees, library_for
 from datastore.resources.dataset_uses import Found as FoundDatasets
 from datastore.resources.dataset_uses import datasets_for, unknown_datasets
 from datastore.resources.scope import Scope
@@ -27,11 +27,12 @@ class Pinned:
 async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
     """Find what a pipeline's formulas reach, as it is now.
 
-    Raises Invalid where a dataset is not there, IllegalState where one is disabled, LimitExceeded
-    for too much of them, and Moved for what is being written meanwhile.
+    Raises Invalid where a dataset is not there, IllegalState where one or a calculation is
+    disabled, LimitExceeded for too much of them, and Moved for what is being written meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
     library = await library_for(scope, pipeline, formulas)
+    _require_usable(scope, library)
     found = await datasets_for(scope, library, formulas)
     if problems := await unknown_datasets(formulas, library, found):
         raise Invalid([_told(problem) for problem in problems])
@@ -59,6 +60,15 @@ def plan_of(
 def identity_of(dataset: ReferenceDataset) -> str:
     """What tells a version of a dataset from every other."""
     return f"{dataset.id}:{dataset.version}"
+
+
+def _require_usable(scope: Scope, library: Callees) -> None:
+    """Refuse calculations that are disabled: nobody begins anew with them, however deep."""
+    for one in library.latest.values():
+        if one.state is State.DISABLED:
+            # What is called within another's formula, the caller may not know of.
+            called = repr(one.name) if scope.sees(one) else "out of sight"
+            raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
 
 def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
