@@ -35,10 +35,10 @@ async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_coun
     kept = await begun(store, pipeline, tags=tags("a=b"))
     watch.move(timedelta(days=29, hours=23))
     await store.finish_deletes()
-    assert await files_of(store, over) == [True] * 4
+    assert await files_of(store, over) == [True, True, True, True, False, False]
     watch.move(timedelta(hours=1))
     await store.finish_deletes()
-    assert await files_of(store, over) == [False] * 4
+    assert not any(await files_of(store, over))
     view = store.seen_by(ANN)
     with pytest.raises(NotFound):
         await view.executions.reading.one(over.id, consistent=True)
@@ -64,7 +64,7 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
     assert await rows_left(store) == set()
     assert await faults(store.table) == []
     for one in made:
-        assert await files_of(store, one) == [False] * 4
+        assert not any(await files_of(store, one))
 
 
 @on_sqlite
@@ -82,7 +82,7 @@ async def test_a_removal_goes_on_wherever_it_was_cut(store: Store, pipeline: Pip
     assert cuts > 2
     await store.finish_deletes()
     assert await rows_left(store) == set()
-    assert await files_of(store, over) == [False] * 4
+    assert not any(await files_of(store, over))
 
 
 @on_sqlite
