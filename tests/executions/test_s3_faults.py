@@ -114,8 +114,14 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
 
 @pytest.mark.parametrize(
     "operation",
-    ["CopyObject", "GetObject"]
-    + ["CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "PutObject"],
+    [
+        "CopyObject",
+        "GetObject",
+        "CreateMultipartUpload",
+        "UploadPart",
+        "CompleteMultipartUpload",
+        "PutObject",
+    ],
 )
 async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str
