@@ -1,10 +1,12 @@
 """Executions run by outside workers, who may do no more than the fence lets them."""
 
+import json
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import convert
 
 from datastore.access import Role
 from datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
@@ -19,11 +21,26 @@ from datastore.executions.keys import (
 from datastore.records import Pipeline
 from datastore.store import Store
 from kernel.outcome import Counts
+from kernel.plan import Plan
+from kernel.program import Program
+from kernel.transform import CsvTransform
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died
 from tests.datastore.world import USA, Watch, caller, on_sqlite
 from tests.executions.mortal import Life, MortalFiles, MortalTable
-from tests.executions.world import ANN, ERRORS, EVE, INPUT, NORA, OUTPUT, content, now, put, ready
+from tests.executions.world import (
+    ANN,
+    ERRORS,
+    EVE,
+    INPUT,
+    NORA,
+    OUTPUT,
+    content,
+    done,
+    now,
+    put,
+    ready,
+)
 
 pytestmark = on_sqlite
 
@@ -111,6 +128,22 @@ async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None
             await call
     assert await contents(store.table) == before
     assert await faults(store.table) == []
+
+
+async def test_the_plan_of_a_claim_makes_the_bytes_that_our_own_workers_make(
+    store: Store, pipeline: Pipeline
+) -> None:
+    claimed = await store.seen_by(ANN).executions.external.claim(
+        (await ready(store, pipeline)).id, "far"
+    )
+    plan = convert(json.loads(json.dumps(claimed.plan)), Plan)
+    transform = CsvTransform(Program(plan))
+    made = transform.feed(INPUT).then(transform.finish())
+    over = await done(store, pipeline)
+    assert over.message is None
+    assert made.output == await content(store.files, output_key(over)) == OUTPUT
+    assert made.errors == await content(store.files, errors_key(over)) == ERRORS
+    assert transform.ending.counts == over.counts
 
 
 async def test_what_a_zombie_uploads_reaches_nobody(
