@@ -1,6 +1,7 @@
 """From a pipeline to the plan that a kernel runs, with all that its formulas reach."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from datastore.errors import FieldProblem, IllegalState, Invalid
@@ -49,10 +50,11 @@ def plan_of(
         Column(one.key, ValueType(one.type), one.required, one.label)
         for one in transformer.parameters
     ]
+    outputs = [(one.formula, output) for one in transformer.transforms for output in one.outputs]
+    names = _headings([output for _, output in outputs])
     steps = [
-        Step(one.formula, _heading(n, output), ValueType(output.type), output.key)
-        for n, one in enumerate(transformer.transforms)
-        for output in one.outputs
+        Step(formula, name, ValueType(output.type), output.key)
+        for name, (formula, output) in zip(names, outputs, strict=True)
     ]
     return Plan(tuple(columns), tuple(steps), calls, datasets)
 
@@ -113,5 +115,17 @@ def _told(problem: FieldProblem) -> FieldProblem:
     return FieldProblem(["pipelineId"], message, code=problem.code)
 
 
-def _heading(n: int, output: Output) -> str:
-    return output.key or output.label or f"output {n}"
+def _headings(outputs: Sequence[Output]) -> Sequence[str]:
+    """What each output is called: its key, else a label that names no other, else its place."""
+    names = Counter(one.key or one.label for one in outputs)
+    return [
+        one.key or (one.label if one.label and names[one.label] == 1 else _place(n, names))
+        for n, one in enumerate(outputs)
+    ]
+
+
+def _place(n: int, names: Container[str | None]) -> str:
+    place = f"output {n}"
+    while place in names:
+        place += "'"
+    return place
