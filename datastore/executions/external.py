@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 
 from datastore.dataset_files import key_of_file
 from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
-from datastore.executions.access import RUN
+from datastore.executions.access import RUN, require_sight
 from datastore.executions.changing import illegal
 from datastore.executions.claims import ClaimLost, Claims, counted, ended
 from datastore.executions.datasets import find_datasets
@@ -80,11 +80,12 @@ class ExternalWorkers:
     async def claim(self, id: str, worker: str) -> Claimed:
         """Take an execution that is ready, or whose worker gave no sign of life for too long.
 
-        IllegalState where there is nothing to take.
+        IllegalState where there is nothing to take, NotPermitted for who does not see all of it.
         """
         if message := text_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._admitted(id)
+        await require_sight(self.scope, execution)
         name = f"{self.scope.caller.user_id}: {worker}"
         held = await self._claims.take(execution, name)
         if held is None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datastore.errors import IllegalState
+from datastore.errors import IllegalState, NotPermitted
 from datastore.executions.creating import Wanted
 from datastore.executions.keys import ingest_key, output_key
 from datastore.executions.reading import find_plan
@@ -18,8 +18,10 @@ from datastore.records import (
 )
 from datastore.store import Store
 from tests.datastore.recount import contents
+from tests.datastore.tables import table
 from tests.datastore.world import EU, SUPER, USA, grow, on_sqlite
-from tests.executions.world import EVE, begun, content, done, now, pipeline_in, put, ready
+from tests.executions.shelf import asking, factor
+from tests.executions.world import ANN, EVE, begun, content, done, now, pipeline_in, put, ready
 
 NUMBER = ValueType.NUMBER
 CALLING = Transformer(
@@ -111,6 +113,31 @@ async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) ->
     await view.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
     with pytest.raises(IllegalState, match="The calculation out of sight is disabled"):
         await begun(store, pipeline, EVE)
+
+
+@on_sqlite
+async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(store: Store) -> None:
+    view = await grow(store)
+    fuels = await table(view, EU, "fuels", gas="2.5")
+    hidden = await factor(store, "LOOKUP('fuels', :f)", EU)
+    within = await factor(store, "#factor(:f) * 2", EU, "seen")
+    await view.calculations.writing.grant(within.id, USA)
+    pipeline = await pipeline_in(store, transformer=asking("#seen(:fuel)"))
+    made = await ready(store, pipeline, b"fuel\ngas\n")
+    before = await contents(store.table)
+    for one, grant in (
+        (hidden, view.calculations.writing.grant),
+        (fuels, view.datasets.writing.grant),
+    ):
+        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+            await store.seen_by(ANN).executions.external.claim(made.id, "far")
+        assert await contents(store.table) == before
+        await grant(one.id, USA)
+        before = await contents(store.table)
+    claimed = await store.seen_by(ANN).executions.external.claim(made.id, "far")
+    assert len(claimed.datasets) == 1
+    over = await done(store, pipeline, b"fuel\ngas\n")
+    assert await content(store.files, output_key(over)) == b"y\r\n5\r\n"
 
 
 @on_sqlite
