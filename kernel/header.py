@@ -1,7 +1,7 @@
 """Which field of a record belongs to which declared column."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import Error, reader
 from typing import Final
 
@@ -41,21 +41,26 @@ def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
     for place, heading in enumerate(headings):
         column = names.get(heading)
         if column is None:
-            raise Refused(Code.UNKNOWN_COLUMN, _unknown(heading, columns), heading[:100])
+            known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
+            message = f"no parameter is called {heading[:100]!r}; there are {known}"
+            raise Refused(Code.UNKNOWN_COLUMN, message, heading[:100])
         if column in places:
             message = f"the column {columns[column].key!r} is there twice"
             raise Refused(Code.DUPLICATE_COLUMN, message, columns[column].key)
         places[column] = place
-    if missing := [c.key for n, c in enumerate(columns) if n not in places]:
-        listed = ", ".join(map(repr, missing))
+    if missing := [n for n in range(len(columns)) if n not in places]:
+        listed = ", ".join(_headings_for(missing, columns))
         message = f"the header lacks {listed}; it has {', '.join(map(repr, headings))}"
-        raise Refused(Code.MISSING_COLUMN, message, missing[0])
+        raise Refused(Code.MISSING_COLUMN, message, columns[missing[0]].key)
     return tuple(places[n] for n in range(len(columns)))
 
 
-def _unknown(heading: str, columns: Sequence[Column]) -> str:
-    known = ", ".join(repr(column.label or column.key) for column in columns) or "none"
-    return f"no parameter is called {heading[:100]!r}; there are {known}"
+def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[str]:
+    """By what each of these columns is best called: its label, where that names it."""
+    names = names_of(columns)
+    for n in places:
+        label = columns[n].label or ""
+        yield repr(label if names.get(label.strip()) == n else columns[n].key)
 
 
 def _headings(record: bytes) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from formula.limits import MAX_BATCH_STEPS
 from kernel.header import names_of
 from kernel.outcome import Ending, Outcome, Written, headings
 from kernel.problems import Code, Problem
@@ -17,7 +18,8 @@ _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 class JsonTransform:
     """A list of objects, each a row; an entry is named by its parameter's label or key.
 
-    What a row lacks is null. It is held in memory until its end.
+    What a row lacks is null. It is held in memory until its end, and refused where it asks for more
+    than a request may: who runs it answers other requests beside.
     """
 
     def __init__(self, program: Program, max_failed: int | None = None) -> None:
@@ -41,10 +43,17 @@ class JsonTransform:
             message = f"the rows are no list of objects: {error}"
             self._outcome.refuse(Problem(0, "", Code.INVALID_ROWS, message))
             rows = []
+        self._require_few_steps(len(rows))
         for number, row in enumerate(rows, start=1):
             if self._outcome.refusal is None:
                 self._take(number, row)
         return self._outcome.take(headings(self._program.headings))
+
+    def _require_few_steps(self, rows: int) -> None:
+        steps = rows * self._program.cost
+        if steps > MAX_BATCH_STEPS:
+            message = f"{rows} rows take {steps} steps, more than {MAX_BATCH_STEPS}; send a file"
+            self._outcome.refuse(Problem(0, "", Code.TOO_MANY_STEPS, message))
 
     def _take(self, number: int, row: Mapping[str, object]) -> None:
         entries: list[object] = [None] * len(self._program.columns)

@@ -116,14 +116,14 @@ ClaimExecutionResult = Annotated[
     strawberry.union("ClaimExecutionResult", description="The execution, or why it is not given."),
 ]
 HeartbeatExecutionResult = Annotated[
-    HeartbeatExecutionPayload | NotFound | NotPermitted | IllegalState,
+    HeartbeatExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union(
         "HeartbeatExecutionResult",
         description="The execution, or why it is no longer the worker's.",
     ),
 ]
 CompleteExecutionResult = Annotated[
-    CompleteExecutionPayload | NotFound | NotPermitted | IllegalState,
+    CompleteExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union(
         "CompleteExecutionResult", description="The execution, or why it did not end."
     ),

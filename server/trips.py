@@ -11,6 +11,7 @@ from server.outcome import CommandFailed
 FIND = (
     "query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) { id } }"
 )
+NODE = "query($id: ID!) { node(id: $id) { ...on Pipeline { id } } }"
 CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
   ...on UserError { code message }
   ...on CreateExecutionPayload { execution {
@@ -60,7 +61,9 @@ async def _pipeline(client: Client, wanted: Trip) -> str:
         found = await client.ask(FIND, name=wanted.pipeline, group=wanted.group)
     except CommandFailed:
         # A global id is a name that no pipeline has.
-        return wanted.pipeline
+        found = await client.ask(NODE, id=wanted.pipeline)
+        if not found:
+            raise
     id: str = found["id"]
     return id
 

@@ -26,6 +26,7 @@ class S3Fault(StrEnum):
     RESET_AFTER = "done, then the connection is reset before the answer"
     CUT_OFF = "half of the answer's body, then the connection is reset"
     SLOW = "done and answered after 200 ms"
+    STALLED = "half of the answer's body, then nothing more"
 
 
 class S3Proxy:
@@ -78,12 +79,12 @@ class S3Proxy:
             case S3Fault.SLOW:
                 await asyncio.sleep(SLOW_SECONDS)
         answer = await self._pass_on(operation, request)
-        if fault is S3Fault.CUT_OFF:
+        if fault in (S3Fault.CUT_OFF, S3Fault.STALLED):
             half = Answer(answer.status, answer.body[: len(answer.body) // 2], answer.headers)
             await connection.answer(half)
         if fault in (S3Fault.RESET_AFTER, S3Fault.CUT_OFF):
             connection.reset()
-        else:
+        elif fault is not S3Fault.STALLED:
             await connection.answer(answer)
 
     async def _pass_on(self, operation: str, request: Request) -> Answer:

@@ -3,8 +3,12 @@
 from datastore.access import Caller, Role
 from datastore.errors import NotPermitted
 from datastore.executions.records import Execution
+from datastore.items import load
+from datastore.layout import CALCULATION, REFERENCE_DATASET, Kind
 from datastore.paths import covers
-from datastore.records import Pipeline
+from datastore.records import Calculation, Pipeline, ReferenceDataset
+from datastore.resources.rows import read_rows
+from datastore.resources.scope import Scope
 
 RUN = Role.CONTRIBUTOR
 
@@ -31,3 +35,19 @@ def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> No
     require_run(caller, pipeline)
     if execution.created_by != caller.user_id and not caller.has(RUN, pipeline.owner):
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
+
+
+async def require_sight(scope: Scope, execution: Execution) -> None:
+    """Refuse who does not see all that the execution reaches.
+
+    What a pipeline's owner group calls may itself call, and look values up in, what only the owners
+    of that see: it runs for all, and is shown to none but them.
+    """
+    reached: tuple[Kind[Calculation] | Kind[ReferenceDataset], ...]
+    reached = (CALCULATION, REFERENCE_DATASET)
+    for kind in reached:
+        ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}
+        keys = {kind.latest.key(id=id): id for id in ids}
+        rows = await read_rows(scope.table, keys, consistent=True)
+        if not all(scope.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
+            raise NotPermitted("It reaches what you do not see; only workers of the server run it.")

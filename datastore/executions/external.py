@@ -1,19 +1,22 @@
 """Executions run by others: claimed, reported on and ended by calls, under the same fence."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from msgspec import to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from datastore.dataset_files import key_of_file
-from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted
-from datastore.executions.access import RUN
+from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
+from datastore.executions.access import RUN, require_sight
 from datastore.executions.changing import illegal
 from datastore.executions.claims import ClaimLost, Claims, counted, ended
 from datastore.executions.datasets import find_datasets
 from datastore.executions.inputs import pinned_input
-from datastore.executions.keys import errors_key, input_key, output_key
+from datastore.executions.keys import errors_key, input_key, output_key, staged
 from datastore.executions.reading import ReadExecutions, find_plan
 from datastore.executions.records import Execution, ExecutionState
 from datastore.executions.rules import ExecutionRules
@@ -30,6 +33,18 @@ MAX_CODE = 64
 MAX_MESSAGE = 1000
 SECONDS = 24 * 3600
 """How long URLs and forms are valid."""
+
+MOST: Final = 10**15
+"""Of rows, and of bytes: more than any file has."""
+
+_FIELDS: Final = MappingProxyType(
+    {
+        "succeeded": "rowsSucceeded",
+        "failed": "rowsFailed",
+        "bytes_read": "bytesRead",
+        "bytes_written": "bytesWritten",
+    }
+)
 
 
 class ClaimedDataset(NamedTuple):
@@ -65,11 +80,12 @@ class ExternalWorkers:
     async def claim(self, id: str, worker: str) -> Claimed:
         """Take an execution that is ready, or whose worker gave no sign of life for too long.
 
-        IllegalState where there is nothing to take.
+        IllegalState where there is nothing to take, NotPermitted for who does not see all of it.
         """
         if message := text_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._admitted(id)
+        await require_sight(self.scope, execution)
         name = f"{self.scope.caller.user_id}: {worker}"
         held = await self._claims.take(execution, name)
         if held is None:
@@ -78,24 +94,34 @@ class ExternalWorkers:
 
     async def heartbeat(self, id: str, fence: int, counts: Counts) -> Execution:
         """Give a sign of life, and tell the progress; IllegalState for who lost the execution."""
-        held = await self._held(id, fence)
-        try:
-            await self._claims.beat(held, counts)
-        except ClaimLost as lost:
-            raise _lost(lost) from None
+        _require_counts(counts)
+        await self._beat(await self._held(id, fence), counts)
         return await self._admitted(id)
 
     async def complete(self, id: str, fence: int, counts: Counts) -> Execution:
-        """End it in success; its output and its rejected rows have been uploaded by then."""
-        held = await self._held(id, fence)
-        for key in (output_key(held), errors_key(held)):
-            if await self.files.stat(key) is None:
+        """End it in success; its output and its rejected rows have been uploaded by then.
+
+        Said again, it changes nothing.
+        """
+        _require_counts(counts)
+        held = await self._admitted(id)
+        if held.fence == fence and held.state is ExecutionState.SUCCESS:
+            return held
+        _require_held(held, fence)
+        keys = (output_key(held), errors_key(held))
+        for key in keys:
+            if not await self._is_uploaded(held, key):
                 name = key.rpartition("/")[2]
                 raise IllegalState(f"{name} was not uploaded yet.", held.state.name)
-        return await self._end(held, ExecutionState.SUCCESS, counts)
+        await self._publish(held, counts, keys)
+        over = await self._end(held, ExecutionState.SUCCESS, counts)
+        with suppress(Unavailable):  # then they go with the execution
+            for key in keys:
+                await self.files.delete(staged(key, fence))
+        return over
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
-        """End it in failure, and say why."""
+        """End it in failure, and say why; rejected rows that were uploaded are kept."""
         found = (
             ("code", text_problem(code, MAX_CODE)),
             ("message", prose_problem(message, MAX_MESSAGE)),
@@ -103,6 +129,8 @@ class ExternalWorkers:
         if problems := [FieldProblem([field], text) for field, text in found if text]:
             raise Invalid(problems)
         held = await self._held(id, fence)
+        if await self._is_uploaded(held, errors_key(held)):
+            await self._publish(held, held.counts, [errors_key(held)])
         why = replace(held, code=code, message=message)
         return await self._end(why, ExecutionState.FAILED, held.counts)
 
@@ -113,6 +141,24 @@ class ExternalWorkers:
         except ClaimLost as lost:
             raise _lost(lost) from None
         return await self._admitted(held.id)
+
+    async def _is_uploaded(self, held: Execution, key: str) -> bool:
+        return await self.files.stat(staged(key, held.fence)) is not None
+
+    async def _publish(self, held: Execution, counts: Counts, keys: Iterable[str]) -> None:
+        """Put what was uploaded in place, unless another holds the execution by now.
+
+        The uploads stay, so that a call that is cut short can be made again.
+        """
+        await self._beat(held, counts)
+        for key in keys:
+            await self.files.copy(staged(key, held.fence), key)
+
+    async def _beat(self, held: Execution, counts: Counts) -> None:
+        try:
+            await self._claims.beat(held, counts)
+        except ClaimLost as lost:
+            raise _lost(lost) from None
 
     async def _equipped(self, held: Execution) -> Claimed:
         """The execution with its plan, all files to be read and the forms."""
@@ -136,8 +182,8 @@ class ExternalWorkers:
                     for identity, one in datasets.items()
                 ]
             ),
-            await self._form(output_key(held)),
-            await self._form(errors_key(held)),
+            await self._form(staged(output_key(held), held.fence)),
+            await self._form(staged(errors_key(held), held.fence)),
         )
 
     async def _gone(self, held: Execution, code: str, message: str) -> IllegalState:
@@ -156,10 +202,7 @@ class ExternalWorkers:
     async def _held(self, id: str, fence: int) -> Execution:
         """The execution, if it is held under this fence; IllegalState else."""
         execution = await self._admitted(id)
-        if execution.state is not ExecutionState.IN_PROGRESS:
-            raise illegal(execution)
-        if execution.fence != fence:
-            raise IllegalState("Another worker took it over.", execution.state.name)
+        _require_held(execution, fence)
         return execution
 
     async def _admitted(self, id: str) -> Execution:
@@ -171,6 +214,23 @@ class ExternalWorkers:
     @property
     def _claims(self) -> Claims:
         return Claims(self.scope.table, self.scope.clock, self.rules)
+
+
+def _require_held(execution: Execution, fence: int) -> None:
+    if execution.state is not ExecutionState.IN_PROGRESS:
+        raise illegal(execution)
+    if execution.fence != fence:
+        raise IllegalState("Another worker took it over.", execution.state.name)
+
+
+def _require_counts(counts: Counts) -> None:
+    given = asdict(counts)
+    if problems := [
+        FieldProblem(["progress", _FIELDS[name]], f"must be 0 to {MOST}")
+        for name, count in given.items()
+        if name in _FIELDS and not 0 <= count <= MOST
+    ]:
+        raise Invalid(problems)
 
 
 def _lost(lost: ClaimLost) -> IllegalState:

@@ -23,13 +23,16 @@ def errors_key(execution: Execution) -> str:
     return f"{_folder(execution)}/errors.csv"
 
 
+def staged(key: str, fence: int) -> str:
+    """Where an outside worker uploads a file to, which no other claim shares."""
+    return f"{key}.{fence}"
+
+
 def all_keys(execution: Execution) -> tuple[str, ...]:
-    return (
-        ingest_key(execution),
-        input_key(execution),
-        output_key(execution),
-        errors_key(execution),
-    )
+    made = (output_key(execution), errors_key(execution))
+    claims = range(1, execution.fence + 1)
+    uploads = [staged(key, fence) for fence in claims for key in made]
+    return (ingest_key(execution), input_key(execution), *made, *uploads)
 
 
 def _folder(execution: Execution) -> str:

@@ -1,13 +1,14 @@
 """From a pipeline to the plan that a kernel runs, with all that its formulas reach."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from datastore.errors import FieldProblem, IllegalState, Invalid
 from datastore.executions.records import Pin
 from datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
-from datastore.resources.callees import library_for
+from datastore.resources.callees import Callees, library_for
 from datastore.resources.dataset_uses import Found as FoundDatasets
 from datastore.resources.dataset_uses import datasets_for, unknown_datasets
 from datastore.resources.scope import Scope
@@ -27,11 +28,12 @@ class Pinned:
 async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
     """Find what a pipeline's formulas reach, as it is now.
 
-    Raises Invalid where a dataset is not there, IllegalState where one is disabled, LimitExceeded
-    for too much of them, and Moved for what is being written meanwhile.
+    Raises Invalid where a dataset is not there, IllegalState where one or a calculation is
+    disabled, LimitExceeded for too much of them, and Moved for what is being written meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
     library = await library_for(scope, pipeline, formulas)
+    _require_usable(scope, library)
     found = await datasets_for(scope, library, formulas)
     if problems := await unknown_datasets(formulas, library, found):
         raise Invalid([_told(problem) for problem in problems])
@@ -48,10 +50,11 @@ def plan_of(
         Column(one.key, ValueType(one.type), one.required, one.label)
         for one in transformer.parameters
     ]
+    outputs = [(one.formula, output) for one in transformer.transforms for output in one.outputs]
+    names = _headings([output for _, output in outputs])
     steps = [
-        Step(one.formula, _heading(n, output), ValueType(output.type), output.key)
-        for n, one in enumerate(transformer.transforms)
-        for output in one.outputs
+        Step(formula, name, ValueType(output.type), output.key)
+        for name, (formula, output) in zip(names, outputs, strict=True)
     ]
     return Plan(tuple(columns), tuple(steps), calls, datasets)
 
@@ -59,6 +62,15 @@ def plan_of(
 def identity_of(dataset: ReferenceDataset) -> str:
     """What tells a version of a dataset from every other."""
     return f"{dataset.id}:{dataset.version}"
+
+
+def _require_usable(scope: Scope, library: Callees) -> None:
+    """Refuse calculations that are disabled: nobody begins anew with them, however deep."""
+    for one in library.latest.values():
+        if one.state is State.DISABLED:
+            # What is called within another's formula, the caller may not know of.
+            called = repr(one.name) if scope.sees(one) else "out of sight"
+            raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
 
 def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
@@ -103,5 +115,17 @@ def _told(problem: FieldProblem) -> FieldProblem:
     return FieldProblem(["pipelineId"], message, code=problem.code)
 
 
-def _heading(n: int, output: Output) -> str:
-    return output.key or output.label or f"output {n}"
+def _headings(outputs: Sequence[Output]) -> Sequence[str]:
+    """What each output is called: its key, else a label that names no other, else its place."""
+    names = Counter(one.key or one.label for one in outputs)
+    return [
+        one.key or (one.label if one.label and names[one.label] == 1 else _place(n, names))
+        for n, one in enumerate(outputs)
+    ]
+
+
+def _place(n: int, names: Container[str | None]) -> str:
+    place = f"output {n}"
+    while place in names:
+        place += "'"
+    return place

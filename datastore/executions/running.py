@@ -14,8 +14,9 @@ from datastore.dataset_tables import DatasetTables
 from datastore.errors import PenstockError, Unavailable
 from datastore.executions.claims import ClaimLost, Claims, claimable, ended
 from datastore.executions.engine import HERE, Engine
-from datastore.executions.keys import errors_key, output_key
+from datastore.executions.keys import all_keys, errors_key, output_key
 from datastore.executions.queue import due
+from datastore.executions.reading import find_execution
 from datastore.executions.records import Execution, ExecutionState
 from datastore.executions.rows import Stage
 from datastore.executions.rules import ExecutionRules
@@ -72,6 +73,7 @@ class Runner:
                 await self._work(held)
         except ClaimLost as lost:
             logger.warning("the execution %s is no longer ours: %s", held.id, lost)
+            await self._forget(held)
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", held.id, error.message)
             await self._put_off(held)
@@ -115,6 +117,16 @@ class Runner:
                 await self._claims.beat(work.held, work.counts)
             except PenstockError as error:
                 logger.warning("no sign of life for %s: %s", work.held.id, error.message)
+
+    async def _forget(self, lost: Execution) -> None:
+        """Take away the files of an execution that is gone.
+
+        Who removed it may have looked for them before this worker put its own in place.
+        """
+        with suppress(PenstockError):
+            if await find_execution(self.table, lost.id) is None:
+                for key in all_keys(lost):
+                    await self.files.delete(key)
 
     async def _put_off(self, held: Execution) -> None:
         """Leave it for another attempt, later with each."""

@@ -49,11 +49,13 @@ class Callees:
     """What was read, as the checks of formulas ask for it.
 
     `owners` are the owner groups of all whose formulas were reached, by their identities;
-    `standing` are the revisions of the calculations that a calculation to be saved reaches.
+    `latest` are the calculations among them as they are now, by their ids; `standing` are the
+    revisions of the calculations that a calculation to be saved reaches.
     """
 
     found: Mapping[tuple[str | None, Callee], Signature]
     owners: Mapping[str | None, GroupPath]
+    latest: Mapping[str, Calculation]
     standing: Mapping[str, int]
 
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
@@ -125,6 +127,7 @@ class _Search:
     named: Named[Calculation]
     found: dict[tuple[str | None, Callee], Signature] = field(default_factory=dict)
     owners: dict[str | None, GroupPath] = field(default_factory=dict)
+    latest: dict[str, Calculation] = field(default_factory=dict)
     standing: dict[str, int] = field(default_factory=dict)
 
     async def reach(self, first: Origin, formulas: Sequence[str]) -> Callees:
@@ -142,7 +145,8 @@ class _Search:
                 )
             ]
             depth += 1
-        return Callees(self.found, {**self.owners, first.within: first.owner}, self.standing)
+        owners = {**self.owners, first.within: first.owner}
+        return Callees(self.found, owners, self.latest, self.standing)
 
     async def _resolve(self, level: Sequence[Call]) -> list[Calculation]:
         """Find what the calls of a level mean; return what was not met before."""
@@ -153,6 +157,7 @@ class _Search:
             if one := meant.get(call.mention):
                 signature = signature_of(one.version, shown=self.named.scope.sees(one.latest))
                 self.found[call.origin.within, call.callee] = signature
+                self.latest[one.latest.id] = one.latest
                 if signature.identity not in self.owners:
                     fresh[signature.identity] = one.version
                 if self.named.saved is not None and self.named.saved.id != one.latest.id:

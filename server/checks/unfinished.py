@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from datastore.manifest.stale import Stale
 from datastore.store import Store
+from schema.nodes import GlobalId
 from server.checks.finding import Finding, Findings, ok, warn
 
 
@@ -44,7 +45,8 @@ def runs(stale: Sequence[Stale]) -> Finding:
 def executions(ids: Sequence[str]) -> Finding:
     if not ids:
         return ok("executions", "No execution waits for a worker.")
-    shown = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+    named = [GlobalId("Execution", id).text() for id in ids[:3]]
+    shown = ", ".join(named) + (", ..." if len(ids) > 3 else "")
     advice = (
         "Start a server or `penstock worker`: either takes them up, and nothing is lost. "
         "`cancelExecution` ends one that is not wanted any more."

@@ -76,6 +76,9 @@ def run(
         errors=result.errors or file.with_name(f"{file.name}.errors.csv"),
         max_failed_rows=result.max_failed_rows,
     )
+    for path in (wanted.output, wanted.errors):
+        if not path.parent.is_dir():
+            raise CommandFailed(f"{path.parent} is no directory.", code=ExitCode.USAGE)
     return _answer(asyncio.run(_trip(where, wanted)), wanted)
 
 

@@ -11,7 +11,7 @@ from datastore.clock import wall_clock
 from datastore.errors import IllegalState
 from datastore.executions.creating import Wanted
 from datastore.executions.downloads import FileKind
-from datastore.executions.keys import errors_key, ingest_key, output_key
+from datastore.executions.keys import errors_key, ingest_key, output_key, staged
 from datastore.executions.listing import ListedExecutions, first_id
 from datastore.executions.records import ExecutionState
 from datastore.files import FileStatus
@@ -178,8 +178,8 @@ async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:
     await external.claim(made.id, "far")
     with pytest.raises(IllegalState, match=r"output\.txt was not uploaded yet"):
         await external.complete(made.id, 1, COUNTS)
-    await put(world.files, output_key(made), OUTPUT)
-    await put(world.files, errors_key(made), ERRORS)
+    await put(world.files, staged(output_key(made), 1), OUTPUT)
+    await put(world.files, staged(errors_key(made), 1), ERRORS)
     after = await external.complete(made.id, 1, COUNTS)
     assert (after.state, after.counts) == ("success", COUNTS)
     with pytest.raises(IllegalState):

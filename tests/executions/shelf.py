@@ -30,9 +30,11 @@ def asking(*formulas: str) -> Transformer:
     )
 
 
-async def factor(store: Store, formula: str, group: GroupPath = USA) -> Calculation:
+async def factor(
+    store: Store, formula: str, group: GroupPath = USA, name: str = "factor"
+) -> Calculation:
     fields = {
-        "name": "factor",
+        "name": name,
         "tags": (),
         "formula": formula,
         "parameters": (Parameter(index=0, key="f", type=STRING, required=True),),

@@ -1,7 +1,9 @@
 """Who holds an execution: exactly one, whatever their clocks say and however often they try."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -9,12 +11,14 @@ from datastore.clock import Clock
 from datastore.executions.claims import ClaimLost, Claims, ended
 from datastore.executions.records import ExecutionState
 from datastore.executions.rules import ExecutionRules
+from datastore.local_files import LocalFiles
 from datastore.records import Pipeline
+from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from kernel.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import Watch, on_sqlite, without_moto
-from tests.executions.world import ANN, begun, history, now, ready
+from tests.executions.world import ANN, begun, history, now, planted, ready
 
 RULES = ExecutionRules()
 COUNTS = Counts(10, 9, 1, 100, 200)
@@ -42,6 +46,29 @@ async def test_of_two_who_claim_at_once_exactly_one_wins_200_times(
         assert (standing.worker, standing.fence) == (won[0].worker, fence)
         await claims(store).let_go(won[0], forgiven=True)
     assert (await now(store, execution)).attempts == 0
+
+
+async def test_of_two_connections_to_one_file_exactly_one_wins_200_times(
+    tmp_path: Path, files: LocalFiles, watch: Watch
+) -> None:
+    async with AsyncExitStack() as opened:
+        stores = []
+        for _ in "ab":
+            table = SqliteTable.open(tmp_path / "penstock.db")
+            opened.push_async_callback(table.close)
+            await table.create()
+            stores.append(Store(table, clock=Clock(watch), files=files))
+        execution = await ready(stores[0], await planted(stores[0]))
+        winners = set()
+        for fence in range(1, 201):
+            found = await now(stores[0], execution)
+            takers = [claims(store).take(found, w) for store, w in zip(stores, "ab", strict=True)]
+            (won,) = [one for one in await asyncio.gather(*takers[:: (-1) ** fence]) if one]
+            standing = await now(stores[1], execution)
+            assert (standing.worker, standing.fence) == (won.worker, fence)
+            await claims(stores[0]).let_go(won, forgiven=True)
+            winners.add(won.worker)
+        assert winners == {"a", "b"}
 
 
 async def test_a_claim_is_noted_and_its_progress_told(store: Store, pipeline: Pipeline) -> None:

@@ -1,5 +1,9 @@
 """What the formulas call is pinned with them."""
 
+import pytest
+
+from datastore.errors import IllegalState, NotPermitted
+from datastore.executions.creating import Wanted
 from datastore.executions.keys import ingest_key, output_key
 from datastore.executions.reading import find_plan
 from datastore.executions.records import Pin
@@ -7,13 +11,17 @@ from datastore.records import (
     Calculation,
     Output,
     Parameter,
+    State,
     Transform,
     Transformer,
     ValueType,
 )
 from datastore.store import Store
-from tests.datastore.world import SUPER, USA, grow, on_sqlite
-from tests.executions.world import begun, content, done, now, pipeline_in, put
+from tests.datastore.recount import contents
+from tests.datastore.tables import table
+from tests.datastore.world import EU, SUPER, USA, grow, on_sqlite
+from tests.executions.shelf import asking, factor
+from tests.executions.world import ANN, EVE, begun, content, done, now, pipeline_in, put, ready
 
 NUMBER = ValueType.NUMBER
 CALLING = Transformer(
@@ -72,6 +80,88 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
     await store.runner("w").run_all()
     assert (await now(store, made)).state == "success"
     assert await content(store.files, output_key(made)) == b"y\r\n8\r\n"
+
+
+@pytest.mark.parametrize("name", ["double", "quadruple"])
+async def test_nothing_begins_with_a_calculation_that_is_disabled(store: Store, name: str) -> None:
+    view = await grow(store)
+    called = {"double": await calculation(store, "double", ":n * 2")}
+    called["quadruple"] = await calculation(store, "quadruple", "#double(#double(:n))")
+    pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
+    await view.calculations.writing.update(called[name].id, 1, {"state": State.DISABLED})
+    before = await contents(store.table)
+    inline = view.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"x": 1}])
+    for begin in (begun(store, pipeline), inline):
+        with pytest.raises(IllegalState, match=f"The calculation '{name}' is disabled") as refused:
+            await begin
+        assert refused.value.state == "DISABLED"
+    assert await contents(store.table) == before
+    await view.calculations.writing.update(called[name].id, 2, {"state": State.ENABLED})
+    over = await done(store, pipeline, b"x\n1\n")
+    assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
+
+
+@on_sqlite
+async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) -> None:
+    view = await grow(store)
+    hidden = await calculation(store, "double", ":n * 2")
+    quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
+    pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
+    await view.pipelines.writing.grant(pipeline.id, EU)
+    await view.calculations.writing.grant(quadruple.id, EU)
+    assert (await begun(store, pipeline, EVE)).state == "waiting"
+    await view.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
+    with pytest.raises(IllegalState, match="The calculation out of sight is disabled"):
+        await begun(store, pipeline, EVE)
+
+
+@on_sqlite
+async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(store: Store) -> None:
+    view = await grow(store)
+    fuels = await table(view, EU, "fuels", gas="2.5")
+    hidden = await factor(store, "LOOKUP('fuels', :f)", EU)
+    within = await factor(store, "#factor(:f) * 2", EU, "seen")
+    await view.calculations.writing.grant(within.id, USA)
+    pipeline = await pipeline_in(store, transformer=asking("#seen(:fuel)"))
+    made = await ready(store, pipeline, b"fuel\ngas\n")
+    before = await contents(store.table)
+    for one, grant in (
+        (hidden, view.calculations.writing.grant),
+        (fuels, view.datasets.writing.grant),
+    ):
+        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+            await store.seen_by(ANN).executions.external.claim(made.id, "far")
+        assert await contents(store.table) == before
+        await grant(one.id, USA)
+        before = await contents(store.table)
+    claimed = await store.seen_by(ANN).executions.external.claim(made.id, "far")
+    assert len(claimed.datasets) == 1
+    over = await done(store, pipeline, b"fuel\ngas\n")
+    assert await content(store.files, output_key(over)) == b"y\r\n5\r\n"
+
+
+@on_sqlite
+async def test_a_frozen_calculation_is_still_called(store: Store) -> None:
+    view = await grow(store)
+    double = await calculation(store, "double", ":n * 2")
+    await calculation(store, "quadruple", "#double(#double(:n))")
+    pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
+    await view.calculations.writing.update(double.id, 1, {"state": State.FROZEN})
+    over = await done(store, pipeline, b"x\n1\n")
+    assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
+
+
+@on_sqlite
+async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
+    view = await grow(store)
+    double = await calculation(store, "double", ":n * 2")
+    await calculation(store, "quadruple", "#double(#double(:n))")
+    made = await ready(
+        store, await pipeline_in(store, name="Calling", transformer=CALLING), b"x\n1\n"
+    )
+    await view.calculations.writing.update(double.id, 1, {"state": State.DISABLED})
+    await store.runner("w").run_all()
+    assert (await now(store, made)).state == "success"
 
 
 @on_sqlite

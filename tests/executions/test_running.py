@@ -72,7 +72,7 @@ async def test_what_is_uploaded_later_does_not_reach_a_run(
             b"distance\n1\n",
             {},
             "MISSING_COLUMN",
-            "the header lacks 'fuel'; it has 'distance'",
+            "the header lacks 'Fuel type'; it has 'distance'",
         ),
         (b"distance,fuel\nx,gas\n", {}, "ALL_ROWS_FAILED", "No row could be used."),
         (

@@ -56,8 +56,11 @@ async def proxy() -> AsyncIterator[S3Proxy]:
 
 
 @pytest.fixture
-async def far(store: Store, bucket: S3Files, proxy: S3Proxy) -> AsyncIterator[Store]:
+async def far(
+    store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Store]:
     """The store over S3, which is reached through the proxy."""
+    monkeypatch.setattr("datastore.s3_client.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(store, files=files, rules=ExecutionRules(beat=timedelta(seconds=60)))
@@ -80,11 +83,14 @@ async def unfinished(files: S3Files) -> int:
     [
         ("GetObject", (S3Fault.SLOW_DOWN, S3Fault.RESET_BEFORE, S3Fault.SLOW)),
         ("GetObject", (S3Fault.CUT_OFF, S3Fault.CUT_OFF)),
+        ("GetObject", (S3Fault.STALLED, S3Fault.CUT_OFF, S3Fault.STALLED)),
+        ("HeadObject", (S3Fault.RESET_BEFORE, S3Fault.SLOW_DOWN)),
         ("CopyObject", (S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
         ("CreateMultipartUpload", (S3Fault.SLOW_DOWN,)),
         ("UploadPart", (S3Fault.RESET_BEFORE, S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
         ("PutObject", (S3Fault.RESET_AFTER, S3Fault.SLOW)),
         ("CompleteMultipartUpload", (S3Fault.SLOW_DOWN, S3Fault.RESET_BEFORE)),
+        ("CompleteMultipartUpload", (S3Fault.RESET_AFTER,)),
     ],
     ids=lambda value: value if isinstance(value, str) else "+".join(f.name for f in value),
 )
@@ -106,7 +112,17 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
     assert await faults(far.table) == []
 
 
-@pytest.mark.parametrize("operation", ["UploadPart", "CompleteMultipartUpload", "PutObject"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "CopyObject",
+        "GetObject",
+        "CreateMultipartUpload",
+        "UploadPart",
+        "CompleteMultipartUpload",
+        "PutObject",
+    ],
+)
 async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str
 ) -> None:

@@ -2,8 +2,11 @@
 
 import pytest
 
+from formula.limits import MAX_BATCH_STEPS
+from formula.values import ValueType
 from kernel.json_rows import JsonTransform
 from kernel.outcome import Ending
+from kernel.plan import Plan, Step
 from kernel.problems import Code
 from kernel.program import Program
 from tests.kernel.files import ERRORS, OUTPUT, TRIPS, cut, errors, fed
@@ -54,3 +57,15 @@ def test_what_is_no_list_of_objects_is_refused(text: str) -> None:
 
 def test_no_rows_succeed() -> None:
     assert run_json("[]")[2].succeeded
+
+
+def test_rows_that_ask_for_too_much_are_refused_before_any_is_run() -> None:
+    plan = Plan((), (Step("+".join(["1"] * 501), "sum", ValueType.NUMBER),))
+    program = Program(plan)
+    assert program.cost >= 500
+    most = MAX_BATCH_STEPS // program.cost
+    for rows, code in ((most, None), (most + 1, Code.TOO_MANY_STEPS)):
+        text = f"[{','.join(['{}'] * rows)}]"
+        _, _, ending = fed(JsonTransform(program), [text.encode()])
+        assert (ending.refusal and ending.refusal.code) == code
+        assert ending.counts.rows == (0 if code else rows)

@@ -69,7 +69,7 @@ def test_texts_with_commas_quotes_and_newlines_survive() -> None:
 @pytest.mark.parametrize(
     ("header", "code", "column", "words"),
     [
-        ("distance", Code.MISSING_COLUMN, "fuel", "lacks 'fuel'; it has 'distance'"),
+        ("distance", Code.MISSING_COLUMN, "fuel", "lacks 'Fuel type'; it has 'distance'"),
         ("", Code.UNKNOWN_COLUMN, "", "no parameter is called ''"),
         (
             "distance,fuel,weight",

@@ -8,7 +8,7 @@ import pytest
 
 from datastore.access import Caller
 from datastore.changes import Changes
-from datastore.executions.keys import errors_key, ingest_key, output_key
+from datastore.executions.keys import errors_key, ingest_key, output_key, staged
 from datastore.executions.reading import find_execution
 from datastore.executions.records import Execution
 from datastore.store import Store
@@ -196,7 +196,7 @@ async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> N
     assert (claimed["fence"], claimed["execution"]) == (1, {"state": "IN_PROGRESS"})
     assert [step["name"] for step in claimed["plan"]["steps"]] == ["return", "far"]
     kept = await record(store, id)
-    assert claimed["output"]["fields"][0] == {"value": output_key(kept)}
+    assert claimed["output"]["fields"][0] == {"value": staged(output_key(kept), 1)}
     progress = {"rowsSucceeded": 2, "rowsFailed": 1, "bytesRead": 40, "bytesWritten": 50}
     beat = """mutation($input: HeartbeatExecutionInput!) { heartbeatExecution(input: $input) {
       ...on HeartbeatExecutionPayload { execution { progress { rowsRead bytesWritten } } } } }"""
@@ -207,8 +207,8 @@ async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> N
       ...on CompleteExecutionPayload { execution { state } } } }"""
     early = await ask.input(complete, id=id, fence=1, progress=progress)
     assert early == {"__typename": "IllegalState", "message": "output.txt was not uploaded yet."}
-    await put(store.files, output_key(kept), b"x")
-    await put(store.files, errors_key(kept), b"y")
+    await put(store.files, staged(output_key(kept), 1), b"x")
+    await put(store.files, staged(errors_key(kept), 1), b"y")
     done = await ask.input(complete, id=id, fence=1, progress=progress)
     assert done["execution"] == {"state": "SUCCESS"}
 

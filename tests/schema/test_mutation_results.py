@@ -337,7 +337,7 @@ def _of_executions() -> dict[tuple[str, str], Case]:
         "retryExecution": {},
         "claimExecution": {"worker": "w"},
         "heartbeatExecution": {"fence": 1, "progress": STRANGE},
-        "completeExecution": {"fence": 1, "progress": STRANGE},
+        "completeExecution": {"fence": 2, "progress": STRANGE},
         "failExecution": {"fence": 1, "code": "C", "message": "m"},
     }
     states = {
@@ -365,6 +365,11 @@ def _of_executions() -> dict[tuple[str, str], Case]:
         found[union, "ValidationProblem"] = Case(
             field, {"id": "awaiting", **inputs[field], wrong: " "}, "BAD_USER_INPUT", [wrong]
         )
+    for field in ("heartbeatExecution", "completeExecution"):
+        union = f"{field[0].upper()}{field[1:]}Result"
+        told = {"id": "awaiting", "fence": 1, "progress": {**STRANGE, "rowsFailed": -1}}
+        path = ["progress", "rowsFailed"]
+        found[union, "ValidationProblem"] = Case(field, told, "BAD_USER_INPUT", path)
     return found
 
 

@@ -15,6 +15,7 @@ import pytest
 from datastore.access import Caller, Role
 from datastore.clock import Clock, canonical
 from datastore.layout import JOB
+from datastore.local_files import LocalFiles
 from datastore.manifest.records import ManifestName
 from datastore.manifest.runs import Discovery
 from datastore.paths import ROOT
@@ -22,12 +23,14 @@ from datastore.s3_files import CorsRule, S3Files
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Put
+from schema.nodes import GlobalId
 from server.__main__ import run
 from server.checks.bucket import cors
 from server.checks.embedded import room
 from server.checks.finding import Level
 from server.commands import doctor
 from server.progress import shown
+from tests.executions.world import begun, planted, ready
 from tests.server.examined import TOMBSTONE, alone, examine
 from tests.server.issuer import open_issuer
 from tests.server.tokens import ec_key
@@ -87,6 +90,35 @@ async def test_jobs_that_nobody_works_on_are_noticed(
     assert (await jobs_of(minutes, -minutes)).startswith("1 jobs wait for a server.")
     assert (await jobs_of(minutes, None)).startswith("2 jobs wait for a server.")
     await table.close()
+
+
+async def test_executions_that_no_worker_takes_are_noticed_with_the_way_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ago = datetime.now(UTC) - timedelta(minutes=10)
+    files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    store = Store(table, Clock(now=lambda: ago), files=files)
+
+    async def executions() -> str:
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["executions"]
+
+    pipeline = await planted(store)
+    await begun(store, pipeline)
+    assert await executions() == "No execution waits for a worker."
+    made = await ready(store, pipeline)
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["executions"]) == (0, "warn")
+    assert report["executions"] == (
+        f"1 executions wait for a worker: {GlobalId('Execution', made.id).text()}. Start a server "
+        "or `penstock worker`: either takes them up, and nothing is lost. `cancelExecution` ends "
+        "one that is not wanted any more."
+    )
+    await store.runner("w").run_all()
+    assert await executions() == "No execution waits for a worker."
+    await table.close()
+    await files.close()
 
 
 async def test_runs_that_got_stuck_are_noticed(

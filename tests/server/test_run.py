@@ -36,11 +36,14 @@ def written(folder: Path, rows: int = ROWS) -> Path:
     return file
 
 
-def run(server: Server, data_dir: Path, file: Path, *more: str) -> Popen[str]:
+def run(
+    server: Server, data_dir: Path, file: Path, *more: str, pipeline: str = PIPELINE
+) -> Popen[str]:
     """Start the command; it ends by itself."""
-    options = ["--url", server.url, "--data-dir", str(data_dir), "--group", GROUP, *more]
+    group = () if "--group" in more else ("--group", GROUP)
+    options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
     return Popen(
-        [executable, "-m", "server", "run", PIPELINE, str(file), "--json", *options],
+        [executable, "-m", "server", "run", pipeline, str(file), "--json", *options],
         env=environment(),
         stdout=PIPE,
         stderr=PIPE,
@@ -78,11 +81,27 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
         told, said = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, said
         assert_is_right(file, json.loads(told))
-        absent = run(server, data_dir, file.with_name("nothing.csv"))
-        assert absent.wait(SECONDS) == 2
-        for pipe in (absent.stdout, absent.stderr):
-            assert pipe is not None
-            pipe.close()
+        for wrong, code, words in (
+            (("nothing.csv",), 2, "nothing.csv is no file."),
+            ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is no directory."),
+            ((file.name, "--group", "/eu"), 1, f"There is no pipeline named '{PIPELINE}'."),
+        ):
+            name, *more = wrong
+            failing = run(server, data_dir, tmp_path / name, *more)
+            _, said = failing.communicate(timeout=SECONDS)
+            assert (failing.returncode, words in said) == (code, True), said
+
+
+def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path) -> None:
+    rows = 20
+    file = written(tmp_path, rows)
+    with started(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+        with client(server, data_dir, "/=admin") as asking:
+            id = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
+        process = run(server, data_dir, file, pipeline=id)
+        told, said = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, said
+        assert_is_right(file, json.loads(told), rows)
 
 
 def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(

@@ -128,16 +128,17 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
         assert await process.wait() == 0
 
 
-async def test_a_worker_of_its_own_runs_what_is_ready_and_ends(
+async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    made = [await ready(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(3)]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "server", "worker", "--once", "--data-dir", str(settings.data_dir)
-    )
+    made = [await ready(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
+    command = ("-m", "server", "worker", "--once", "--data-dir", str(settings.data_dir))
+    processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
     async with asyncio.timeout(SECONDS):
-        assert await process.wait() == 0
-    assert {(await now(store, one)).state.value for one in made} == {"success"}
+        assert [await process.wait() for process in processes] == [0, 0]
+    over = [await now(store, one) for one in made]
+    assert [(one.state, one.fence, one.rows) for one in over] == [("success", 1, 4)] * 20
+    assert await faults(store.table) == []
 
 
 async def test_a_worker_of_its_own_stops_when_it_is_told_to(
