@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final, Protocol
@@ -86,18 +87,30 @@ async def told_to_siblings(registry: Registry, siblings: Siblings) -> AsyncItera
         writer.write(told_of(registry))
         writer.close()
 
-    path = siblings.socket_of(siblings.index)
-    # The one before, in whose place this process was started, may have left it.
-    path.unlink(missing_ok=True)
-    server = await asyncio.start_unix_server(answer, path)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(siblings.address_of(siblings.index))
+    server = await asyncio.start_unix_server(answer, sock=listener)
     async with server:
         yield
+
+
+def _connected(address: str) -> socket.socket:
+    """Connect without waiting: libuv knows no names of the abstract space, Python does."""
+    asking = socket.socket(socket.AF_UNIX)
+    asking.setblocking(False)
+    try:
+        asking.connect(address)
+    except OSError:
+        asking.close()
+        raise
+    return asking
 
 
 async def _asked(siblings: Siblings, index: int) -> bytes | None:
     try:
         async with asyncio.timeout(SECONDS):
-            reader, writer = await asyncio.open_unix_connection(siblings.socket_of(index))
+            asking = _connected(siblings.address_of(index))
+            reader, writer = await asyncio.open_unix_connection(sock=asking)
             try:
                 return await reader.read()
             finally:

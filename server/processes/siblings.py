@@ -3,7 +3,7 @@
 import mmap
 import os
 from functools import cached_property
-from pathlib import Path
+from secrets import token_hex
 from typing import Any, Self
 
 import msgspec
@@ -16,24 +16,24 @@ class Siblings(msgspec.Struct, frozen=True, dict=True):
 
     index: int
     count: int
-    directory: str
-    """Where each has a socket for the others; nobody else can enter it."""
+    name: str
+    """What the sockets by which they reach each other are called, in Linux's abstract space."""
     rates: int
     """The file of what callers have left to ask for."""
 
     @classmethod
-    def first(cls, count: int, directory: str) -> Self:
+    def first(cls, count: int) -> Self:
         """Make what is common to so many processes that are yet to be started."""
         rates = os.memfd_create("penstock-rates")
         os.ftruncate(rates, SIZE)
-        return cls(0, count, directory, rates)
+        return cls(0, count, f"penstock-{token_hex()}", rates)
 
     @cached_property
     def buckets(self) -> SharedBuckets:
         return SharedBuckets(mmap.mmap(self.rates, SIZE), self.rates)
 
-    def socket_of(self, index: int) -> Path:
-        return Path(self.directory) / f"{index}.sock"
+    def address_of(self, index: int) -> str:
+        return f"\0{self.name}-{index}"
 
     def share(self, whole: int) -> int:
         """The part of this process in a number that is meant for the whole server."""

@@ -9,7 +9,6 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
@@ -29,15 +28,19 @@ logger = logging.getLogger("penstock.processes")
 
 @asynccontextmanager
 async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterator["Supervisor"]:
-    """Give a supervisor of `settings.workers` processes, which are gone at the end."""
-    with TemporaryDirectory(prefix="penstock-") as directory:
-        siblings = Siblings.first(settings.workers, directory)
-        supervisor = Supervisor(settings, listener, siblings)
-        try:
-            yield supervisor
-        finally:
-            await supervisor.stop()
-            os.close(siblings.rates)
+    """Give a supervisor of `settings.workers` processes, which are gone at the end.
+
+    Raises CommandFailed where they would have nothing to share memory by.
+    """
+    if not hasattr(os, "memfd_create"):
+        raise CommandFailed("Several processes can serve one port on Linux only.")
+    siblings = Siblings.first(settings.workers)
+    supervisor = Supervisor(settings, listener, siblings)
+    try:
+        yield supervisor
+    finally:
+        await supervisor.stop()
+        os.close(siblings.rates)
 
 
 class Supervisor:

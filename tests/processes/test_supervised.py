@@ -121,9 +121,10 @@ def test_processes_end_with_the_one_that_started_them(server: Server) -> None:
 async def test_a_process_that_cannot_start_is_told_of_and_the_others_are_ended(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    settings = Settings.load(data_dir=tmp_path / "nothing was prepared", seed=False)
+    (tmp_path / "data").write_text("a file, and no directory")
+    settings = Settings.load(data_dir=tmp_path / "data", seed=False)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        siblings = Siblings.first(2, str(tmp_path / "no such directory"))
+        siblings = Siblings.first(2)
         supervisor = Supervisor(settings, listener, siblings)
         with pytest.raises(CommandFailed, match=r"Process [01] of the server did not start"):
             await supervisor.start()
