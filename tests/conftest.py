@@ -1,7 +1,9 @@
 """What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -21,8 +23,33 @@ from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
 
+YOUNG: Final = 50_000
+"""As many objects as a server of ours lets be made before it looks for garbage."""
+
 
 def pytest_configure() -> None:
+    """Let no work be done over and over that each of thousands of tests would pay for."""
+    compile_once()
+    gc.set_threshold(YOUNG, 20, 50)
+    write_to_memory()
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage again in the tests themselves, and in what they import."""
+    gc.collect()
+    gc.freeze()
+
+
+def compile_once() -> None:
+    """Keep what is compiled, tests and product: dozens of servers start, and each needs all of it.
+
+    An environment that is made for containers says otherwise.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def write_to_memory() -> None:
     """Keep what tests write in memory, where there is room: thousands of stores wait for a disk.
 
     Processes are killed in tests, machines are not; the one loses as little there as on a disk.
