@@ -18,7 +18,7 @@ from schema import execution, executors
 from tests.asking import Ask
 from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
-from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
+from tests.stores import one_over_http, open_store
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
@@ -77,12 +77,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield store
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=["sqlite", one_over_http()])
 async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store of each implementation in turn."""
-    reason = skip_reason(request.param)
-    if reason is not None:
-        pytest.skip(reason)
+    """The embedded store, then one over HTTP: that tables are alike is for tests below to show."""
     async with (
         open_store(request.param, tmp_path) as store,
         open_destinations(request.param, tmp_path) as destinations,
