@@ -18,7 +18,7 @@ from schema import execution, executors
 from tests.asking import Ask
 from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
-from tests.stores import one_over_http, open_store
+from tests.stores import TWO, open_store
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
@@ -38,6 +38,15 @@ def pytest_collection_finish() -> None:
     """Never look for garbage again in the tests themselves, and in what they import."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is built upon tables on two: that all are alike is for the tables' own tests."""
+    chosen = metafunc.definition.iter_markers("parametrize")
+    if {"implementation", "store"} <= {*metafunc.fixturenames} and not any(
+        "implementation" in mark.args[0] for mark in chosen
+    ):
+        metafunc.parametrize("implementation", TWO, indirect=True)
 
 
 def compile_once() -> None:
@@ -77,9 +86,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield store
 
 
-@pytest.fixture(params=["sqlite", one_over_http()])
+@pytest.fixture(params=TWO)
 async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """The embedded store, then one over HTTP: that tables are alike is for tests below to show."""
+    """The embedded store, then one over HTTP."""
     async with (
         open_store(request.param, tmp_path) as store,
         open_destinations(request.param, tmp_path) as destinations,

@@ -26,13 +26,17 @@ from datastore.store import Store
 from datastore.table import Table
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
-CLIENTS: Mapping[str, ClientKind] = {"moto": "thin", "dynoxide": "stock"}
+CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
 """Each in front of one, so that what holds for all stores is tested with both in one run."""
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
 START_SECONDS = 10.0
 PACKAGES = Path(__file__).parent / "dynoxide" / "node_modules" / "@dynoxide"
+
+
+def _dynoxide_binary() -> Path | None:
+    return next(PACKAGES.glob("*/dynoxide"), None)
 
 
 def skip_reason(name: str) -> str | None:
@@ -42,9 +46,8 @@ def skip_reason(name: str) -> str | None:
     return None
 
 
-def one_over_http() -> str:
-    """The implementation of DynamoDB to take where one is enough: the quick one if it is here."""
-    return "moto" if skip_reason("dynoxide") else "dynoxide"
+TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
+"""Where one that is asked over HTTP is enough: the quick one, if it is here."""
 
 
 @asynccontextmanager
@@ -162,10 +165,6 @@ def dynoxide_endpoint() -> str:
     atexit.register(_end, child)
     _until_listening(port, child)
     return f"http://127.0.0.1:{port}"
-
-
-def _dynoxide_binary() -> Path | None:
-    return next(PACKAGES.glob("*/dynoxide"), None)
 
 
 def _free_port() -> int:
