@@ -18,7 +18,7 @@ from schema import execution, executors
 from tests.asking import Ask
 from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
-from tests.stores import TWO, open_store
+from tests.stores import IMPLEMENTATIONS, TWO, open_store
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
@@ -41,12 +41,16 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what is built upon tables on two: that all are alike is for the tables' own tests."""
+    """Run on two tables what is built upon them: that all are alike is for the tables' own tests.
+
+    A test that is marked with its own implementations has those.
+    """
     chosen = metafunc.definition.iter_markers("parametrize")
-    if {"implementation", "store"} <= {*metafunc.fixturenames} and not any(
+    if "implementation" in metafunc.fixturenames and not any(
         "implementation" in mark.args[0] for mark in chosen
     ):
-        metafunc.parametrize("implementation", TWO, indirect=True)
+        names = TWO if "store" in metafunc.fixturenames else IMPLEMENTATIONS
+        metafunc.parametrize("implementation", names, indirect=True)
 
 
 def compile_once() -> None:

@@ -113,7 +113,7 @@ def aws_environment() -> Iterator[None]:
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ENDPOINT_URL": NOBODY,
-        "AWS_CA_BUNDLE": _one_authority(),
+        "REQUESTS_CA_BUNDLE": _one_authority(),
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
