@@ -1,7 +1,9 @@
 """What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -16,13 +18,51 @@ from schema import execution, executors
 from tests.asking import Ask
 from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
-from tests.stores import IMPLEMENTATIONS, open_store, skip_reason
+from tests.stores import IMPLEMENTATIONS, TWO, open_store
 
 MEMORY: Final = Path("/dev/shm")
 ROOM: Final = 2 * 1024**3
 
+YOUNG: Final = 50_000
+"""As many objects as a server of ours lets be made before it looks for garbage."""
+
 
 def pytest_configure() -> None:
+    """Let no work be done over and over that each of thousands of tests would pay for."""
+    compile_once()
+    gc.set_threshold(YOUNG, 20, 50)
+    write_to_memory()
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage again in the tests themselves, and in what they import."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run on two tables what is built upon them: that all are alike is for the tables' own tests.
+
+    A test that is marked with its own implementations has those.
+    """
+    chosen = metafunc.definition.iter_markers("parametrize")
+    if "implementation" in metafunc.fixturenames and not any(
+        "implementation" in mark.args[0] for mark in chosen
+    ):
+        names = TWO if "store" in metafunc.fixturenames else IMPLEMENTATIONS
+        metafunc.parametrize("implementation", names, indirect=True)
+
+
+def compile_once() -> None:
+    """Keep what is compiled, tests and product: dozens of servers start, and each needs all of it.
+
+    An environment that is made for containers says otherwise.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def write_to_memory() -> None:
     """Keep what tests write in memory, where there is room: thousands of stores wait for a disk.
 
     Processes are killed in tests, machines are not; the one loses as little there as on a disk.
@@ -50,12 +90,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield store
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture(params=TWO)
 async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store of each implementation in turn."""
-    reason = skip_reason(request.param)
-    if reason is not None:
-        pytest.skip(reason)
+    """The embedded store, then one over HTTP."""
     async with (
         open_store(request.param, tmp_path) as store,
         open_destinations(request.param, tmp_path) as destinations,

@@ -11,10 +11,10 @@ from datastore.store import Store
 from datastore.table import Table
 from tests.audio.uploads import open_files
 from tests.audio.world import listener
-from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+from tests.stores import open_table, skip_reason
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture
 def implementation(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     reason = skip_reason(name)

@@ -7,10 +7,10 @@ import pytest
 
 from datastore.store import Store
 from datastore.table import Table
-from tests.stores import IMPLEMENTATIONS, open_files, open_table, skip_reason
+from tests.stores import open_files, open_table, skip_reason
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture
 def implementation(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     reason = skip_reason(name)

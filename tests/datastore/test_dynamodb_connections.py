@@ -242,6 +242,7 @@ async def test_the_endpoint_must_prove_who_it_is(
     server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0, ssl=context)
     url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     with aws_environment():
+        monkeypatch.delenv("REQUESTS_CA_BUNDLE")
         if variable:
             monkeypatch.setenv(variable, str(tmp_path / "certificate.pem"))
         table = await DynamoDBTable.open("any", region=REGION, endpoint_url=url, kind="thin")

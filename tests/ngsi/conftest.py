@@ -9,10 +9,10 @@ from datastore.ngsi.samples import Destinations
 from datastore.table import Table
 from tests.ngsi.places import open_destinations
 from tests.ngsi.sinks import World, open_world
-from tests.stores import IMPLEMENTATIONS, open_table, skip_reason
+from tests.stores import open_table, skip_reason
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
+@pytest.fixture
 def implementation(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     reason = skip_reason(name)
