@@ -14,6 +14,7 @@ from datastore.errors import NotFound, PenstockError
 from datastore.records import Resource
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
+from datastore.stopping import stopped
 from datastore.table import Item, Key, Table
 
 R = TypeVar("R", bound=Resource)
@@ -106,8 +107,7 @@ async def polled(table: Table, seconds: float) -> AsyncIterator[Changes]:
     try:
         yield changes
     finally:
-        polling.cancel()
-        await asyncio.wait([polling])
+        await stopped([polling])
 
 
 async def followed(reading: Reading[R], changes: Changes, id: str) -> AsyncIterator[R]:

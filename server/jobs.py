@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from datastore.errors import PenstockError
+from datastore.stopping import stopped
 from datastore.store import Store
 
 POLL_SECONDS = 5.0
@@ -27,8 +28,7 @@ async def running_jobs(store: Store, seconds: float = POLL_SECONDS) -> AsyncIter
     try:
         yield replace(store, job_begun=wanted.set)
     finally:
-        running.cancel()
-        await asyncio.wait([running])
+        await stopped([running])
 
 
 async def _run(store: Store, wanted: asyncio.Event, seconds: float) -> NoReturn:

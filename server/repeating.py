@@ -7,6 +7,7 @@ from logging import Logger
 from typing import NamedTuple, NoReturn
 
 from datastore.errors import PenstockError
+from datastore.stopping import stopped
 
 
 class Chore(NamedTuple):
@@ -29,9 +30,7 @@ async def repeated(*chores: Chore) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await stopped(tasks)
 
 
 async def _again_and_again(chore: Chore) -> NoReturn:

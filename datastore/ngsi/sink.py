@@ -33,6 +33,7 @@ from datastore.ngsi.rows import Event
 from datastore.ngsi.samples import Destinations
 from datastore.ngsi.segments import Lines
 from datastore.resources.scope import Budget, Scope
+from datastore.stopping import stopped
 from datastore.table import Table
 
 RULES_SECONDS: Final = 30.0
@@ -144,9 +145,7 @@ async def open_sink(
                 await sink.intake.emptied()
                 await sink.loading.drained()
         sink.loading.stop()
-        for worker in workers:
-            worker.cancel()
-        await asyncio.wait(workers)
+        await stopped(workers)
 
 
 def _sink(ground: Ground, options: SinkOptions) -> Sink:

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from datastore.stopping import stopped
 from server.outcome import CommandFailed, ExitCode
 from server.processes.siblings import Orders, Siblings
 from server.settings import Settings
@@ -64,9 +65,7 @@ class Supervisor:
             loop.add_signal_handler(one, stopping.set)
         watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
         await stopping.wait()
-        for task in watching:
-            task.cancel()
-        await asyncio.wait(watching)
+        await stopped(watching)
 
     async def stop(self) -> None:
         """Tell every process to stop, and end those that do not in time."""

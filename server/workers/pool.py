@@ -12,6 +12,7 @@ from typing import NoReturn
 import msgspec
 
 from datastore.errors import PenstockError
+from datastore.stopping import stopped
 from datastore.store import Store
 from server.settings import Settings
 from server.workers.child import Orders
@@ -38,8 +39,7 @@ async def running_workers(
     try:
         yield replace(store, execution_ready=pool.wake)
     finally:
-        running.cancel()
-        await asyncio.wait([running])
+        await stopped([running])
         await pool.stop()
 
 

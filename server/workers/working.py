@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from datastore.errors import PenstockError
 from datastore.executions.running import Runner
+from datastore.stopping import stopped
 
 logger = logging.getLogger("penstock.executions")
 
@@ -36,9 +37,7 @@ class Worker:
         working = asyncio.create_task(self._work())
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-        for task in (working, stopping):
-            task.cancel()
-        await asyncio.wait([working, stopping])
+        await stopped([working, stopping])
         if not working.cancelled():
             await working
 

@@ -1,0 +1,73 @@
+"""Ending tasks that go on for ever, also those that did not hear of it the first time."""
+
+import asyncio
+from typing import NoReturn
+from unittest.mock import patch
+
+from datastore import stopping
+from datastore.stopping import stopped
+
+
+async def forever() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_tasks_are_over_when_they_are_stopped() -> None:
+    tasks = [asyncio.create_task(forever()) for _ in range(3)]
+    await asyncio.sleep(0)
+    await stopped(tasks)
+    assert [task.cancelled() for task in tasks] == [True] * 3
+    await stopped(tasks)
+    await stopped([])
+
+
+async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> None:
+    """What fails in that moment is told instead, as `gather` does it."""
+    rounds = 0
+
+    async def fails() -> None:
+        raise ValueError
+
+    async def loop() -> NoReturn:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            try:
+                await asyncio.gather(fails(), asyncio.sleep(30))
+            except ValueError:
+                await asyncio.sleep(0 if rounds < 3 else 30)
+
+    for wait in range(8):
+        rounds = 0
+        task = asyncio.create_task(loop())
+        for _ in range(wait):
+            await asyncio.sleep(0)
+        with patch.object(stopping, "SECONDS", 0.01):
+            await asyncio.wait_for(stopped([task]), 5)
+        assert task.cancelled()
+
+
+async def test_one_cancellation_may_be_lost() -> None:
+    """Otherwise there would be nothing to stop twice."""
+    lost = 0
+    for wait in range(8):
+        heard: list[str] = []
+
+        async def fails() -> None:
+            raise ValueError
+
+        async def gathers(heard: list[str] = heard) -> None:
+            try:
+                await asyncio.gather(fails(), asyncio.sleep(30))
+            except ValueError:
+                heard.append("failure")
+
+        task = asyncio.create_task(gathers())
+        for _ in range(wait):
+            await asyncio.sleep(0)
+        before = bool(heard)
+        cancelled = task.cancel()
+        await asyncio.wait([task])
+        lost += cancelled and not before and not task.cancelled()
+    assert lost > 0
