@@ -49,7 +49,8 @@ def spent(processes: list[int]) -> float:
 @contextmanager
 def serving(count: int, data_dir: Path) -> Iterator[Server]:
     options = ("--port", "0", "--data-dir", str(data_dir), "--workers", str(count))
-    with started(data_dir.parent / f"log {count}", *options, PENSTOCK_ACCESS_LOG="false") as server:
+    unbound = {"PENSTOCK_ACCESS_LOG": "false", "PENSTOCK_RATE_LIMIT_PER_SECOND": "0"}
+    with started(data_dir.parent / f"log {count}", *options, **unbound) as server:
         yield server
 
 
