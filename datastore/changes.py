@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import NoReturn, TypeVar
 
-from datastore.errors import NotFound, PenstockError
+from datastore.errors import NotFound
 from datastore.records import Resource
+from datastore.repeating import stopped, tried
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
-from datastore.stopping import stopped
 from datastore.table import Item, Key, Table
 
 R = TypeVar("R", bound=Resource)
@@ -91,12 +91,7 @@ class Changes:
         while True:
             await self._wanted.wait()
             await asyncio.sleep(seconds)
-            try:
-                await self.poll()
-            except PenstockError as error:
-                logger.warning("the followed rows could not be read: %s", error.message)
-            except Exception:
-                logger.exception("the followed rows could not be read")
+            await tried(self.poll, logger, "the followed rows could not be read")
 
 
 @asynccontextmanager

@@ -5,10 +5,10 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
-from datastore.errors import PenstockError
-from datastore.stopping import stopped
+from datastore.repeating import stopped, tried
 from datastore.store import Store
 
 POLL_SECONDS = 5.0
@@ -35,11 +35,6 @@ async def _run(store: Store, wanted: asyncio.Event, seconds: float) -> NoReturn:
     worker = store.clock.new_id()
     while True:
         wanted.clear()
-        try:
-            await store.run_jobs(worker)
-        except PenstockError as error:
-            logger.warning("no job could be run: %s", error.message)
-        except Exception:
-            logger.exception("no job could be run")
+        await tried(partial(store.run_jobs, worker), logger, "no job could be run")
         with suppress(TimeoutError):
             await asyncio.wait_for(wanted.wait(), seconds)

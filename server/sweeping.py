@@ -3,8 +3,8 @@
 import logging
 from contextlib import AbstractAsyncContextManager
 
+from datastore.repeating import Chore, repeated
 from datastore.store import Store
-from server.repeating import Chore, repeated
 
 SWEEP_SECONDS = 3600.0
 

@@ -3,8 +3,8 @@
 import logging
 from contextlib import AbstractAsyncContextManager
 
+from datastore.repeating import Chore, repeated
 from datastore.store import Store
-from server.repeating import Chore, repeated
 
 UPLOADS_SECONDS = 10.0
 CLEARING_SECONDS = 60.0

@@ -22,6 +22,7 @@ from datastore.executions.rows import Stage
 from datastore.executions.rules import ExecutionRules
 from datastore.executions.working import Work
 from datastore.files import Files
+from datastore.repeating import heed, stopped
 from datastore.table import Table
 
 UNFORESEEN: Final = "Something went wrong that should not; the log of the worker says what."
@@ -96,9 +97,7 @@ class Runner:
         try:
             await asyncio.wait([running, beating], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (beating, running):
-                task.cancel()
-            await asyncio.wait([beating, running])
+            await stopped([beating, running])
         if running.cancelled():
             await beating
         # What ended the work says more than what kept its signs of life from being heard.
@@ -117,6 +116,7 @@ class Runner:
                 await self._claims.beat(work.held, work.counts)
             except PenstockError as error:
                 logger.warning("no sign of life for %s: %s", work.held.id, error.message)
+                heed()
 
     async def _forget(self, lost: Execution) -> None:
         """Take away the files of an execution that is gone.

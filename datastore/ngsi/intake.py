@@ -17,6 +17,7 @@ from datastore.ngsi.notification import Notification
 from datastore.ngsi.receipts import Repeated, receipt, repeated
 from datastore.ngsi.room import Load, Room
 from datastore.ngsi.rows import Event
+from datastore.repeating import heed
 
 WORKERS: Final = 2
 GROUP_ROWS: Final = 90
@@ -88,6 +89,7 @@ class Intake:
     async def work(self, *, again: bool) -> NoReturn:
         """Empty the queue; with `again`, what cannot be kept is tried until it is."""
         while True:
+            heed()
             group = await self._group()
             try:
                 await self._answer(group, again=again)
@@ -137,6 +139,7 @@ class Intake:
                     self._fail(group, error)
                     return
                 logger.warning("notifications cannot be kept yet: %s", error.message)
+                heed()
                 await asyncio.sleep(AGAIN_SECONDS)
             else:
                 for waiting, outcome in zip(group, outcomes, strict=True):

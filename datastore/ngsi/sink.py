@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from datastore.clock import Clock
-from datastore.errors import IllegalState, NotFound, PenstockError
+from datastore.errors import IllegalState, NotFound
 from datastore.files import Files
 from datastore.ngsi.accepting import Sorter
 from datastore.ngsi.catalog import Catalog
@@ -32,8 +32,8 @@ from datastore.ngsi.room import Load, Room
 from datastore.ngsi.rows import Event
 from datastore.ngsi.samples import Destinations
 from datastore.ngsi.segments import Lines
+from datastore.repeating import Chore, repeating, stopped
 from datastore.resources.scope import Budget, Scope
-from datastore.stopping import stopped
 from datastore.table import Table
 
 RULES_SECONDS: Final = 30.0
@@ -132,10 +132,10 @@ async def open_sink(
     workers = [
         *(create_task(sink.intake.work(again=again)) for _ in range(WORKERS)),
         create_task(sink.loading.work()),
-        create_task(_every(third, sink.hold_on)),
-        create_task(_every(min(third, RULES_SECONDS), sink.take_over, at_once=True)),
-        create_task(_every(RULES_SECONDS, sink.read_rules)),
-        create_task(_every(SWEEP_SECONDS, partial(sink.keeping.ledger.sweep, keep))),
+        create_task(repeating(_rounds(sink.hold_on, third))),
+        create_task(repeating(_rounds(sink.take_over, min(third, RULES_SECONDS), at_once=True))),
+        create_task(repeating(_rounds(sink.read_rules, RULES_SECONDS))),
+        create_task(repeating(_rounds(partial(sink.keeping.ledger.sweep, keep), SWEEP_SECONDS))),
     ]
     try:
         yield sink
@@ -170,17 +170,7 @@ def _sink(ground: Ground, options: SinkOptions) -> Sink:
     return Sink(options, room, intake, loading, keeping, sorter, replaying)
 
 
-async def _every(
-    seconds: float, work: Callable[[], Awaitable[object]], *, at_once: bool = False
-) -> NoReturn:
-    """Do the work every so many seconds, whatever goes wrong with it."""
-    while True:
-        if not at_once:
-            await asyncio.sleep(seconds)
-        at_once = False
-        try:
-            await work()
-        except PenstockError as error:
-            logger.warning("the sink could not do its rounds: %s", error.message)
-        except Exception:
-            logger.exception("the sink could not do its rounds")
+def _rounds(
+    work: Callable[[], Awaitable[object]], seconds: float, *, at_once: bool = False
+) -> Chore:
+    return Chore(work, seconds, logger, "the sink could not do its rounds", at_once)

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from datastore.stopping import stopped
+from datastore.repeating import stopped
 from server.outcome import CommandFailed, ExitCode
 from server.processes.siblings import Orders, Siblings
 from server.settings import Settings

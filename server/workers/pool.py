@@ -12,7 +12,7 @@ from typing import NoReturn
 import msgspec
 
 from datastore.errors import PenstockError
-from datastore.stopping import stopped
+from datastore.repeating import stopped, tried
 from datastore.store import Store
 from server.settings import Settings
 from server.workers.child import Orders
@@ -70,12 +70,7 @@ class Pool:
     async def run(self) -> NoReturn:
         while True:
             self._wanted.clear()
-            try:
-                await self._fill()
-            except PenstockError as error:
-                logger.warning("no worker could be started: %s", error.message)
-            except Exception:
-                logger.exception("no worker could be started")
+            await tried(self._fill, logger, "no worker could be started")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wanted.wait(), self._poll)
 

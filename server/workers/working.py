@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from datastore.errors import PenstockError
 from datastore.executions.running import Runner
-from datastore.stopping import stopped
+from datastore.repeating import heed, stopped
 
 logger = logging.getLogger("penstock.executions")
 
@@ -45,6 +45,7 @@ class Worker:
         clock = asyncio.get_running_loop().time
         busy = clock()
         while self._idle is None or clock() - busy < self._idle:
+            heed()
             self._woken.clear()
             if await self._run():
                 busy = clock()

@@ -1,11 +1,10 @@
-"""Ending tasks that go on for ever, also those that did not hear of it the first time."""
+"""Loops that go on whatever fails, and end when they are told to, also where asyncio lost that."""
 
 import asyncio
+import logging
 from typing import NoReturn
-from unittest.mock import patch
 
-from datastore import stopping
-from datastore.stopping import stopped
+from datastore.repeating import stopped, tried
 
 
 async def forever() -> NoReturn:
@@ -29,22 +28,22 @@ async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> Non
     async def fails() -> None:
         raise ValueError
 
-    async def loop() -> NoReturn:
+    async def work() -> None:
         nonlocal rounds
+        rounds += 1
+        await asyncio.gather(fails(), asyncio.sleep(30))
+
+    async def loop() -> NoReturn:
         while True:
-            rounds += 1
-            try:
-                await asyncio.gather(fails(), asyncio.sleep(30))
-            except ValueError:
-                await asyncio.sleep(0 if rounds < 3 else 30)
+            await tried(work, logging.getLogger("test"), "it failed")
+            await asyncio.sleep(0 if rounds < 3 else 30)
 
     for wait in range(8):
         rounds = 0
         task = asyncio.create_task(loop())
         for _ in range(wait):
             await asyncio.sleep(0)
-        with patch.object(stopping, "SECONDS", 0.01):
-            await asyncio.wait_for(stopped([task]), 5)
+        await asyncio.wait_for(stopped([task]), 5)
         assert task.cancelled()
 
 
