@@ -12,10 +12,10 @@ import sys
 import traceback
 from contextlib import suppress
 
-import msgspec
 from uvloop import new_event_loop
 
 from server.logs import configure
+from server.orders import first_line, further_lines
 from server.outcome import failure_of
 from server.processes.siblings import Orders
 from server.serving import serve_port
@@ -35,17 +35,12 @@ async def _serve(orders: Orders, settings: Settings) -> None:
 
 
 async def _stop_with_the_first() -> None:
-    loop = asyncio.get_running_loop()
-    lines = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    await lines.read()
+    await (await further_lines()).read()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> None:
-    # Unbuffered: what follows the first line is for the event loop to see.
-    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as first:
-        orders = msgspec.json.decode(first.readline(), type=Orders)
+    orders = first_line(Orders)
     settings = Settings.load(**orders.settings)
     configure(settings.log_format)
     # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.

@@ -5,8 +5,7 @@ import logging
 import os
 import signal
 import socket
-import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 import msgspec
 
 from datastore.repeating import stopped
+from server.orders import ordered, told_of
 from server.outcome import CommandFailed, ExitCode
 from server.processes.siblings import Orders, Siblings
 from server.settings import Settings
@@ -92,32 +92,19 @@ class Supervisor:
 
     async def _start(self, index: int) -> None:
         siblings = msgspec.structs.replace(self._siblings, index=index)
-        whole = self._settings.execution_workers
-        settings = self._settings.model_dump(mode="json", exclude_unset=True)
-        settings |= {"execution_workers": siblings.share(whole)}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
+        share = siblings.share(self._settings.execution_workers)
+        settings = told_of(self._settings, execution_workers=share)
+        listener = self._listener.fileno()
+        process = await ordered(
             "server.processes.member",
-            stdin=PIPE,
-            stdout=PIPE,
-            # Ctrl-C is for this process, which tells the others.
-            start_new_session=True,
-            pass_fds=(self._listener.fileno(), siblings.rates),
+            Orders(settings, siblings, listener),
+            answers=True,
+            files=(listener, siblings.rates),
         )
         self._processes[index] = process
-        orders = Orders(settings, siblings, self._listener.fileno())
-        if not await _serves(process, orders):
+        if process.stdout is None or not await process.stdout.readline():
             code = await process.wait()
             raise CommandFailed(
                 f"Process {index} of the server did not start.",
                 code=ExitCode(code) if code in {*ExitCode} else ExitCode.FAILED,
             )
-
-
-async def _serves(process: Process, orders: Orders) -> bool:
-    """Give a process its orders, and wait until it serves, or ends."""
-    if process.stdin is None or process.stdout is None:
-        return False
-    process.stdin.write(msgspec.json.encode(orders) + b"\n")
-    return bool(await process.stdout.readline())

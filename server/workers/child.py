@@ -6,7 +6,6 @@ stop, also when the server was killed.
 
 import asyncio
 import signal
-import sys
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from uvloop import new_event_loop
 
 from server.logs import configure
 from server.opening import open_files, open_table, store_over
+from server.orders import first_line, further_lines
 from server.settings import Settings
 from server.workers.engines import engine_of
 from server.workers.working import Worker
@@ -41,17 +41,14 @@ async def _listen(worker: Worker) -> None:
     """Obey the lines of standard input; its end, and SIGTERM, end the worker."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)
-    lines = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    lines = await further_lines()
     while await lines.readline():
         worker.wake()
     worker.stop()
 
 
 def main() -> None:
-    # Unbuffered: what follows the first line is for the event loop to read.
-    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as first:
-        orders = msgspec.json.decode(first.readline(), type=Orders)
+    orders = first_line(Orders)
     settings = Settings.load(**orders.settings)
     configure(settings.log_format)
     with asyncio.Runner(loop_factory=new_event_loop) as loop:

@@ -2,18 +2,16 @@
 
 import asyncio
 import logging
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn
 
-import msgspec
-
 from datastore.errors import PenstockError
 from datastore.repeating import stopped, tried
 from datastore.store import Store
+from server.orders import ordered, told_of
 from server.settings import Settings
 from server.workers.child import Orders
 from server.workers.engines import require_engine
@@ -102,19 +100,8 @@ class Pool:
 
     async def _start(self) -> None:
         worker = self._store.clock.new_id()
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "server.workers.child",
-            stdin=PIPE,
-            stdout=DEVNULL,
-            # Ctrl-C is for the server, which tells its workers.
-            start_new_session=True,
-        )
-        settings = self._settings.model_dump(mode="json", exclude_unset=True)
-        orders = Orders(worker, settings, self._poll, IDLE_SECONDS)
-        if process.stdin is not None:
-            process.stdin.write(msgspec.json.encode(orders) + b"\n")
+        orders = Orders(worker, told_of(self._settings), self._poll, IDLE_SECONDS)
+        process = await ordered("server.workers.child", orders)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)
