@@ -3,7 +3,6 @@
 from asyncio import gather
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from datastore.dataset_tables import DatasetTables
 from datastore.errors import LimitExceeded
@@ -12,8 +11,7 @@ from datastore.paths import GroupPath
 from datastore.records import ReferenceDataset
 from datastore.resources.named import Mention, Named
 from datastore.resources.scope import Scope
-from formula.datasets import Pin, Rows, unknown_dataset
-from formula.values import Scalar
+from formula.datasets import NamedRows, Pin, Rows, unknown_dataset
 
 MAX_DATASETS = 20
 MAX_FIELDS = 500_000
@@ -33,7 +31,7 @@ def require_small(datasets: Iterable[ReferenceDataset]) -> None:
 
 
 @dataclass(slots=True)
-class Lookups:
+class Lookups(NamedRows):
     """Data as formulas ask for it; a name means what the owner group of the formula sees.
 
     `owners` are these groups by the identities of calculations. A name that only a row decides is
@@ -66,22 +64,7 @@ class Lookups:
         await self.read(missing)
         return bool(missing)
 
-    def lookup(
-        self,
-        dataset: str,
-        key: str,
-        columns: tuple[str, str] | None,
-        pin: Pin,
-        within: str | None = None,
-    ) -> Scalar:
-        return self._table(dataset, pin, within).find(key, columns)
-
-    def impact(
-        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
-    ) -> Decimal | None:
-        return self._table(activity, pin, within).factor(impact, component)
-
-    def _table(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
         rows = self._asked.get((name, pin, within))
         if rows is None:
             rows = self._asked[name, pin, within] = self._found(name, pin, within)

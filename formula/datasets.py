@@ -1,5 +1,6 @@
 """Where LOOKUP and IMPACT find their data: a port, and data held in memory behind it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol
@@ -52,25 +53,6 @@ class Datasets(Protocol):
         ...
 
 
-class NoDatasets:
-    """No data at all: each dataset is unknown."""
-
-    def lookup(
-        self,
-        dataset: str,
-        key: str,
-        columns: tuple[str, str] | None,
-        pin: Pin,
-        within: str | None = None,
-    ) -> Scalar:
-        raise unknown_dataset(dataset)
-
-    def impact(
-        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
-    ) -> Decimal | None:
-        raise unknown_dataset(activity)
-
-
 def unknown_dataset(name: str) -> Fault:
     return Fault(Code.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
 
@@ -119,6 +101,38 @@ class Rows:
         key, output = self._columns.index(key_column), self._columns.index(output_column)
         rows = (row for row in reversed(self._rows) if row[key] is not None)
         return {text_of(row[key]): row[output] for row in rows}
+
+
+class NamedRows(ABC):
+    """Data whose every name means rows in memory."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+        """Give the rows of a dataset; raises a Fault for an unknown one."""
+
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
+        return self.named(dataset, pin, within).find(key, columns)
+
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
+        return self.named(activity, pin, within).factor(impact, component)
+
+
+class NoDatasets(NamedRows):
+    """No data at all: each dataset is unknown."""
+
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+        raise unknown_dataset(name)
 
 
 class InMemory:
