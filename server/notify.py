@@ -18,6 +18,7 @@ from datastore.ngsi.tenancy import require
 from schema.errors import FormattedError, formatted
 from schema.limits import Limits
 from server.encoding import encode
+from server.fields import fields_of
 from server.negotiation import MediaType, is_json
 from server.problems import Problem, refusal, stopping, unexpected
 from server.rate_limit import RateLimiter
@@ -42,7 +43,7 @@ class NotifyApp:
     defaults: Defaults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
+        headers = fields_of(scope)
         request_id = request_id_of(headers)
         try:
             response = await self._answered(str(scope["method"]), headers, receive)
