@@ -1,11 +1,15 @@
 """The header fields of a request, looked up by name instead of searched through."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast, overload
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 _KEPT: Final = "penstock.fields"
+_NOT_TOLD: Final = object()
+
+T = TypeVar("T")
 
 
 class Fields(Headers):
@@ -14,6 +18,7 @@ class Fields(Headers):
     def __init__(self, scope: Scope) -> None:
         super().__init__(raw=scope["headers"])
         self._index: dict[str, list[str]] = {}
+        self._told: dict[Any, Any] = {}
         for name, value in self._list:
             self._index.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
 
@@ -23,12 +28,23 @@ class Fields(Headers):
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key.lower() in self._index
 
-    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def get(self, key: str) -> str | None: ...
+    @overload
+    def get(self, key: str, default: str) -> str: ...
+    def get(self, key: str, default: str | None = None) -> str | None:
         found = self._index.get(key.lower())
         return default if found is None else found[0]
 
     def getlist(self, key: str) -> list[str]:
         return self._index.get(key.lower(), [])
+
+    def told(self, read: Callable[["Fields"], T]) -> T:
+        """What `read` makes of these fields; it is asked once for all requests that share them."""
+        found = self._told.get(read, _NOT_TOLD)
+        if found is _NOT_TOLD:
+            found = self._told[read] = read(self)
+        return cast("T", found)
 
 
 def fields_of(scope: Scope) -> Fields:

@@ -12,6 +12,7 @@ from datastore.table import Table
 from server.app import Beside, open_app, streams_of
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
+from server.http import RepeatedHeads
 from server.jobs import running_jobs
 from server.opening import open_buckets, open_files, open_table, store_over, url_at
 from server.outcome import CommandFailed, ExitCode
@@ -105,11 +106,12 @@ def settle_garbage_collector() -> None:
 def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="httptools",
+        http=RepeatedHeads,
         ws="websockets-sansio",
         ws_max_size=settings.max_body_bytes,
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
     )
