@@ -10,7 +10,7 @@ from datastore.api_keys import PREFIX, Credential, KeyText
 from datastore.clock import wall_clock
 from datastore.errors import Unauthenticated
 from schema.lru import Lru
-from server.auth import Authenticator, Session, bearer_token
+from server.auth import Authenticator, Session, sent_token
 from server.claims import default_group_from
 
 SESSION_SECONDS: Final = 900
@@ -18,6 +18,7 @@ SESSION_SECONDS: Final = 900
 
 MAX_KEPT: Final = 10_000
 MAX_KEPT_ROLES: Final = 50_000
+_PREFIX: Final = PREFIX.encode()
 
 
 class _Kept(NamedTuple):
@@ -54,12 +55,15 @@ class ApiKeyAuthenticator:
         """Return the user of the key with the key's roles."""
         return (await self.session_of(headers)).caller
 
-    async def session_of(self, headers: Mapping[str, object]) -> Session:
+    def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
         """Return the same; the session ends with the key, or earlier to have it looked up again."""
-        token = bearer_token(headers).decode()
-        if not token.startswith(PREFIX):
-            return await self._tokens.session_of(headers)
-        text, now = KeyText.parse(token), self._now()
+        token = sent_token(headers).token
+        return (
+            self._session(token) if token.startswith(_PREFIX) else self._tokens.session_of(headers)
+        )
+
+    async def _session(self, token: bytes) -> Session:
+        text, now = KeyText.parse(token.decode()), self._now()
         credential = None if text is None else await self._credential(text.id)
         if text is None or credential is None or not credential.admits(text, now):
             raise Unauthenticated("The API key is not accepted.")

@@ -1,8 +1,9 @@
 """Turns the headers of a request into a caller, by a token whose signature and claims hold."""
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
 import httpx
@@ -18,6 +19,7 @@ from datastore.access import Caller
 from datastore.errors import BadInput, Unauthenticated
 from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
+from server.fields import Fields
 from server.jwks import Jwks
 from server.proven_tokens import Proven, ProvenTokens
 from server.settings import Settings
@@ -39,7 +41,7 @@ class Authenticator(Protocol):
         Raises Unauthenticated, and Unavailable while the issuer's keys cannot be had.
         """
 
-    async def session_of(self, headers: Mapping[str, object]) -> Session:
+    def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
         """Return the caller as `caller_of` does, and for how long they are proved to be one."""
 
 
@@ -48,6 +50,12 @@ class KeySource(Protocol):
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
         """Return the key that a token's header names, None if there is none."""
+
+    def current(self) -> object | None:
+        """Return what stands for the keys at hand, another object once any of them changed.
+
+        None where they are to be fetched first, as `find` does.
+        """
 
 
 class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +73,7 @@ class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
 class TokenAuthenticator:
     """Accepts signed tokens (JWT) sent as `Authorization: Bearer`.
 
-    One that was verified is remembered, but its time and its key are looked at for each request.
+    One that was verified is remembered, but its time and the keys are looked at for each request.
     """
 
     def __init__(
@@ -83,46 +91,41 @@ class TokenAuthenticator:
 
     async def session_of(self, headers: Mapping[str, object]) -> Session:
         """Verify the token; its session ends when a new request with it would be refused."""
-        token = bearer_token(headers)
-        proven = self._proven.get(token)
-        if proven is None or not await self._is_verified_by(proven):
-            proven = await self._prove(token)
-            self._proven.put(token, proven)
+        sent = sent_token(headers)
+        proven, keys = self._proven.get(sent.digest), self._keys.current()
+        if proven is None or keys is None or proven.keys is not keys:
+            proven = await self._prove(sent.token)
+            self._proven.put(sent.digest, proven)
         return Session(proven.caller, proven.until)
-
-    async def _is_verified_by(self, proven: Proven) -> bool:
-        """Whether the token's header still finds the key that its signature held with."""
-        return await self._keys.find(proven.kid, proven.algorithm) is proven.key
 
     async def _prove(self, token: bytes) -> Proven:
         try:
-            signed, key = await self._verified(token)
+            signed, keys = await self._verified(token)
             claims = _claims_of(signed.payload)
             self._check(claims)
-            rules, header = self._rules, signed.headers()
+            rules = self._rules
             return Proven(
                 caller=caller_from(claims, rules.roles_claim, rules.default_group_claim),
                 since=max(claims.get("nbf", 0), claims.get("iat", 0)) - rules.clock_skew,
                 until=claims["exp"] + rules.clock_skew,
-                kid=header.get("kid"),
-                algorithm=header["alg"],
-                key=key,
+                keys=keys,
             )
         except ExpiredTokenError as error:
             raise Unauthenticated("The token has expired.") from error
         except (JoseError, BadInput) as error:
             raise Unauthenticated(f"The token is not accepted: {error}") from error
 
-    async def _verified(self, token: bytes) -> tuple[CompactSignature, Key]:
-        """Take apart a token whose signature holds, and give the key that it holds with."""
+    async def _verified(self, token: bytes) -> tuple[CompactSignature, object]:
+        """Take apart a token whose signature holds, and give what stands for the keys."""
         signed = self._extracted(token)
         header = signed.headers()
         key = await self._keys.find(header.get("kid"), header["alg"])
+        keys = self._keys.current()
         if key is None:
             raise Unauthenticated("The token is signed with an unknown key.")
         if not jws.validate_compact(signed, key, self._rules.algorithms, self._registry):
             raise Unauthenticated("The token's signature does not hold.")
-        return signed, key
+        return signed, keys
 
     def _extracted(self, token: bytes) -> CompactSignature:
         """Take the token apart; its header is well-formed and its algorithm allowed."""
@@ -187,6 +190,23 @@ def dev_authenticator(settings: Settings) -> Authenticator:
         clock_skew=settings.clock_skew_seconds,
     )
     return TokenAuthenticator(rules, DevKeys(dev_key(settings.data_dir)))
+
+
+class SentToken(NamedTuple):
+    """A token as it was sent, and its SHA-256."""
+
+    token: bytes
+    digest: bytes
+
+
+def sent_token(headers: Mapping[str, object]) -> SentToken:
+    """Return what `bearer_token` does, with its digest, computed once for all that share fields."""
+    return headers.told(_sent) if isinstance(headers, Fields) else _sent(headers)
+
+
+def _sent(headers: Mapping[str, object]) -> SentToken:
+    token = bearer_token(headers)
+    return SentToken(token, sha256(token).digest())
 
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:

@@ -35,6 +35,9 @@ class DevKeys:
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
         return pick((self._key,), kid, algorithm)
 
+    def current(self) -> object:
+        return self._key
+
 
 def dev_key(data_dir: Path) -> OKPKey:
     """Return the key kept in the directory, made on first use; processes that race get the same.

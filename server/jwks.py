@@ -64,6 +64,12 @@ class Jwks:
             raise Unavailable("The issuer of tokens does not answer.", PAUSE_WITHOUT_KEYS)
         return key
 
+    def current(self) -> object | None:
+        """Return the keys as one object, None while `find` would wait for others."""
+        now = self._clock()
+        waits = now >= self._fresh_until and (self._fetching or now >= self._next_fetch)
+        return None if waits else self._keys
+
     async def _refresh(self) -> None:
         """Fetch the keys, unless that was done just now; calls at the same time share one fetch."""
         if self._fetching is None:

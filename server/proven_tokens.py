@@ -2,10 +2,7 @@
 
 import time
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Final, NamedTuple
-
-from joserfc.jwk import Key
 
 from datastore.access import Caller
 from schema.lru import Lru
@@ -17,15 +14,13 @@ MAX_KEPT_ROLES: Final = 50_000
 class Proven(NamedTuple):
     """What a token proved from `since` until `until`, both in seconds since 1970.
 
-    It proves that no longer than its header finds the very `key` that verified it.
+    It proves that no longer than the issuer's keys are the very `keys` that verified it.
     """
 
     caller: Caller
     since: float
     until: float
-    kid: str | None
-    algorithm: str
-    key: Key
+    keys: object
 
 
 class ProvenTokens:
@@ -38,12 +33,12 @@ class ProvenTokens:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, token: bytes) -> Proven | None:
-        """What the token proves at this time; None where that is to be found out."""
-        found = self._kept.get(sha256(token).digest())
+    def get(self, digest: bytes) -> Proven | None:
+        """What the token of a digest proves at this time; None where that is to be found out."""
+        found = self._kept.get(digest)
         if found is None or not found.since <= int(self._now()) < found.until:
             return None
         return found
 
-    def put(self, token: bytes, proven: Proven) -> None:
-        self._kept.put(sha256(token).digest(), proven, len(proven.caller.roles))
+    def put(self, digest: bytes, proven: Proven) -> None:
+        self._kept.put(digest, proven, len(proven.caller.roles))

@@ -41,6 +41,9 @@ class FixedKeys:
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
         return pick(self._keys, kid, algorithm)
 
+    def current(self) -> object:
+        return self._keys
+
 
 def claims(**changes: Any) -> dict[str, Any]:
     """Claims that hold; a change to None takes the claim away."""
