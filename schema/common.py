@@ -3,6 +3,7 @@
 from asyncio import Lock, sleep
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Annotated, TypeAlias, TypeVar
 
 import strawberry
@@ -23,8 +24,9 @@ T = TypeVar("T")
 class Turns:
     """Lets the long lists of an answer be put together one by one, and other work in between."""
 
-    def __init__(self) -> None:
-        self._taken = Lock()
+    @cached_property
+    def _taken(self) -> Lock:
+        return Lock()
 
     async def take(self) -> None:
         """Wait for a turn; it lasts until the next time the caller awaits anything."""

@@ -3,8 +3,8 @@
 from asyncio import get_running_loop, sleep
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from inspect import isawaitable
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphql import (
@@ -22,15 +22,14 @@ from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationRequest:
+class OperationRequest(NamedTuple):
     """What a client asks to run, whatever it came over."""
 
     query: str | None = None
     document_id: str | None = None
     operation_name: str | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    extensions: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = MappingProxyType({})
+    extensions: Mapping[str, Any] = MappingProxyType({})
 
 
 class Prepared(NamedTuple):
@@ -94,6 +93,10 @@ class Engine:
         """How many texts were sent with their digest and are in memory."""
         return self._persisted.kept
 
+    def reads_aside(self, request: OperationRequest) -> bool:
+        """Tell whether `read` has anything to do."""
+        return request.query is not None and len(request.query) > LONG
+
     async def read(self, request: OperationRequest) -> None:
         """Read a long document in a thread, so that `prepare` finds it read and checked."""
         if request.query is not None and len(request.query) > LONG:
@@ -118,18 +121,19 @@ class Engine:
 
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
         """Execute a prepared operation; errors come back masked, only cancellation is raised."""
-        result = await self._begun(prepared, context)
-        if isawaitable(result):
+        measure = prepared.operation.measure
+        if measure.introspection_values > self.limits.introspection_beside:
+            result = await self._begun_aside(prepared, context)
+        else:
+            result = self._executor(prepared, context)
+        if type(result) is not ExecutionResult and isawaitable(result):
             # Large variables have been read, and resolvers read them anew: others go in between.
             await sleep(0)
             result = await result
         return self.answer(result, request_id)
 
-    async def _begun(self, prepared: Prepared, context: object) -> Outcome:
-        """Begin to execute; in a thread where a large description of the schema is all there is."""
-        measure = prepared.operation.measure
-        if measure.introspection_values <= self.limits.introspection_beside:
-            return self._executor(prepared, context)
+    async def _begun_aside(self, prepared: Prepared, context: object) -> Outcome:
+        """Begin in a thread: a large description of the schema is all that there is."""
         loop = get_running_loop()
         return await loop.run_in_executor(aside, self._executor, prepared, context)
 

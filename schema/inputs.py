@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from graphql import (
     DocumentNode,
@@ -19,6 +19,8 @@ from graphql import (
     type_from_ast,
 )
 
+_SINGLE: Final = frozenset((str, int, float, bool, type(None)))
+
 _Typed: TypeAlias = "tuple[object, GraphQLType | None]"
 
 
@@ -30,11 +32,15 @@ class Counts(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A variable of an operation: its type, and how often its value is read."""
+    """A variable of an operation: its type, and how often its value is read.
+
+    A value that holds no other counts as `single` values: one stands for a list of one.
+    """
 
     name: str
     type: GraphQLType | None
     reads: int
+    single: int
 
 
 def declared(
@@ -45,11 +51,19 @@ def declared(
     if not definitions:
         return ()
     mentioned = _mentions(document, operation)
-    return tuple(
-        Declared(name, type_from_ast(schema, one.type), max(1, mentioned[name]))
-        for one in definitions
-        for name in (one.variable.name.value,)
-    )
+    found = []
+    for one in definitions:
+        name, kind = one.variable.name.value, type_from_ast(schema, one.type)
+        found.append(Declared(name, kind, max(1, mentioned[name]), _single(kind)))
+    return tuple(found)
+
+
+def _single(kind: GraphQLType | None) -> int:
+    found = 1
+    while isinstance(kind, GraphQLNonNull | GraphQLList):
+        found += isinstance(kind, GraphQLList)
+        kind = kind.of_type
+    return found
 
 
 def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
@@ -80,9 +94,13 @@ def count_values(
     inside the value of a scalar is read but once.
     """
     values = inside = 0
-    for name, kind, reads in declared:
+    for name, kind, reads, single in declared:
         if name in variables:
-            found = _count(variables[name], kind, most)
+            value = variables[name]
+            if type(value) in _SINGLE:
+                values += single * reads
+                continue
+            found = _count(value, kind, most)
             values += found.values * reads
             inside += found.inside
         if values > most.values or inside > most.inside:

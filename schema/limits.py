@@ -71,7 +71,7 @@ class _Source(NamedTuple):
 class Operation:
     """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
 
-    __slots__ = ("_costs", "_declared", "_source", "measure", "node")
+    __slots__ = ("_costs", "_declared", "_source", "introspects", "measure", "name", "node")
 
     def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
         self.node = node
@@ -79,18 +79,12 @@ class Operation:
         self._source = source
         self._costs: dict[tuple[int | None, ...], int] = {}
         self._declared = declared(source.schema, source.document, node)
-
-    @property
-    def name(self) -> str | None:
-        return self.node.name.value if self.node.name else None
+        self.name: Final = node.name.value if node.name else None
+        self.introspects: Final = measure.introspection_fields > 0
 
     @property
     def is_query(self) -> bool:
         return self.node.operation is OperationType.QUERY
-
-    @property
-    def introspects(self) -> bool:
-        return self.measure.introspection_fields > 0
 
     def cost(self, variables: Mapping[str, object]) -> int:
         """Bound what the operation costs with these variables, in objects read."""

@@ -1,7 +1,7 @@
 """The application: the GraphQL endpoint, its page and its health over one store."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -153,10 +153,9 @@ def _contexts(
 ) -> OpenContext:
     cursors = cursors_of(settings)
 
-    @contextmanager
-    def open_context(caller: Caller, admission: Admission) -> Iterator[StreamContext]:
+    def open_context(caller: Caller, admission: Admission) -> StreamContext:
         limiter.spend(caller.user_id, admission.cost)
-        yield StreamContext.over(store, caller, cursors, changes)
+        return StreamContext.over(store, caller, cursors, changes)
 
     return open_context
 

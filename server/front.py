@@ -28,7 +28,7 @@ class Front(Starlette):
             self._direct = one.cls(self._direct, *one.args, **one.kwargs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == self._path:
+        if scope.get("path") == self._path and scope["type"] == "http":
             await self._direct(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

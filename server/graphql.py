@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from types import TracebackType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from graphql import OperationType
 from starlette.datastructures import Headers
@@ -12,14 +10,14 @@ from starlette.types import Receive, Scope, Send
 
 from datastore.access import Caller
 from datastore.errors import ErrorCode, PenstockError
-from schema.execution import Answer, Engine, Prepared, Refused
+from schema.execution import Answer, Engine, Refused
 from schema.limits import Operation
 from server.encoding import encode
 from server.negotiation import MediaType
 from server.observing import MeasuredUnits
 from server.problems import Malformed, Problem, Statuses, refusal, status_of, stopping, unexpected
 from server.request import ALLOWED, ClientGone, Exchange, check_method, read
-from server.response import Response, cached, graphql_response
+from server.response import Response, cached, graphql_response, headers_of
 from server.within import Within
 
 
@@ -38,11 +36,10 @@ class MeteredContext(Protocol):
     def units(self) -> MeasuredUnits: ...
 
 
-Opened: TypeAlias = (
-    AbstractContextManager[MeteredContext] | AbstractAsyncContextManager[MeteredContext]
-)
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
-OpenContext: TypeAlias = Callable[[Caller, Admission], Opened]
+OpenContext: TypeAlias = Callable[[Caller, Admission], MeteredContext]
+
+_ALLOW: Final = headers_of({"allow": ALLOWED})
 
 
 class GraphQLApp:
@@ -62,6 +59,7 @@ class GraphQLApp:
         introspection: bool = True,
     ) -> None:
         self._engine = engine
+        self._seconds = engine.limits.deadline_seconds
         self._authenticate = authenticate
         self._open_context = open_context
         self._draft = statuses == "draft"
@@ -75,7 +73,7 @@ class GraphQLApp:
             return
         exchange = Exchange.of(scope, receive)
         try:
-            response = await self._response(exchange)
+            response = await Within(self._seconds, self._response(exchange), self._late)
         except ClientGone:
             return
         except Problem as problem:
@@ -91,45 +89,38 @@ class GraphQLApp:
     async def _response(self, exchange: Exchange) -> Response:
         check_method(exchange.scope)
         if exchange.method == "OPTIONS":
-            return Response(204, headers={"allow": ALLOWED})
+            return Response(204, headers=_ALLOW)
         if exchange.media is None:
             raise Problem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
-        seconds = self._engine.limits.deadline_seconds
-        answering = Within(seconds, self._operation(exchange, exchange.media))
         try:
-            return await answering
-        except TimeoutError:
-            if not answering.expired:
-                raise
-            message = f"The operation took longer than {seconds:g} s."
-            raise Problem(ErrorCode.TIMEOUT, message) from None
-
-    async def _operation(self, exchange: Exchange, media: MediaType) -> Response:
-        try:
-            caller = await self._authenticate(exchange.headers)
-            request = await read(exchange, self._engine.limits)
-            exchange.seen.asked(request)
-            await self._engine.read(request)
-            prepared = self._engine.prepare(request, introspection=self._introspection)
-            exchange.seen.prepared(prepared)
-            check_kind(prepared.operation, exchange)
-            answer, units = await self._run(caller, prepared, exchange)
+            answer = await self._answer(exchange)
         except Refused as error:
-            return self._answered(Answer({"errors": error.errors}), exchange, media)
+            answer = Answer({"errors": error.errors})
         except PenstockError as error:
             raise refusal(error, with_token="authorization" in exchange.headers) from None
-        if exchange.wants_cost:
-            answer.body["extensions"] = {"cost": self._cost(prepared.cost, units)}
-        return self._answered(answer, exchange, media)
+        return self._answered(answer, exchange, exchange.media)
 
-    async def _run(
-        self, caller: Caller, prepared: Prepared, exchange: Exchange
-    ) -> tuple[Answer, MeasuredUnits]:
+    async def _answer(self, exchange: Exchange) -> Answer:
+        engine, seen = self._engine, exchange.seen
+        caller = await self._authenticate(exchange.headers)
+        request = await read(exchange, engine.limits)
+        seen.asked(request)
+        if engine.reads_aside(request):
+            await engine.read(request)
+        prepared = engine.prepare(request, introspection=self._introspection)
+        seen.prepared(prepared)
+        check_kind(prepared.operation, exchange)
         admission = Admission(exchange.request_id, prepared.operation, prepared.cost)
-        async with Entered(self._open_context(caller, admission)) as context:
-            exchange.seen.units = context.units
-            answer = await self._engine.run(prepared, context, exchange.request_id)
-            return answer, context.units
+        context = self._open_context(caller, admission)
+        seen.units = context.units
+        answer = await engine.run(prepared, context, exchange.request_id)
+        if exchange.wants_cost:
+            answer.body["extensions"] = {"cost": self._cost(prepared.cost, context.units)}
+        return answer
+
+    def _late(self) -> Problem:
+        message = f"The operation took longer than {self._seconds:g} s."
+        return Problem(ErrorCode.TIMEOUT, message)
 
     def _cost(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
         return {
@@ -146,11 +137,11 @@ class GraphQLApp:
         code = errors[0]["extensions"]["code"] if errors else None
         plain = media is MediaType.JSON
         status = status_of(answer.body, code, json=plain, draft=self._draft)
-        headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
-        response = graphql_response(status, encode(answer.body), self._type(media, status), headers)
+        media, body = self._type(media, status), encode(answer.body)
         if exchange.method == "GET" and not errors:
-            return cached(response, exchange.headers.get("if-none-match"))
-        return response
+            return cached(body, media, exchange.headers.get("if-none-match"))
+        headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
+        return graphql_response(status, body, media, headers)
 
     def refused(self, problem: Problem, exchange: Exchange) -> Response:
         """Dress a problem as the answer to a request."""
@@ -162,30 +153,6 @@ class GraphQLApp:
     def _type(self, media: MediaType, status: int) -> MediaType:
         """In the draft, only a successful answer has the plain type."""
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
-
-
-class Entered:
-    """Enters a context that may open either way."""
-
-    __slots__ = ("_opened",)
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-
-    async def __aenter__(self) -> MeteredContext:
-        if isinstance(self._opened, AbstractAsyncContextManager):
-            return await self._opened.__aenter__()
-        return self._opened.__enter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        if isinstance(self._opened, AbstractAsyncContextManager):
-            return await self._opened.__aexit__(kind, error, traceback)
-        return self._opened.__exit__(kind, error, traceback)
 
 
 def check_kind(operation: Operation, exchange: Exchange) -> None:

@@ -1,9 +1,10 @@
 """Refuses requests sent to a host name that is not ours, as a rebound DNS name would be."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -21,18 +22,17 @@ class KnownHosts:
         self._hosts = frozenset(hosts)
         self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
         """Whether any host will do, or the host is one of ours; else Starlette looks closer."""
-        return _host_of(scope) in self._hosts or _is_open(scope)
+        is_ours = scope["type"] == "http" and fields_of(scope).told(_host) in self._hosts
+        return is_ours or _is_open(scope)
 
 
-def _host_of(scope: Scope) -> str:
-    if scope["type"] != "http":
-        return ""
-    return (fields_of(scope).get("host") or "").split(":")[0]
+def _host(headers: Headers) -> str:
+    return headers.get("host", "").split(":")[0]
 
 
 def _is_open(scope: Scope) -> bool:

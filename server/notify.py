@@ -18,18 +18,19 @@ from datastore.ngsi.tenancy import require
 from schema.errors import FormattedError, formatted
 from schema.limits import Limits
 from server.encoding import encode
-from server.fields import fields_of
+from server.fields import Fields, fields_of
 from server.negotiation import MediaType, is_json
 from server.problems import Problem, refusal, stopping, unexpected
 from server.rate_limit import RateLimiter
 from server.request import ClientGone, body_of, request_id_of
-from server.response import Response
+from server.response import Response, headers_of
 
 PATHS: Final = ("/notify", "/v2/notify")
 ALLOWED: Final = "POST"
 THREADED_BYTES: Final = 64 * 1024
 
-_HEADERS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+_HEADERS: Final = headers_of({"cache-control": "no-store", "x-content-type-options": "nosniff"})
+_TYPED: Final = (*headers_of({"content-type": MediaType.JSON.header}), *_HEADERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class NotifyApp:
             response = _refused(unexpected(error, request_id))
         await response.send(send, request_id)
 
-    async def _answered(self, method: str, headers: Headers, receive: Receive) -> Response:
+    async def _answered(self, method: str, headers: Fields, receive: Receive) -> Response:
         if method != ALLOWED:
             words = "Notifications are sent by POST."
             raise Problem(ErrorCode.METHOD_NOT_ALLOWED, words, headers={"allow": ALLOWED})
@@ -70,7 +71,7 @@ class NotifyApp:
             late = Unavailable("The notification could not be kept in time.")
             raise _problem(late, headers) from None
 
-    async def _taken(self, headers: Headers, receive: Receive) -> Accepted | None:
+    async def _taken(self, headers: Fields, receive: Receive) -> Accepted | None:
         caller = await self.authenticate(headers)
         self.limiter.spend(caller.user_id, 1)
         heading = read_heading(headers, self.defaults)
@@ -111,12 +112,12 @@ def _told(status: int, errors: Sequence[FormattedError], events: int | None = No
     body: dict[str, object] = {"errors": errors}
     if events is not None:
         body["accepted"] = events
-    return Response(status, encode(body), {"content-type": MediaType.JSON.header, **_HEADERS})
+    return Response(status, encode(body), _TYPED)
 
 
 def _refused(problem: Problem) -> Response:
     told = _told(problem.status, [problem.error])
-    return Response(told.status, told.body, {**told.headers, **problem.headers})
+    return told._replace(headers=(*told.headers, *headers_of(problem.headers)))
 
 
 def _problem(error: PenstockError, headers: Headers) -> Problem:

@@ -1,6 +1,8 @@
 """Reading a GraphQL request out of an HTTP request."""
 
 import re
+from collections.abc import Awaitable, Mapping
+from math import inf
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -12,7 +14,7 @@ from uuid_utils import uuid4
 from datastore.errors import ErrorCode
 from schema.execution import OperationRequest
 from schema.limits import Limits
-from server.fields import fields_of
+from server.fields import Fields, fields_of
 from server.negotiation import MediaType, is_json, negotiate
 from server.observing import SEEN, Seen
 from server.problems import Malformed, Problem
@@ -31,8 +33,14 @@ _PREFLIGHTED: Final = (
     "graphql-require-preflight",
     "x-requested-with",
 )
-_TEXTS: Final = ("query", "operationName", "documentId")
-_OBJECTS: Final = ("variables", "extensions")
+_KINDS: Final[Mapping[str, type]] = {
+    "query": str,
+    "operationName": str,
+    "documentId": str,
+    "variables": dict,
+    "extensions": dict,
+}
+_WORDS: Final[Mapping[type, str]] = {str: "a text", dict: "an object"}
 
 
 class ClientGone(Exception):
@@ -46,7 +54,7 @@ class Exchange(NamedTuple):
     """
 
     scope: Scope
-    headers: Headers
+    headers: Fields
     receive: Receive
     media: MediaType | None
     request_id: str
@@ -55,26 +63,35 @@ class Exchange(NamedTuple):
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
         headers = fields_of(scope)
-        media = negotiate(",".join(headers.getlist("accept")))
         seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
-        return cls(scope, headers, receive, media, seen.request_id, seen)
+        return cls(scope, headers, receive, headers.told(media_of), seen.request_id, seen)
 
     @property
     def method(self) -> str:
-        return str(self.scope["method"])
+        method: str = self.scope["method"]
+        return method
 
     @property
     def wants_cost(self) -> bool:
         return self.headers.get("x-penstock-cost") == "1"
 
 
-def request_id_of(headers: Headers) -> str:
+def media_of(headers: Headers) -> MediaType | None:
+    """Choose the type to answer in; None where the client takes none that there is."""
+    return negotiate(",".join(headers.getlist("accept")))
+
+
+def request_id_of(headers: Fields) -> str:
     """Take the client's own id, else the trace id of `traceparent`, else make one."""
+    return headers.told(_given_id) or uuid4().hex
+
+
+def _given_id(headers: Headers) -> str | None:
     given = headers.get("x-request-id", "")
     if _REQUEST_ID.fullmatch(given):
         return given
     trace = _TRACE.match(headers.get("traceparent", ""))
-    return trace[1] if trace else uuid4().hex
+    return trace[1] if trace else None
 
 
 def check_method(scope: Scope) -> None:
@@ -97,7 +114,7 @@ async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
         )
     if exchange.method == "GET":
         return from_url(scope, headers)
-    _check_body_type(headers)
+    headers.told(_check_body_type)
     return from_json(await body_of(headers, exchange.receive, limits))
 
 
@@ -124,7 +141,7 @@ def from_url(scope: Scope, headers: Headers) -> OperationRequest:
     for name, value in pairs:
         if name in parameters:
             raise Malformed("A parameter of the URL is given twice.")
-        parameters[name] = _json(value.encode()) if name in _OBJECTS else value
+        parameters[name] = _json(value.encode()) if _KINDS.get(name) is dict else value
     return _request(parameters)
 
 
@@ -139,12 +156,10 @@ def from_json(body: bytes) -> OperationRequest:
 
 
 def _request(found: dict[str, Any]) -> OperationRequest:
-    for name in _TEXTS:
-        if not isinstance(found.get(name), str | None):
-            raise Malformed(f"`{name}` must be a text.")
-    for name in _OBJECTS:
-        if not isinstance(found.get(name), dict | None):
-            raise Malformed(f"`{name}` must be an object.")
+    for name, value in found.items():
+        kind = _KINDS.get(name)
+        if kind is not None and value is not None and type(value) is not kind:
+            raise Malformed(f"`{name}` must be {_WORDS[kind]}.")
     query, document_id = found.get("query"), found.get("documentId")
     extensions = found.get("extensions") or {}
     if query is not None and document_id is not None:
@@ -191,34 +206,38 @@ def _is_preflighted(headers: Headers) -> bool:
     return headers.get("authorization", "").lower().startswith("bearer ")
 
 
-async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+def body_of(headers: Fields, receive: Receive, limits: Limits) -> Awaitable[bytes]:
     """Read a body; Problem where it is too large or takes too long, ClientGone where it ends."""
-    announced = headers.get("content-length", "0")
-    if not announced.isdecimal() or int(announced[:12]) > limits.body_bytes:
+    if headers.told(_announced) > limits.body_bytes:
         raise _too_large(limits)
-    try:
-        return await Within(limits.body_seconds, _received(receive, limits))
-    except TimeoutError:
+
+    def late() -> Problem:
         message = f"The body took longer than {limits.body_seconds:g} s to arrive."
-        raise Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE) from None
+        return Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
+
+    return Within(limits.body_seconds, _received(receive, limits), late)
+
+
+def _announced(headers: Headers) -> float:
+    """How many bytes the client says that it sends; infinite where that is no number."""
+    announced = headers.get("content-length", "0")
+    return int(announced[:12]) if announced.isdecimal() else inf
 
 
 async def _received(receive: Receive, limits: Limits) -> bytes:
-    body, more = bytearray(), True
+    parts, more = bytearray(), True
     while more:
-        more = await _receive_into(body, receive)
-        if len(body) > limits.body_bytes:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        part: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(parts) + len(part) > limits.body_bytes:
             raise _too_large(limits)
-    return bytes(body)
-
-
-async def _receive_into(body: bytearray, receive: Receive) -> bool:
-    """Add the next part of the body; False after the last one."""
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGone
-    body += message.get("body", b"")
-    return bool(message.get("more_body", False))
+        if not more and not parts:
+            return part
+        parts += part
+    return bytes(parts)
 
 
 def _too_large(limits: Limits) -> Problem:

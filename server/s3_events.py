@@ -20,6 +20,7 @@ from datastore.errors import ErrorCode, Failure, PenstockError
 from datastore.store import Store
 from schema.limits import Limits
 from server.auth import Authenticator
+from server.fields import fields_of
 from server.problems import Problem, refusal
 from server.rate_limit import RateLimiter
 from server.request import ClientGone, body_of
@@ -56,7 +57,7 @@ class S3Events:
 
     async def _told(self, request: Request) -> dict[str, int]:
         caller = await self.authenticator.caller_of(request.headers)
-        keys = _keys(await body_of(request.headers, request.receive, self.limits))
+        keys = _keys(await body_of(fields_of(request.scope), request.receive, self.limits))
         self.limiter.spend(caller.user_id, COST * max(1, len(keys)))
         started = sum([await self._started(caller, key) for key in keys])
         return {"started": started, "ignored": len(keys) - started}

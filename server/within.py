@@ -1,6 +1,7 @@
 """Waiting for so long and no longer, without a timer for what need not wait at all."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -10,18 +11,19 @@ _Steps = Generator[Any, Any, T]
 
 
 class Within(Generic[T]):
-    """Awaits a coroutine; raises TimeoutError where it takes longer than `seconds`.
+    """Awaits a coroutine; raises what `late` makes where it takes longer than `seconds`."""
 
-    What the coroutine itself raises is told from that by `expired`.
-    """
+    __slots__ = ("_coroutine", "_late", "_seconds")
 
-    def __init__(self, seconds: float, coroutine: Coroutine[Any, Any, T]) -> None:
+    def __init__(
+        self, seconds: float, coroutine: Coroutine[Any, Any, T], late: Callable[[], Exception]
+    ) -> None:
         self._seconds = seconds
         self._coroutine = coroutine
-        self.expired = False
+        self._late = late
 
     def __await__(self) -> _Steps[T]:
-        until = asyncio.get_running_loop().time() + self._seconds
+        until = time.monotonic() + self._seconds
         steps = self._coroutine.__await__()
         try:
             waiting = next(steps)
@@ -31,12 +33,14 @@ class Within(Generic[T]):
         return (yield from self._waited(until, waiting, steps).__await__())
 
     async def _waited(self, until: float, waiting: Any, steps: _Steps[T]) -> T:
-        timeout = asyncio.timeout_at(until)
+        timeout = asyncio.timeout(until - time.monotonic())
         try:
             async with timeout:
                 return await _Begun(waiting, steps)
-        finally:
-            self.expired = timeout.expired()
+        except TimeoutError:
+            if timeout.expired():
+                raise self._late() from None
+            raise
 
 
 class _Begun(Generic[T]):

@@ -5,11 +5,10 @@ import logging
 from contextlib import ExitStack, suppress
 from typing import Final, NoReturn
 
-from starlette.datastructures import Headers
-
 from datastore.access import Caller
 from datastore.errors import PenstockError, Unauthenticated
 from server.auth import Session
+from server.fields import Fields
 from server.streams.lifetime import Ending, Lifetime
 from server.streams.messages import (
     ACK,
@@ -38,7 +37,7 @@ _AUTHORIZATION: Final = "authorization"
 class Connection:
     """Serves one accepted socket; `headers` are those of its handshake."""
 
-    def __init__(self, service: StreamService, socket: Socket, headers: Headers) -> None:
+    def __init__(self, service: StreamService, socket: Socket, headers: Fields) -> None:
         self._service = service
         self._socket = socket
         self._headers = headers

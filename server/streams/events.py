@@ -4,6 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import Any, Final
 
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from datastore.errors import ErrorCode, PenstockError
@@ -48,9 +49,12 @@ class EventStreams:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: with an error over plain HTTP until it is clear what to run."""
-        if scope["type"] != "http" or not _wants_events(scope):
+        if _wants_events(scope):
+            await self._stream(scope, receive, send)
+        else:
             await self._plain(scope, receive, send)
-            return
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange.of(scope, receive)
         exchange.seen.transport = "sse"
         with ExitStack() as held:
@@ -167,10 +171,14 @@ class EventStream:
 
 
 def _wants_events(scope: Scope) -> bool:
-    """Tell whether the client names events, and no form of JSON as highly."""
-    if scope["method"] not in ("GET", "POST"):
+    if scope["type"] != "http" or scope["method"] not in ("GET", "POST"):
         return False
-    accept = ",".join(fields_of(scope).getlist("accept")).lower()
+    return fields_of(scope).told(_prefers_events)
+
+
+def _prefers_events(headers: Headers) -> bool:
+    """Tell whether the client names events, and no form of JSON as highly."""
+    accept = ",".join(headers.getlist("accept")).lower()
     if MEDIA not in accept:
         return False
     named: dict[str, float] = {}

@@ -1,8 +1,8 @@
 """Running an operation for a client that stays: any number of answers, then an end."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ from datastore.errors import ErrorCode, PenstockError
 from datastore.metered import Units
 from schema.errors import FormattedError, formatted, internal, known
 from schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
-from server.graphql import Admission, Entered, MeteredContext, OpenContext
+from server.graphql import Admission, MeteredContext, OpenContext
 from server.observing import Seen, WatchOperation, watched
 
 
@@ -62,13 +62,11 @@ class Runner(NamedTuple):
             run = partial(self.engine.run, prepared, request_id=id)
             yield await self._within_deadline(caller, admission, run, spent)
             return
-        async with (
-            self._opened(caller, admission, spent) as context,
-            aclosing(self.engine.events(prepared, context, id)) as events,
-        ):
-            async for event in events:
-                run = partial(self.engine.run_event, prepared, event, request_id=id)
-                yield await self._within_deadline(caller, admission, run, spent)
+        with self._opened(caller, admission, spent) as context:
+            async with aclosing(self.engine.events(prepared, context, id)) as events:
+                async for event in events:
+                    run = partial(self.engine.run_event, prepared, event, request_id=id)
+                    yield await self._within_deadline(caller, admission, run, spent)
 
     async def _within_deadline(
         self,
@@ -79,29 +77,27 @@ class Runner(NamedTuple):
     ) -> Answer:
         seconds = self.engine.limits.deadline_seconds
         try:
-            async with (
-                asyncio.timeout(seconds) as deadline,
-                self._opened(caller, admission, spent) as context,
-            ):
-                return await run(context)
+            async with asyncio.timeout(seconds) as deadline:
+                with self._opened(caller, admission, spent) as context:
+                    return await run(context)
         except TimeoutError:
             if not deadline.expired():
                 raise
             message = f"The operation took longer than {seconds:g} s."
             raise Refused(formatted(message, ErrorCode.TIMEOUT)) from None
 
-    @asynccontextmanager
-    async def _opened(
+    @contextmanager
+    def _opened(
         self, caller: Caller, admission: Admission, spent: Units
-    ) -> AsyncIterator[MeteredContext]:
+    ) -> Iterator[MeteredContext]:
         """Open a context whose units are added to those spent when it closes."""
-        async with Entered(self.open_context(caller, admission)) as context:
-            try:
-                yield context
-            finally:
-                spent.rcu += context.units.rcu
-                spent.wcu += context.units.wcu
-                spent.calls += context.units.calls
+        context = self.open_context(caller, admission)
+        try:
+            yield context
+        finally:
+            spent.rcu += context.units.rcu
+            spent.wcu += context.units.wcu
+            spent.calls += context.units.calls
 
 
 class Operation:

@@ -4,11 +4,10 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from starlette.datastructures import Headers
-
 from datastore.access import Caller
 from datastore.errors import ErrorCode
 from schema.errors import FormattedError, formatted
+from server.fields import Fields
 from server.observing import Seen
 from server.request import request_id_of
 from server.streams.messages import (
@@ -49,7 +48,7 @@ class Running:
     """
 
     def __init__(
-        self, service: StreamService, outbox: Outbox, tasks: asyncio.TaskGroup, headers: Headers
+        self, service: StreamService, outbox: Outbox, tasks: asyncio.TaskGroup, headers: Fields
     ) -> None:
         self._runner = service.runner
         self._watchers = service.watchers

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from server.fields import fields_of
 from server.streams.connection import Connection
 from server.streams.messages import PROTOCOL, CloseCode, Closing
 from server.streams.origin import is_allowed
@@ -24,7 +24,7 @@ class WebSocketApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection from its handshake to its end."""
-        headers = Headers(scope=scope)
+        headers = fields_of(scope)
         await receive()
         if not is_allowed(headers, self._origins):
             await send({"type": "websocket.close"})  # answers the handshake with 403

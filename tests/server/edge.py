@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -57,7 +57,6 @@ class Edge:
     ) -> None:
         self.notes = Notes()
         self.admitted: list[Admission] = []
-        self.closed = 0
         engine = Engine(shelves_schema(), limits, persisted=persisted, executor=executor)
         self.app: ASGIApp = GraphQLApp(
             engine,
@@ -67,13 +66,9 @@ class Edge:
             introspection=introspection,
         )
 
-    @contextmanager
-    def _open(self, caller: Caller, admission: Admission) -> Iterator[Notes]:
+    def _open(self, caller: Caller, admission: Admission) -> Notes:
         self.admitted.append(admission)
-        try:
-            yield self.notes
-        finally:
-            self.closed += 1
+        return self.notes
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -134,7 +134,6 @@ class House:
     ) -> None:
         self.world = World()
         self.opened: list[Admission] = []
-        self.closed = 0
         self.seen: list[Seen] = []
         self.valid = valid
         self.streams = Streams(per_caller, unproven)
@@ -161,14 +160,10 @@ class House:
     async def _caller_of(self, headers: Mapping[str, object]) -> Caller:
         return (await self.session_of(headers)).caller
 
-    @contextmanager
-    def _open(self, caller: Caller, admission: Admission) -> Iterator[World]:
+    def _open(self, caller: Caller, admission: Admission) -> World:
         self.limiter.spend(caller.user_id, admission.cost)
         self.opened.append(admission)
-        try:
-            yield self.world
-        finally:
-            self.closed += 1
+        return self.world
 
     def _watch(self, seen: Seen) -> Callable[[], None]:
         return lambda: self.seen.append(seen)

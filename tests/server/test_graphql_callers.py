@@ -1,8 +1,5 @@
 """Who may ask, from where, for how long, and what of a failure they learn."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +8,7 @@ from starlette.types import Message
 
 from schema.execution import Prepared
 from schema.limits import Limits
-from server.graphql import Admission, GraphQLApp
+from server.graphql import GraphQLApp
 from tests.server.edge import Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}
@@ -123,7 +120,7 @@ async def test_an_operation_has_one_deadline(edge: Edge) -> None:
         reply = await client.post({"query": "{ hello a: sleep(seconds: 5) b: sleep(seconds: 5) }"})
         assert (reply.status, reply.code) == (504, "TIMEOUT")
         assert reply.json["errors"][0]["message"] == "The operation took longer than 0.05 s."
-        assert (len(edge.admitted), edge.closed) == (1, 1)
+        assert len(edge.admitted) == 1
         assert await client.is_served()
         assert client.connections == 1
 
@@ -187,22 +184,6 @@ async def test_another_executor_can_take_over() -> None:
             asked = HELLO | {"variables": {"n": number}}
             assert (await client.post(asked)).json == {"data": {"mine": {"n": number}}}
     assert seen[0].document is seen[1].document
-
-
-async def test_a_context_may_open_asynchronously(edge: Edge, client: Client) -> None:
-    closed: list[Admission] = []
-
-    @asynccontextmanager
-    async def opened(_caller: object, admission: Admission) -> AsyncIterator[Any]:
-        await asyncio.sleep(0)
-        yield edge.notes
-        closed.append(admission)
-
-    assert isinstance(edge.app, GraphQLApp)
-    edge.app._open_context = opened
-    assert (await client.post({"query": 'mutation { write(text: "y") }'})).status == 200
-    assert edge.notes.texts == ["y"]
-    assert len(closed) == 1
 
 
 async def test_a_handshake_is_refused(edge: Edge) -> None:
