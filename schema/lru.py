@@ -29,8 +29,9 @@ class Lru(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        if key in self._entries:
-            self.weight -= self._entries.pop(key)[1]
+        found = self._entries.pop(key, None)
+        if found is not None:
+            self.weight -= found[1]
         if weight > self._weight:
             return
         self._entries[key] = (value, weight)

@@ -66,18 +66,16 @@ class RateLimiter:
         """Take the cost of an operation, 1 at least; raises RateLimited, which takes nothing."""
         if self._per_second == 0:
             return
+        per_second, burst = self._per_second, self._burst
         cost, now = max(cost, 1), self._clock()
 
         def change(bucket: Bucket | None) -> Bucket:
-            level = self._level(bucket, now)
-            missing = min(cost, self._burst) - level
+            level: float = burst
+            if bucket is not None:
+                level = min(level, bucket.level + (now - bucket.at) * per_second)
+            missing = min(cost, burst) - level
             if missing > _ROUNDING:
-                raise RateLimited(max(1, ceil((missing - _ROUNDING) / self._per_second)))
+                raise RateLimited(max(1, ceil((missing - _ROUNDING) / per_second)))
             return Bucket(level - cost, now)
 
         self._buckets.update(user_id, change)
-
-    def _level(self, bucket: Bucket | None, now: float) -> float:
-        if bucket is None:
-            return self._burst
-        return min(self._burst, bucket.level + (now - bucket.at) * self._per_second)

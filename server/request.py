@@ -1,7 +1,7 @@
 """Reading a GraphQL request out of an HTTP request."""
 
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from math import inf
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
@@ -15,6 +15,7 @@ from datastore.errors import ErrorCode
 from schema.execution import OperationRequest
 from schema.limits import Limits
 from server.fields import Fields, fields_of
+from server.http.whole_requests import body_at_hand
 from server.negotiation import MediaType, is_json, negotiate
 from server.observing import SEEN, Seen
 from server.problems import Malformed, Problem
@@ -206,16 +207,16 @@ def _is_preflighted(headers: Headers) -> bool:
     return headers.get("authorization", "").lower().startswith("bearer ")
 
 
-def body_of(headers: Fields, receive: Receive, limits: Limits) -> Awaitable[bytes]:
+async def body_of(headers: Fields, receive: Receive, limits: Limits) -> bytes:
     """Read a body; Problem where it is too large or takes too long, ClientGone where it ends."""
     if headers.told(_announced) > limits.body_bytes:
         raise _too_large(limits)
-
-    def late() -> Problem:
-        message = f"The body took longer than {limits.body_seconds:g} s to arrive."
-        return Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
-
-    return Within(limits.body_seconds, _received(receive, limits), late)
+    body = body_at_hand(receive)
+    if body is None:
+        return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
+    if len(body) > limits.body_bytes:
+        raise _too_large(limits)
+    return body
 
 
 def _announced(headers: Headers) -> float:
@@ -238,6 +239,11 @@ async def _received(receive: Receive, limits: Limits) -> bytes:
             return part
         parts += part
     return bytes(parts)
+
+
+def _late(limits: Limits) -> Problem:
+    message = f"The body took longer than {limits.body_seconds:g} s to arrive."
+    return Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
 
 
 def _too_large(limits: Limits) -> Problem:

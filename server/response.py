@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from starlette.types import Send
 
+from server.http.whole_answers import answers_of
 from server.negotiation import MediaType
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -26,11 +27,17 @@ class Response(NamedTuple):
     headers: Headers = ()
 
     async def send(self, send: Send, request_id: str) -> None:
-        headers = [(b"x-request-id", request_id.encode()), *self.headers]
-        if self.status not in _BODILESS:
-            headers.append((b"content-length", b"%d" % len(self.body)))
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        status, body, fields = self
+        answers = answers_of(send)
+        if answers is not None and status not in _BODILESS:
+            own = b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.encode(), len(body))
+            if answers.write(status, fields, own, body):
+                return
+        headers = [(b"x-request-id", request_id.encode()), *fields]
+        if status not in _BODILESS:
+            headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 def headers_of(named: Mapping[str, str]) -> Headers:

@@ -1,7 +1,7 @@
 """Answers that an application gives whole, written at once: each write is a call of the system."""
 
-from collections.abc import Awaitable
-from typing import Final
+from collections.abc import Awaitable, Iterable
+from typing import Final, TypeAlias
 
 from uvicorn._types import (
     ASGI3Application,
@@ -18,8 +18,11 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
+_Field: TypeAlias = tuple[bytes, bytes]
+
 _BODILESS: Final = (204, 304)
-_ASKING_FOR_MORE: Final = (b"connection", b"transfer-encoding")
+_ASKING_FOR_MORE: Final = frozenset((b"connection", b"transfer-encoding"))
+_MOST_WRITTEN: Final = 500
 _END: Final = b"\r\n"
 
 
@@ -40,6 +43,13 @@ class WholeAnswers:
         self, scope: Scope, receive: ASGIReceiveCallable, _send: object
     ) -> Awaitable[None]:
         return self._app(scope, receive, self._send)
+
+    def write(self, status: int, fields: Iterable[_Field], dynamic: bytes, body: bytes) -> bool:
+        """Write an answer whose length is in its `dynamic` lines; False where it has to be sent."""
+        if self._start is not None or self._cycle.response_started or not self._is_usual():
+            return False
+        self._write(status, _lines(fields) + dynamic, body)
+        return True
 
     async def _send(self, message: ASGISendEvent) -> None:
         start, self._start = self._start, None
@@ -69,7 +79,7 @@ class WholeAnswers:
 
     def _write(self, status: int, fields: bytes, body: bytes) -> None:
         cycle = self._cycle
-        common = b"".join([_line(name, value) for name, value in cycle.default_headers])
+        common = _lines(cycle.default_headers)
         cycle.transport.write(b"".join((STATUS_LINE[status], common, fields, _END, body)))
         cycle.response_started = cycle.response_complete = True
         cycle.waiting_for_100_continue = False
@@ -77,33 +87,38 @@ class WholeAnswers:
         cycle.on_response()
 
 
+def answers_of(send: object) -> WholeAnswers | None:
+    """Find what writes answers behind an application's `send`, if nothing stands in between."""
+    found = getattr(send, "__self__", None)
+    return found if type(found) is WholeAnswers else None
+
+
 def _fields_of_whole(start: HTTPResponseStartEvent, part: HTTPResponseBodyEvent) -> bytes | None:
     """The header fields of an answer with its whole body in one part; None where it is another."""
     if part.get("more_body") or start["status"] in _BODILESS:
         return None
-    length, lines = None, []
-    for name, value in start.get("headers", ()):
-        if name == b"content-length":
-            length = value
-        elif name in _ASKING_FOR_MORE:
-            return None
-        lines.append(_line(name, value))
-    return b"".join(lines) if length == b"%d" % len(part.get("body", b"")) else None
+    fields = start.get("headers", ())
+    named = dict(fields)
+    if named.get(b"content-length") != b"%d" % len(part["body"]) or named.keys() & _ASKING_FOR_MORE:
+        return None
+    return _lines(fields)
 
 
-_written: Final[dict[bytes, tuple[bytes, bytes]]] = {}
-"""By name of a field, the value it had last and its line: most have the same in all answers."""
+_written: Final[dict[_Field, bytes]] = {}
+"""Lines of fields, most of which are the same in all answers."""
+
+
+def _lines(fields: Iterable[_Field]) -> bytes:
+    return b"".join([_written.get(field) or _line(*field) for field in fields])
 
 
 def _line(name: bytes, value: bytes) -> bytes:
     """Write a field, whose name and value could end it early if nobody looked."""
-    last = _written.get(name)
-    if last is not None and last[0] == value:
-        return last[1]
     if HEADER_RE.search(name):
         raise RuntimeError("Invalid HTTP header name.")
     if HEADER_VALUE_RE.search(value):
         raise RuntimeError("Invalid HTTP header value.")
-    line = b"%b: %b\r\n" % (name.lower(), value)
-    _written[name] = (value, line)
+    if len(_written) >= _MOST_WRITTEN:
+        _written.clear()
+    line = _written[name, value] = b"%b: %b\r\n" % (name.lower(), value)
     return line

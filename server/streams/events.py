@@ -1,6 +1,7 @@
 """GraphQL over server-sent events: each operation has a connection of its own."""
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -47,12 +48,10 @@ class EventStreams:
         self._service = service
         self._plain = plain
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request: with an error over plain HTTP until it is clear what to run."""
-        if _wants_events(scope):
-            await self._stream(scope, receive, send)
-        else:
-            await self._plain(scope, receive, send)
+        answer = self._stream if _wants_events(scope) else self._plain
+        return answer(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange.of(scope, receive)
