@@ -40,8 +40,8 @@ class Watched:
             return
         headers = fields_of(scope)
         seen = Seen.of(request_id_of(headers), "http", headers)
+        scope[SEEN] = seen
         with watched(self._watchers, seen):
-            scope[SEEN] = seen
             await self._app(scope, receive, send)
 
 
@@ -107,6 +107,9 @@ class Watching:
 
 
 def _together(watchers: Sequence[WatchBatch]) -> WatchBatch:
+    if len(watchers) == 1:
+        return watchers[0]
+
     def began(reader: str, size: int) -> Ended:
         ended = [watch(reader, size) for watch in watchers]
 
