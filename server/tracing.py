@@ -81,7 +81,7 @@ class Tracing:
 
         def ended() -> None:
             span.set_attribute("penstock.units", call.units)
-            span.set_attribute("penstock.retries", call.again.total())
+            span.set_attribute("penstock.retries", len(call.again))
             if call.raised is not None:
                 span.set_attribute("error.type", call.raised.__name__)
                 span.set_status(StatusCode.ERROR)
