@@ -5,14 +5,13 @@ Lines look as structlog's, which takes longer for one than a small operation tak
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 import orjson
 import structlog
 
 from datastore.observed import Ended
-from server.logs import operation_lines
 from server.observing import Seen
 from server.operation_lines import Form, OperationLines
 
@@ -22,20 +21,26 @@ _ODD: Final = re.compile(r"""[\s="']""")
 
 _EVENT: Final = "operation"
 _HEAD: Final = f"[info     ] {_EVENT:<30} [{LOGGER}]"
+_HUNDREDTHS: Final = 100_000
+"""Of a millisecond, in a second."""
+
+_FRACTIONS: Final = tuple(str(hundredths / 100)[1:] for hundredths in range(100))
+"""The hundredths behind a whole number, as Python shows them."""
 
 
-def logged(seen: Seen) -> Ended:
-    """Log the operation when it has ended."""
-    return partial(log, operation_lines(), seen)
+class AccessLog:
+    """Logs operations among the other lines of their kind."""
+
+    def __init__(self, lines: OperationLines) -> None:
+        self._log = lines.log
+        self._line_of = _LINES[lines.form]
+
+    def operation(self, seen: Seen) -> Ended:
+        """Log the operation when it has ended."""
+        return partial(self._log, self._line_of, seen)
 
 
-def log(lines: OperationLines, seen: Seen) -> None:
-    """Log an operation that has ended."""
-    lines.add(_LINES[lines.form](lines.now(), seen))
-
-
-def facts_of(now: str, seen: Seen) -> dict[str, object]:
-    """Name what a line tells of an operation; `trace_id` only where it is part of a trace."""
+def _facts_of(now: str, seen: Seen) -> dict[str, object]:
     units = seen.units
     return {
         "event": _EVENT,
@@ -48,7 +53,7 @@ def facts_of(now: str, seen: Seen) -> dict[str, object]:
         "status": seen.status,
         "outcome": seen.outcome,
         "codes": seen.codes,
-        "milliseconds": _milliseconds(seen),
+        "milliseconds": round(seen.seconds * _HUNDREDTHS) / 100,
         "cost": seen.cost,
         "rcu": units.rcu if units else 0.0,
         "wcu": units.wcu if units else 0.0,
@@ -59,24 +64,36 @@ def facts_of(now: str, seen: Seen) -> dict[str, object]:
     }
 
 
-def _milliseconds(seen: Seen) -> float:
-    return round(seen.seconds * 1_000, 2)
-
-
 def _json(now: str, seen: Seen) -> str:
-    return orjson.dumps(facts_of(now, seen), option=orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(_facts_of(now, seen), option=orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _text(now: str, seen: Seen) -> str:
     """Write the facts in the order of their names; of these, only an id can be odd."""
-    id, units = seen.request_id, seen.units
+    id, units, time = seen.request_id, seen.units, round(seen.seconds * _HUNDREDTHS)
     rcu, wcu, calls = (units.rcu, units.wcu, units.calls) if units else (0.0, 0.0, 0)
+    before, between, behind = _around(
+        (calls, seen.codes, seen.cost, seen.digest),
+        (seen.name, seen.outcome, rcu),
+        (seen.transport, seen.kind, wcu),
+    )
+    milliseconds = f"{time // 100}{_FRACTIONS[time % 100]}"
+    shown = id if id.isalnum() or not _ODD.search(id) else repr(id)
     trace = "" if seen.trace_id is None else f" trace_id={seen.trace_id}"
+    return f"{now}{before}{milliseconds}{between}{shown} status={seen.status}{trace}{behind}"
+
+
+@lru_cache(1_000)
+def _around(
+    first: tuple[int, tuple[str, ...], int | None, str | None],
+    then: tuple[str | None, str, float],
+    last: tuple[str, str, float],
+) -> tuple[str, str, str]:
+    """Write what many operations have in common, which takes longer than to find it."""
     return (
-        f"{now} {_HEAD} calls={calls} codes={seen.codes} cost={seen.cost} document={seen.digest}"
-        f" milliseconds={_milliseconds(seen)} operation={seen.name} outcome={seen.outcome}"
-        f" rcu={rcu} request_id={repr(id) if _ODD.search(id) else id} status={seen.status}{trace}"
-        f" transport={seen.transport} type={seen.kind} wcu={wcu}\n"
+        " {} calls={} codes={} cost={} document={} milliseconds=".format(_HEAD, *first),
+        " operation={} outcome={} rcu={} request_id=".format(*then),
+        " transport={} type={} wcu={}\n".format(*last),
     )
 
 
@@ -84,7 +101,7 @@ _renderer = structlog.dev.ConsoleRenderer(colors=True)
 
 
 def _coloured(now: str, seen: Seen) -> str:
-    return f"{_renderer(None, 'info', facts_of(now, seen))}\n"
+    return f"{_renderer(None, 'info', _facts_of(now, seen))}\n"
 
 
 _LINES: Final[Mapping[Form, Callable[[str, Seen], str]]] = {

@@ -39,7 +39,8 @@ class Seen(msgspec.Struct, kw_only=True):
 
     Of `headers` nobody is told more than the caller's trace, and of `text` and `document` no more
     than the digest. `trace_id` is that of the operation's span, if it has one. `codes` are those of
-    the errors in the answer, in their order.
+    the errors in the answer, in their order, and `outcome` is the first of these or OK; ABORTED
+    where nobody was left to answer to.
     """
 
     request_id: str
@@ -55,7 +56,7 @@ class Seen(msgspec.Struct, kw_only=True):
     status: int | None = None
     codes: tuple[str, ...] = ()
     seconds: float = 0.0
-    completed: bool = False
+    outcome: str = ABORTED
 
     @classmethod
     def of(cls, request_id: str, transport: Transport, headers: Mapping[str, str]) -> Self:
@@ -78,7 +79,7 @@ class Seen(msgspec.Struct, kw_only=True):
     def answered(self, status: int | None) -> None:
         """Note that an answer was made; only what is sent over HTTP has a status."""
         self.status = status
-        self.completed = True
+        self.outcome = self.codes[0] if self.codes else OK
 
     @property
     def trace(self) -> dict[str, str]:
@@ -93,13 +94,6 @@ class Seen(msgspec.Struct, kw_only=True):
             return self.document.digest
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
 
-    @property
-    def outcome(self) -> str:
-        """The first error's code, or OK; ABORTED where nobody was left to answer to."""
-        if not self.completed:
-            return ABORTED
-        return self.codes[0] if self.codes else OK
-
 
 WatchOperation: TypeAlias = Callable[[Seen], Ended]
 """Called when a request for an operation begins; `Seen` is complete when it has ended."""
@@ -108,14 +102,15 @@ WatchOperation: TypeAlias = Callable[[Seen], Ended]
 class watched:  # noqa: N801 - reads as a word at its uses
     """Shows an operation to every watcher, from here to the end of the block, in one task."""
 
-    __slots__ = ("_ended", "_seen", "_started", "_watchers")
+    __slots__ = ("_ended", "_seen", "_started")
+
+    _started: float
 
     def __init__(self, watchers: Sequence[WatchOperation], seen: Seen) -> None:
-        self._watchers = watchers
         self._seen = seen
+        self._ended = [watch(seen) for watch in watchers]
 
     def __enter__(self) -> None:
-        self._ended = [watch(self._seen) for watch in self._watchers]
         self._started = perf_counter()
 
     def __exit__(self, *_: object) -> None:

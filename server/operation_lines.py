@@ -1,13 +1,16 @@
 """Lines of log of which there is one for each request, written many at a time."""
 
 import asyncio
+from collections.abc import Callable
 from time import gmtime, strftime, time_ns
-from typing import Final, Literal, TextIO, TypeAlias
+from typing import Final, Literal, TextIO, TypeAlias, TypeVar
+
+T = TypeVar("T")
 
 Form: TypeAlias = Literal["text", "coloured", "json"]
 
-_SECOND: Final = 1_000_000_000
-"""In nanoseconds."""
+_SECOND: Final = 1_000_000
+"""In microseconds."""
 
 
 class OperationLines:
@@ -20,23 +23,31 @@ class OperationLines:
         self.form: Form = "coloured" if form == "text" and stream.isatty() else form
         self._stream = stream
         self._waiting: list[str] = []
-        self._second, self._told = -1, ""
+        self._second, self._told = -_SECOND, ""
 
-    def now(self) -> str:
-        """Tell the time in UTC with microseconds, as ISO 8601 does."""
-        second, rest = divmod(time_ns(), _SECOND)
-        if second != self._second:
-            self._second, self._told = second, strftime("%Y-%m-%dT%H:%M:%S", gmtime(second))
-        return f"{self._told}.{rest // 1_000:06}Z"
+    def log(self, line_of: Callable[[str, T], str], told: T) -> None:
+        """Log the line that `line_of` makes of the time and what is told; it ends the line.
 
-    def add(self, line: str) -> None:
-        """Log a line that ends with a line feed; outside of an event loop it is written at once."""
-        self._waiting.append(line)
+        Outside of an event loop it is written at once.
+        """
+        rest = time_ns() // 1_000 - self._second
+        if not 0 <= rest < _SECOND:
+            rest = self._begin_second(rest + self._second)
+        # A number that always has the same digits needs no format.
+        now = f"{self._told}{f'{_SECOND + rest}'[1:]}Z"
+        self._waiting.append(line_of(now, told))
         if len(self._waiting) == 1:
             try:
                 asyncio.get_running_loop().call_soon(self._write)
             except RuntimeError:
                 self._write()
+
+    def _begin_second(self, microseconds: int) -> int:
+        """Write the date and time of a second; returns the microseconds since it began."""
+        second, rest = divmod(microseconds, _SECOND)
+        self._second = second * _SECOND
+        self._told = strftime("%Y-%m-%dT%H:%M:%S.", gmtime(second))
+        return rest
 
     def _write(self) -> None:
         lines, self._waiting = self._waiting, []

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from datastore.errors import ErrorCode
 from datastore.metered import Units
-from server.access_log import LOGGER, log
-from server.observing import Seen
+from server.access_log import LOGGER, AccessLog
+from server.observing import ABORTED, OK, Seen
 from server.operation_lines import OperationLines
 from tests.server.written import Written
 
 NOW = "2026-07-28T12:00:00.000123Z"
+NANOSECONDS = 1_785_240_000_000_123_456
 CODES = tuple(code.value for code in ErrorCode)
 
 
@@ -35,7 +36,7 @@ def facts_of(seen: Seen) -> dict[str, Any]:
         "status": seen.status,
         "outcome": seen.outcome,
         "codes": seen.codes,
-        "milliseconds": round(seen.seconds * 1_000, 2),
+        "milliseconds": round(seen.seconds * 100_000) / 100,
         "cost": seen.cost,
         "rcu": units.rcu,
         "wcu": units.wcu,
@@ -48,8 +49,8 @@ def facts_of(seen: Seen) -> dict[str, Any]:
 
 def written(seen: Seen, form: Literal["text", "json"], *, terminal: bool = False) -> str:
     stream = Written(terminal)
-    with patch.object(OperationLines, "now", lambda _: NOW):
-        log(OperationLines(stream, form), seen)
+    with patch("server.operation_lines.time_ns", lambda: NANOSECONDS):
+        AccessLog(OperationLines(stream, form)).operation(seen)()
     return stream.getvalue()
 
 
@@ -68,7 +69,7 @@ MANY = st.builds(
     status=st.none() | st.integers(200, 503),
     codes=st.lists(st.sampled_from(CODES), max_size=3).map(tuple),
     seconds=st.floats(0, 1e5),
-    completed=st.booleans(),
+    outcome=st.sampled_from([OK, ABORTED, *CODES]),
 )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,29 +10,40 @@ from server import operation_lines
 from server.operation_lines import OperationLines
 from tests.server.written import Written
 
+UNTIMED = "{1}".format
+
 
 async def test_what_is_logged_in_one_round_of_the_loop_is_written_at_once() -> None:
     stream = Written()
     lines = OperationLines(stream, "json")
     for number in range(5):
-        lines.add(f"{number}\n")
+        lines.log(UNTIMED, f"{number}\n")
     assert stream.writes == 0
     await asyncio.sleep(0)
     assert stream.writes == 1
     assert stream.getvalue() == "0\n1\n2\n3\n4\n"
-    lines.add("5\n")
+    lines.log(UNTIMED, "5\n")
     await asyncio.sleep(0)
     assert stream.writes == 2
 
 
 def test_outside_of_an_event_loop_a_line_is_written_at_once() -> None:
     stream = Written()
-    OperationLines(stream, "text").add("one\n")
+    OperationLines(stream, "text").log(UNTIMED, "one\n")
     assert (stream.writes, stream.getvalue()) == (1, "one\n")
 
 
+def told(lines: OperationLines, stream: Written) -> str:
+    """The time that the next line is given."""
+    before = len(stream.getvalue())
+    lines.log("{} {}\n".format, "here")
+    time, _, rest = stream.getvalue()[before:].partition(" ")
+    assert rest == "here\n"
+    return time
+
+
 @pytest.mark.parametrize(
-    ("nanoseconds", "told"),
+    ("nanoseconds", "time"),
     [
         (0, "1970-01-01T00:00:00.000000Z"),
         (999, "1970-01-01T00:00:00.000000Z"),
@@ -42,21 +53,31 @@ def test_outside_of_an_event_loop_a_line_is_written_at_once() -> None:
     ],
 )
 def test_the_time_is_told_to_the_microsecond(
-    nanoseconds: int, told: str, monkeypatch: pytest.MonkeyPatch
+    nanoseconds: int, time: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operation_lines, "time_ns", lambda: nanoseconds)
-    assert OperationLines(Written(), "text").now() == told
+    stream = Written()
+    assert told(OperationLines(stream, "text"), stream) == time
 
 
-def test_the_time_goes_on_also_within_a_second() -> None:
-    lines = OperationLines(Written(), "text")
+def test_the_time_goes_on_within_a_second_and_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    microseconds = [0, 1, 999_999, 1_000_000, 1_500_000, 3_000_001, 2_999_999]
+    clock = iter(microseconds)
+    monkeypatch.setattr(operation_lines, "time_ns", lambda: next(clock) * 1_000)
+    stream = Written()
+    lines = OperationLines(stream, "text")
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    assert [datetime.fromisoformat(told(lines, stream)) for _ in microseconds] == [
+        start + timedelta(microseconds=each) for each in microseconds
+    ]
+
+
+def test_a_line_has_the_time_at_which_it_was_logged() -> None:
+    stream = Written()
     before = datetime.now(UTC)
-    told = [lines.now() for _ in range(100)]
-    after = datetime.now(UTC)
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", each) for each in told)
-    read = [datetime.fromisoformat(each) for each in told]
-    assert read == sorted(read)
-    assert before <= read[0] <= read[-1] <= after
+    time = told(OperationLines(stream, "text"), stream)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", time)
+    assert before <= datetime.fromisoformat(time) <= datetime.now(UTC)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from datastore.local_files import LocalFiles
 from datastore.observed import Observed
 from datastore.store import Store
 from schema.persisted import _digest
-from server import access_log
+from server import watching
 from server.operation_lines import OperationLines
 from server.settings import Settings
 from server.tracing import tracing
@@ -135,7 +135,7 @@ async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stream = StringIO()
-    monkeypatch.setattr(access_log, "operation_lines", lambda: OperationLines(stream, "json"))
+    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
     async with whole(store, tmp_path) as app:
         await app.ask("{ viewer { __typename } }", headers={"x-request-id": "r1"})
         await app.ask(FIND, headers={"traceparent": f"00-{CALLER_TRACE}-b7ad6b7169203331-01"})
@@ -153,7 +153,7 @@ async def test_a_span_that_is_part_of_no_trace_is_not_named(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = StringIO()
-    monkeypatch.setattr(access_log, "operation_lines", lambda: OperationLines(stream, "json"))
+    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
     monkeypatch.setattr(trace, "get_tracer_provider", NoOpTracerProvider)
     async with whole(store, tmp_path) as app:
         await app.ask(FIND)
