@@ -1,10 +1,8 @@
 """Watched calls of the store: how long, how much, how often again, and never about what."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -37,7 +35,7 @@ class Call:
     method: TableMethod | FilesMethod
     size: int
     units: float = 0.0
-    again: Counter[Again] = field(default_factory=Counter)
+    again: tuple[Again, ...] = ()
     raised: type[BaseException] | None = None
 
 
@@ -54,7 +52,7 @@ def note(again: Again) -> None:
     """Count one more request for the call that is being watched, if one is."""
     call = _current.get()
     if call is not None:
-        call.again[again] += 1
+        call.again += (again,)
 
 
 def unwatched(_reader: str, _size: int) -> Ended:
@@ -66,21 +64,30 @@ def _nothing() -> None:
     return None
 
 
-@contextmanager
-def watching(call: Call, watchers: Sequence[WatchCall]) -> Iterator[Call]:
-    """Show a call, from here to the end of the block, to each of the watchers."""
-    ended = [watch(call) for watch in watchers]
-    token = _current.set(call)
-    try:
-        yield call
-    except BaseException as error:
-        call.raised = type(error)
+class watching:  # noqa: N801 - reads as a word at its uses
+    """Shows a call, from here to the end of the block, to each of the watchers."""
+
+    __slots__ = ("_call", "_ended", "_token", "_watchers")
+
+    _ended: list[Ended]
+    _token: Token[Call | None]
+
+    def __init__(self, call: Call, watchers: Sequence[WatchCall]) -> None:
+        self._call = call
+        self._watchers = watchers
+
+    def __enter__(self) -> Call:
+        call = self._call
+        self._ended = [watch(call) for watch in self._watchers]
+        self._token = _current.set(call)
+        return call
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        self._call.raised = kind
         if isinstance(error, ConditionFailed):
-            call.units = error.units
-        raise
-    finally:
-        _current.reset(token)
-        for end in ended:
+            self._call.units = error.units
+        _current.reset(self._token)
+        for end in self._ended:
             end()
 
 

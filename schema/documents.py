@@ -3,6 +3,7 @@
 from asyncio import get_running_loop
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final
 
 from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
@@ -27,13 +28,15 @@ _BYTES_PER_ENTRY: Final = 2_000
 class Document:
     """A text's parsed form with its operations; `errors` alone when it cannot be run.
 
-    `compiled` keeps what has been compiled of it, by the names of operations.
+    `digest` is the SHA-256 of a text that can be run, in hex: it is logged at every run. `compiled`
+    keeps what has been compiled of it, by the names of operations.
     """
 
     text: str
     ast: DocumentNode | None = None
     operations: tuple[Operation, ...] = ()
     errors: tuple[FormattedError, ...] = ()
+    digest: str | None = None
     compiled: dict[str | None, Compiled] = field(default_factory=dict)
 
 
@@ -84,7 +87,7 @@ class Documents:
         found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
         if found:
             return Document(text, errors=tuple(request_error(error) for error in found[:most]))
-        return Document(text, ast, operations)
+        return Document(text, ast, operations, digest=sha256(text.encode()).hexdigest())
 
     def _parsed(self, text: str) -> DocumentNode:
         return parse(

@@ -5,18 +5,12 @@ No label holds anything a client chose: each comes from a closed list, or from t
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import cache
+from functools import partial
 from time import perf_counter
 from typing import Final
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-)
+import prometheus_client as client
+from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
@@ -32,6 +26,7 @@ from execution import Reason
 from server.observing import Seen
 from server.processes.gathering import Registry, gathered, told_to_siblings
 from server.processes.siblings import Siblings
+from server.series import Counter, Gauge, Histogram, Labels
 
 PATH = "/metrics"
 
@@ -52,50 +47,46 @@ class Operations:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
+            registry,
             "penstock_operations",
             "Requests for an operation, by the first error code of their answer.",
-            ("type", "transport", "code"),
-            registry=registry,
+            "type",
+            "transport",
+            "code",
         )
         self._running = Gauge(
+            registry,
             "penstock_operations_running",
             "Requests for an operation that are not answered yet.",
-            ("transport",),
-            registry=registry,
+            "transport",
         )
         self._seconds = Histogram(
+            registry,
             "penstock_operation_seconds",
             "Time from a request to its answer.",
-            ("type",),
-            buckets=_SECONDS,
-            registry=registry,
+            "type",
+            _SECONDS,
         )
         self._cost = Histogram(
+            registry,
             "penstock_operation_cost",
             "Computed cost of the operations that were let through, in objects.",
-            ("type",),
-            buckets=_COSTS,
-            registry=registry,
+            "type",
+            _COSTS,
         )
 
-        # To find the series of some labels takes longer than to count in it.
-        self._total_of = cache(self._total.labels)
-        self._running_of = cache(self._running.labels)
-        self._seconds_of = cache(self._seconds.labels)
-        self._cost_of = cache(self._cost.labels)
-
     def watch(self, seen: Seen) -> Ended:
-        running = self._running_of(seen.transport)
-        running.inc()
+        began_as = (seen.transport,)
+        self._running.values[began_as] += 1
+        return partial(self._ended, seen, began_as)
 
-        def ended() -> None:
-            running.dec()
-            self._total_of(seen.kind, seen.transport, seen.outcome).inc()
-            self._seconds_of(seen.kind).observe(seen.seconds)
-            if seen.cost is not None:
-                self._cost_of(seen.kind).observe(seen.cost)
-
-        return ended
+    def _ended(self, seen: Seen, began_as: Labels) -> None:
+        self._running.values[began_as] -= 1
+        kind, cost = seen.kind, seen.cost
+        self._total.sums[kind, seen.transport, seen.outcome] += 1
+        self._seconds.observe(kind, seen.seconds)
+        if cost is not None:
+            self._cost.observe(kind, cost)
 
 
 class FileCalls:
@@ -103,24 +94,22 @@ class FileCalls:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
-            "penstock_file_calls", "Calls for files.", ("method", "outcome"), registry=registry
+            registry, "penstock_file_calls", "Calls for files.", "method", "outcome"
         )
         self._seconds = Histogram(
+            registry,
             "penstock_file_call_seconds",
             "Time of a call for a file, to its last byte.",
-            ("method",),
-            buckets=_SECONDS,
-            registry=registry,
+            "method",
+            _SECONDS,
         )
 
     def watch(self, call: Call) -> Ended:
-        started = perf_counter()
+        return partial(self._ended, call, perf_counter())
 
-        def ended() -> None:
-            self._total.labels(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
-            self._seconds.labels(call.method).observe(perf_counter() - started)
-
-        return ended
+    def _ended(self, call: Call, started: float) -> None:
+        self._total.sums[call.method, _OUTCOMES.get(call.raised, "failed")] += 1
+        self._seconds.observe(call.method, perf_counter() - started)
 
 
 class Calls:
@@ -128,50 +117,42 @@ class Calls:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
-            "penstock_store_calls", "Calls of the store.", ("method", "outcome"), registry=registry
+            registry, "penstock_store_calls", "Calls of the store.", "method", "outcome"
         )
         self._seconds = Histogram(
+            registry,
             "penstock_store_call_seconds",
             "Time of a call of the store, with all that was sent again.",
-            ("method",),
-            buckets=_SECONDS,
-            registry=registry,
+            "method",
+            _SECONDS,
         )
         self._units = Counter(
-            "penstock_store_units", "Capacity units consumed.", ("method",), registry=registry
+            registry, "penstock_store_units", "Capacity units consumed.", "method"
         )
-        self._again = Counter(
-            "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
-        )
-
-        self._total_of = cache(self._total.labels)
-        self._seconds_of = cache(self._seconds.labels)
-        self._units_of = cache(self._units.labels)
+        self._again = Counter(registry, "penstock_store_retries", "Requests sent again.", "reason")
 
     def watch(self, call: Call) -> Ended:
-        started = perf_counter()
+        return partial(self._ended, call, perf_counter())
 
-        def ended() -> None:
-            outcome = _OUTCOMES.get(call.raised, "failed")
-            self._total_of(call.method, outcome).inc()
-            self._seconds_of(call.method).observe(perf_counter() - started)
-            self._units_of(call.method).inc(call.units)
-            for reason, times in call.again.items():
-                self._again.labels(reason.value).inc(times)
-
-        return ended
+    def _ended(self, call: Call, started: float) -> None:
+        method = call.method
+        self._total.sums[method, _OUTCOMES.get(call.raised, "failed")] += 1
+        self._seconds.observe(method, perf_counter() - started)
+        self._units.sums[method,] += call.units
+        for reason in call.again:
+            self._again.sums[reason.value,] += 1
 
 
 class Holdings:
     """What the process holds in memory, counted each time the metrics are read."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._streams = Gauge(
+        self._streams = client.Gauge(
             "penstock_open_streams",
             "WebSocket connections and event streams held open.",
             registry=registry,
         )
-        self._cached = Gauge(
+        self._cached = client.Gauge(
             "penstock_cache_entries", "Entries held in memory.", ("cache",), registry=registry
         )
 
@@ -214,15 +195,15 @@ class Metrics:
         self.file_call = FileCalls(registry).watch
         self.holdings = Holdings(registry)
         self._batches = Histogram(
+            registry,
             "penstock_loader_batch_size",
             "Keys in each batch that a loader read.",
-            ("loader",),
-            buckets=_SIZES,
-            registry=registry,
+            "loader",
+            _SIZES,
         )
 
     def batch(self, loader: str, size: int) -> Ended:
-        return lambda: self._batches.labels(loader).observe(size)
+        return partial(self._batches.observe, loader, size)
 
     def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
         """Show counts that grow elsewhere."""

@@ -1,13 +1,14 @@
 """What is noted of each operation while it goes on, for metrics, spans and the log."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from time import perf_counter
 from typing import Literal, Protocol, Self, TypeAlias
 
+import msgspec
+
 from datastore.observed import Ended
+from schema.documents import Document
 from schema.execution import OperationRequest, Prepared
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
@@ -33,18 +34,21 @@ class MeasuredUnits(Protocol):
     def calls(self) -> int: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Seen:
+class Seen(msgspec.Struct, kw_only=True):
     """One operation as far as it has come; None and "unknown" are what was not reached.
 
-    `trace` holds the W3C headers of the caller's trace. `text` is the document, of which nobody is
-    told more than its digest. `codes` are those of the errors in the answer, in their order.
+    Of `headers` nobody is told more than the caller's trace, and of `text` and `document` no more
+    than the digest. `trace_id` is that of the operation's span, if it has one. `codes` are those of
+    the errors in the answer, in their order, and `outcome` is the first of these or OK; ABORTED
+    where nobody was left to answer to.
     """
 
     request_id: str
     transport: Transport
-    trace: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] | None = None
+    trace_id: str | None = None
     text: str | None = None
+    document: Document | None = None
     kind: Literal["query", "mutation", "subscription", "unknown"] = "unknown"
     name: str | None = None
     cost: int | None = None
@@ -52,59 +56,66 @@ class Seen:
     status: int | None = None
     codes: tuple[str, ...] = ()
     seconds: float = 0.0
-    completed: bool = False
+    outcome: str = ABORTED
 
     @classmethod
     def of(cls, request_id: str, transport: Transport, headers: Mapping[str, str]) -> Self:
-        trace = {name: headers[name] for name in _TRACE_HEADERS if name in headers}
-        return cls(request_id=request_id, transport=transport, trace=trace)
+        return cls(request_id=request_id, transport=transport, headers=headers)
 
     def asked(self, request: OperationRequest) -> None:
         self.text = request.query
 
     def prepared(self, prepared: Prepared) -> None:
         operation = prepared.operation
-        self.text = prepared.document.text
+        self.document = prepared.document
         self.kind = operation.node.operation.value
         self.name = operation.name and operation.name[:NAME_CHARS]
         self.cost = prepared.cost
 
     def failed(self, errors: Sequence[Mapping[str, object]]) -> None:
         """Note the codes of errors in their answered form."""
-        self.codes = tuple(_code(error) for error in errors)
+        self.codes = tuple([_code(error) for error in errors]) if errors else ()
 
     def answered(self, status: int | None) -> None:
         """Note that an answer was made; only what is sent over HTTP has a status."""
         self.status = status
-        self.completed = True
+        self.outcome = self.codes[0] if self.codes else OK
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The W3C headers of the caller's trace."""
+        headers = self.headers or {}
+        return {name: headers[name] for name in _TRACE_HEADERS if name in headers}
 
     @property
     def digest(self) -> str | None:
         """The SHA-256 of the document in hex, the one persisted documents go by."""
+        if self.document is not None:
+            return self.document.digest
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
-
-    @property
-    def outcome(self) -> str:
-        """The first error's code, or OK; ABORTED where nobody was left to answer to."""
-        if not self.completed:
-            return ABORTED
-        return self.codes[0] if self.codes else OK
 
 
 WatchOperation: TypeAlias = Callable[[Seen], Ended]
 """Called when a request for an operation begins; `Seen` is complete when it has ended."""
 
 
-@contextmanager
-def watched(watchers: Sequence[WatchOperation], seen: Seen) -> Iterator[Seen]:
-    """Show an operation to every watcher, from here to the end of the block, in one task."""
-    ended = [watch(seen) for watch in watchers]
-    started = perf_counter()
-    try:
-        yield seen
-    finally:
-        seen.seconds = perf_counter() - started
-        for end in reversed(ended):
+class watched:  # noqa: N801 - reads as a word at its uses
+    """Shows an operation to every watcher, from here to the end of the block, in one task."""
+
+    __slots__ = ("_ended", "_seen", "_started")
+
+    _started: float
+
+    def __init__(self, watchers: Sequence[WatchOperation], seen: Seen) -> None:
+        self._seen = seen
+        self._ended = [watch(seen) for watch in watchers]
+
+    def __enter__(self) -> None:
+        self._started = perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._seen.seconds = perf_counter() - self._started
+        for end in reversed(self._ended):
             end()
 
 

@@ -1,71 +1,55 @@
-"""Lines of log of which there is one for each request, written many at a time.
-
-They look as structlog's, which takes longer for a line than a small operation takes as a whole.
-"""
+"""Lines of log of which there is one for each request, written many at a time."""
 
 import asyncio
-import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Final, Literal, TextIO
+from collections.abc import Callable
+from time import gmtime, strftime, time_ns
+from typing import Final, Literal, TextIO, TypeAlias, TypeVar
 
-import orjson
-import structlog
+T = TypeVar("T")
 
-LOGGER: Final = "penstock.operations"
-_ODD: Final = re.compile(r"""[\s="']""")
-"""What a text has to be quoted for."""
+Form: TypeAlias = Literal["text", "coloured", "json"]
 
-_EVENT: Final = "operation"
-_EVENT_WIDTH: Final = 30
-
-Facts = Mapping[str, object]
+_SECOND: Final = 1_000_000
+"""In microseconds."""
 
 
 class OperationLines:
-    """Writes to a stream what was logged in one round of the event loop, at its end."""
+    """Writes to a stream what was logged in one round of the event loop, at its end.
+
+    `form` is what lines are to look like: text is coloured where the stream is a terminal.
+    """
 
     def __init__(self, stream: TextIO, form: Literal["text", "json"]) -> None:
+        self.form: Form = "coloured" if form == "text" and stream.isatty() else form
         self._stream = stream
         self._waiting: list[str] = []
-        if form == "json":
-            self._line = _json
-        else:
-            self._line = _coloured if stream.isatty() else _text
+        self._second, self._told = -_SECOND, ""
 
-    def log(self, facts: Facts) -> None:
-        """Log an operation; outside of an event loop it is written at once."""
-        now = datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00")
-        self._waiting.append(self._line(f"{now}Z", facts))
+    def log(self, line_of: Callable[[str, T], str], told: T) -> None:
+        """Log the line that `line_of` makes of the time and what is told; it ends the line.
+
+        Outside of an event loop it is written at once.
+        """
+        rest = time_ns() // 1_000 - self._second
+        if not 0 <= rest < _SECOND:
+            rest = self._begin_second(rest + self._second)
+        # A number that always has the same digits needs no format.
+        now = f"{self._told}{f'{_SECOND + rest}'[1:]}Z"
+        self._waiting.append(line_of(now, told))
         if len(self._waiting) == 1:
             try:
                 asyncio.get_running_loop().call_soon(self._write)
             except RuntimeError:
                 self._write()
 
+    def _begin_second(self, microseconds: int) -> int:
+        """Write the date and time of a second; returns the microseconds since it began."""
+        second, rest = divmod(microseconds, _SECOND)
+        self._second = second * _SECOND
+        self._told = strftime("%Y-%m-%dT%H:%M:%S.", gmtime(second))
+        return rest
+
     def _write(self) -> None:
         lines, self._waiting = self._waiting, []
         self._stream.write("".join(lines))
         self._stream.flush()
-
-
-def _json(now: str, facts: Facts) -> str:
-    line = {"event": _EVENT, "level": "info", **facts, "timestamp": now, "logger": LOGGER}
-    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
-
-
-def _text(now: str, facts: Facts) -> str:
-    told = " ".join([f"{name}={_shown(facts[name])}" for name in sorted(facts)])
-    return f"{now} [info     ] {_EVENT:<{_EVENT_WIDTH}} [{LOGGER}] {told}\n"
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) and not _ODD.search(value) else repr(value)
-
-
-_renderer = structlog.dev.ConsoleRenderer(colors=True)
-
-
-def _coloured(now: str, facts: Facts) -> str:
-    event = {"event": _EVENT, "level": "info", **facts, "timestamp": now, "logger": LOGGER}
-    return f"{_renderer(None, 'info', event)}\n"

@@ -29,9 +29,12 @@ class Tracing:
 
     def operation(self, seen: Seen) -> Ended:
         """Begin the span that the others lie below; it continues the caller's trace."""
-        above = _CALLERS.extract(seen.trace) if seen.trace else None
+        callers = seen.trace
+        above = _CALLERS.extract(callers) if callers else None
         span = self._tracer.start_span("GraphQL", above, SpanKind.SERVER)
         token = context.attach(trace.set_span_in_context(span, above))
+        made = span.get_span_context()
+        seen.trace_id = trace.format_trace_id(made.trace_id) if made.is_valid else None
 
         def ended() -> None:
             context.detach(token)
@@ -78,7 +81,7 @@ class Tracing:
 
         def ended() -> None:
             span.set_attribute("penstock.units", call.units)
-            span.set_attribute("penstock.retries", call.again.total())
+            span.set_attribute("penstock.retries", len(call.again))
             if call.raised is not None:
                 span.set_attribute("error.type", call.raised.__name__)
                 span.set_status(StatusCode.ERROR)

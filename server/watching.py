@@ -13,8 +13,9 @@ from datastore.observed_files import ObservedFiles
 from datastore.store import Store
 from execution import Reason
 from schema.execution import Engine
-from server.access_log import logged
+from server.access_log import AccessLog
 from server.fields import fields_of
+from server.logs import operation_lines
 from server.metrics import Metrics
 from server.observing import SEEN, Seen, WatchOperation, watched
 from server.opening import DATABASE
@@ -40,8 +41,8 @@ class Watched:
             return
         headers = fields_of(scope)
         seen = Seen.of(request_id_of(headers), "http", headers)
+        scope[SEEN] = seen
         with watched(self._watchers, seen):
-            scope[SEEN] = seen
             await self._app(scope, receive, send)
 
 
@@ -51,19 +52,23 @@ class Watching:
 
     metrics: Metrics | None
     tracing: Tracing | None
-    log: bool
+    log: AccessLog | None
 
     @classmethod
     def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Watching":
         sqlite = settings.store == "sqlite"
         traced = tracing("sqlite", DATABASE) if sqlite else tracing("aws.dynamodb", settings.table)
-        return cls(Metrics(siblings) if settings.metrics else None, traced, settings.access_log)
+        return cls(
+            Metrics(siblings) if settings.metrics else None,
+            traced,
+            AccessLog(operation_lines()) if settings.access_log else None,
+        )
 
     @property
     def operations(self) -> tuple[WatchOperation, ...]:
         """The watchers of operations, the span's first: the others run inside it."""
-        sources = [source.operation for source in self._sources]
-        return (*sources, logged) if self.log else tuple(sources)
+        sources = [*self._sources, *(() if self.log is None else (self.log,))]
+        return tuple(source.operation for source in sources)
 
     def store(self, store: Store) -> Store:
         """Show what goes through the store from now on."""
@@ -107,6 +112,9 @@ class Watching:
 
 
 def _together(watchers: Sequence[WatchBatch]) -> WatchBatch:
+    if len(watchers) == 1:
+        return watchers[0]
+
     def began(reader: str, size: int) -> Ended:
         ended = [watch(reader, size) for watch in watchers]
 

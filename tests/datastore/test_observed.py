@@ -64,7 +64,7 @@ async def test_calls_at_the_same_time_count_their_own_repetitions(
     watcher = Watcher()
     seen = Observed(table, [watcher])
     await asyncio.gather(seen.get([KEY]), seen.get([KEY] * 3), seen.get([]))
-    assert {call.size: call.again.total() for call in watcher.ended} == {0: 0, 1: 1, 3: 3}
+    assert {call.size: len(call.again) for call in watcher.ended} == {0: 0, 1: 1, 3: 3}
 
 
 def test_without_a_watched_call_nothing_is_noted() -> None:

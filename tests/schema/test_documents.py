@@ -50,6 +50,12 @@ def test_a_document_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parsed == [HELLO]
 
 
+def test_a_document_that_can_be_run_keeps_its_digest() -> None:
+    documents = Documents(STRAWBERRY, Limits())
+    assert documents.of(HELLO).digest == DIGEST
+    assert documents.of("{ nothing }").digest is None
+
+
 @pytest.mark.parametrize("text", ["{ hello", "{ nothing }", "{" + " a: hello" * 31 + "}"])
 def test_refusals_are_kept_like_documents(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = Documents(STRAWBERRY, Limits())

@@ -1,64 +1,94 @@
-"""Lines of operations: the same as structlog's, and few writes for many of them."""
+"""Lines of operations: few writes for many of them, each with the time it was logged."""
 
 import asyncio
-import io
-import json
-from typing import Any
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
-import structlog
 
-from server.operation_lines import LOGGER, OperationLines
+from server import operation_lines
+from server.operation_lines import OperationLines
+from tests.server.written import Written
 
-FACTS = {"type": "query", "operation": None, "codes": ("A", "B"), "cost": 3, "odd": "a 'b' = c"}
-
-
-class Stream(io.StringIO):
-    """A stream that counts what is written, and says whether it is a terminal."""
-
-    def __init__(self, terminal: bool = False) -> None:
-        super().__init__()
-        self.terminal = terminal
-        self.writes = 0
-
-    def isatty(self) -> bool:
-        return self.terminal
-
-    def write(self, text: str) -> int:
-        self.writes += 1
-        return super().write(text)
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_text_is_what_structlog_makes_of_the_same_facts(terminal: bool) -> None:
-    stream = Stream(terminal)
-    OperationLines(stream, "text").log(FACTS)
-    line = stream.getvalue()
-    told = line.removesuffix("\n").split("Z", 1)[0].removeprefix("\x1b[2m") + "Z"
-    event: dict[str, Any] = {"event": "operation", "level": "info", **FACTS}
-    event |= {"timestamp": told, "logger": LOGGER}
-    renderer = structlog.dev.ConsoleRenderer(colors=terminal)
-    assert line == f"{renderer(None, 'info', event)}\n"
-
-
-def test_json_is_one_object_a_line() -> None:
-    stream = Stream()
-    OperationLines(stream, "json").log(FACTS)
-    line = json.loads(stream.getvalue())
-    assert line.pop("timestamp").endswith("Z")
-    known = {"event": "operation", "level": "info", "logger": LOGGER}
-    assert line == {**FACTS, **known, "codes": ["A", "B"]}
+UNTIMED = "{1}".format
 
 
 async def test_what_is_logged_in_one_round_of_the_loop_is_written_at_once() -> None:
-    stream = Stream()
+    stream = Written()
     lines = OperationLines(stream, "json")
-    for cost in range(5):
-        lines.log({"cost": cost})
+    for number in range(5):
+        lines.log(UNTIMED, f"{number}\n")
     assert stream.writes == 0
     await asyncio.sleep(0)
     assert stream.writes == 1
-    assert [json.loads(line)["cost"] for line in stream.getvalue().splitlines()] == [*range(5)]
-    lines.log({"cost": 5})
+    assert stream.getvalue() == "0\n1\n2\n3\n4\n"
+    lines.log(UNTIMED, "5\n")
     await asyncio.sleep(0)
     assert stream.writes == 2
+
+
+def test_outside_of_an_event_loop_a_line_is_written_at_once() -> None:
+    stream = Written()
+    OperationLines(stream, "text").log(UNTIMED, "one\n")
+    assert (stream.writes, stream.getvalue()) == (1, "one\n")
+
+
+def told(lines: OperationLines, stream: Written) -> str:
+    """The time that the next line is given."""
+    before = len(stream.getvalue())
+    lines.log("{} {}\n".format, "here")
+    time, _, rest = stream.getvalue()[before:].partition(" ")
+    assert rest == "here\n"
+    return time
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "time"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (999, "1970-01-01T00:00:00.000000Z"),
+        (1_000, "1970-01-01T00:00:00.000001Z"),
+        (1_753_660_799_999_999_999, "2025-07-27T23:59:59.999999Z"),
+        (1_753_660_800_000_000_000, "2025-07-28T00:00:00.000000Z"),
+    ],
+)
+def test_the_time_is_told_to_the_microsecond(
+    nanoseconds: int, time: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operation_lines, "time_ns", lambda: nanoseconds)
+    stream = Written()
+    assert told(OperationLines(stream, "text"), stream) == time
+
+
+def test_the_time_goes_on_within_a_second_and_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    microseconds = [0, 1, 999_999, 1_000_000, 1_500_000, 3_000_001, 2_999_999]
+    clock = iter(microseconds)
+    monkeypatch.setattr(operation_lines, "time_ns", lambda: next(clock) * 1_000)
+    stream = Written()
+    lines = OperationLines(stream, "text")
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    assert [datetime.fromisoformat(told(lines, stream)) for _ in microseconds] == [
+        start + timedelta(microseconds=each) for each in microseconds
+    ]
+
+
+def test_a_line_has_the_time_at_which_it_was_logged() -> None:
+    stream = Written()
+    before = datetime.now(UTC)
+    time = told(OperationLines(stream, "text"), stream)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", time)
+    assert before <= datetime.fromisoformat(time) <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("form", "terminal", "looks"),
+    [
+        ("text", False, "text"),
+        ("text", True, "coloured"),
+        ("json", False, "json"),
+        ("json", True, "json"),
+    ],
+)
+def test_only_text_on_a_terminal_is_coloured(form: str, terminal: bool, looks: str) -> None:
+    lines = OperationLines(Written(terminal), "json" if form == "json" else "text")
+    assert lines.form == looks

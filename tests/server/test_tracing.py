@@ -1,7 +1,9 @@
 """Spans: one for each operation, loader batch and call of the store, without what they held."""
 
+import asyncio
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,15 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode
 
 from datastore.errors import NotFound
 from datastore.local_files import LocalFiles
 from datastore.observed import Observed
 from datastore.store import Store
 from schema.persisted import _digest
+from server import watching
+from server.operation_lines import OperationLines
 from server.settings import Settings
 from server.tracing import tracing
 from server.watching import Watching
@@ -122,6 +126,40 @@ async def test_a_caller_s_trace_is_continued(
     assert trace.format_trace_id(first.context.trace_id) == CALLER_TRACE
     assert first.parent is not None
     assert second.parent is None
+
+
+async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
+    store: Store,
+    tmp_path: Path,
+    exporter: InMemorySpanExporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = StringIO()
+    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
+    async with whole(store, tmp_path) as app:
+        await app.ask("{ viewer { __typename } }", headers={"x-request-id": "r1"})
+        await app.ask(FIND, headers={"traceparent": f"00-{CALLER_TRACE}-b7ad6b7169203331-01"})
+        await asyncio.sleep(0)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    roots = [each.context for each in exporter.get_finished_spans() if each.name == "query"]
+    assert [line["trace_id"] for line in lines] == [
+        trace.format_trace_id(root.trace_id) for root in roots
+    ]
+    assert lines[0]["request_id"] == "r1"
+    assert lines[1]["trace_id"] == CALLER_TRACE
+
+
+async def test_a_span_that_is_part_of_no_trace_is_not_named(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = StringIO()
+    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
+    monkeypatch.setattr(trace, "get_tracer_provider", NoOpTracerProvider)
+    async with whole(store, tmp_path) as app:
+        await app.ask(FIND)
+        await asyncio.sleep(0)
+    (line,) = stream.getvalue().splitlines()
+    assert "trace_id" not in json.loads(line)
 
 
 async def test_what_the_store_went_through_is_on_the_span_of_its_call(
