@@ -20,11 +20,12 @@ class Head(NamedTuple):
     scope: HTTPScope
     length: int
 
-    def asked_again(self) -> HTTPScope:
-        """The scope of another request with the very same head."""
-        scope = self.scope.copy()
-        scope["state"] = scope["state"].copy()
-        return scope
+
+def copied(scope: HTTPScope) -> HTTPScope:
+    """The scope of another request with the very same head."""
+    scope = scope.copy()
+    scope["state"] = scope["state"].copy()
+    return scope
 
 
 class Heads:

@@ -5,7 +5,7 @@ import asyncio
 from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from server.http.heads import Head, Heads
+from server.http.heads import Head, Heads, copied
 from server.http.whole_answers import WholeAnswers
 
 
@@ -72,7 +72,7 @@ class RepeatedHeads(HttpToolsProtocol):
 
     def _answer(self, head: Head, body: bytes) -> None:
         """Begin to answer a request that came whole, as uvicorn does after it parsed one."""
-        self.scope = head.asked_again()
+        self.scope = copied(head.scope)
         self.cycle = cycle = RequestResponseCycle(
             scope=self.scope,
             transport=self.transport,
@@ -91,5 +91,5 @@ class RepeatedHeads(HttpToolsProtocol):
         super()._start_asgi_task(cycle, WholeAnswers(self.app, cycle))
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._parsed = cycle.scope.copy()
+        self._parsed = copied(cycle.scope)
         super()._start_asgi_task(cycle, WholeAnswers(app, cycle))

@@ -8,11 +8,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.http import RepeatedHeads
 from server.http.heads import MOST_BYTES, MOST_HEADS
-from tests.server.http.speaking import Talk, request
+from tests.server.http.speaking import Talk, echo, request
 
 CHUNKED = (
     b"POST /a HTTP/1.1\r\nhost: here\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
@@ -119,11 +120,10 @@ async def test_requests_on_their_way_are_answered_in_order() -> None:
 async def test_what_one_request_keeps_in_its_scope_is_not_seen_by_the_next() -> None:
     seen: list[tuple[bool, bool]] = []
 
-    async def app(scope: dict[str, object], receive: object, send: object) -> None:
-        state = scope["state"]
-        assert isinstance(state, dict)
-        seen.append(("mine" in scope, "mine" in state))
-        scope["mine"] = state["mine"] = True
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(("mine" in scope, "mine" in scope["state"]))
+        scope["mine"] = scope["state"]["mine"] = True
+        await echo(scope, receive, send)
 
     talk = Talk(RepeatedHeads, app)
     await talk.say(*[request("/a", b"one")] * 3)
