@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-_TURNS = 20
+_TURNS = 80
 DATE = (b"date", b"Sat, 21 Nov 2026 17:00:00 GMT")
 
 
