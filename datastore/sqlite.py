@@ -1,20 +1,24 @@
 """The embedded table: one SQLite file, shared by as many server processes as the machine runs.
 
-What a call returned is on the disk. Nothing blocks the event loop: one thread writes, a few read.
+What a call returned is on the disk. Nothing blocks the event loop: one thread writes, one reads.
 A cancelled write may still happen, as one that was sent to DynamoDB may.
 """
 
-from asyncio import to_thread
+import sqlite3
+from asyncio import Task, create_task, to_thread
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from time import time
 
 from datastore import limits, sqlite_rows
+from datastore.errors import Unavailable
 from datastore.sqlite_changes import changed, holds
+from datastore.sqlite_lane import Lane, told
 from datastore.sqlite_rows import Stored
-from datastore.sqlite_threads import Threads
+from datastore.sqlite_turns import read_together, write_together
 from datastore.table import (
     Batch,
     Check,
@@ -29,22 +33,21 @@ from datastore.table import (
 )
 
 BUSY_SECONDS = 5.0
-# Decoding holds the interpreter's lock: more readers gain nothing, and the event loop waits longer.
-READERS = 2
 SWEEP_SECONDS = 60.0
 SWEEP_ITEMS = 500
 
 
 class SqliteTable:
-    """A table in one file; expired items go when it is opened, and with a write once a minute."""
+    """A table in one file, for one event loop; expired items go with a write, once a minute."""
 
-    def __init__(self, writer: Threads, readers: Threads, now: Callable[[], float]) -> None:
-        self._writer = writer
-        self._readers = readers
+    def __init__(self, connect: Callable[[], Connection], now: Callable[[], float]) -> None:
+        self._connect = connect
+        self._writer = Lane("sqlite-write", connect, write_together)
+        self._reader = Lane("sqlite-read", connect, read_together)
         self._now = now
         self._swept = float("-inf")
+        self._sweep: Task[None] | None = None
         self._closing = False
-        self._sweep_if_due()
 
     @classmethod
     def open(
@@ -55,16 +58,13 @@ class SqliteTable:
         `busy_seconds` is how long a call waits for another process before it is Unavailable; `now`
         gives epoch seconds.
         """
-        connect = partial(sqlite_rows.connect, path, busy_seconds)
-        writer = Threads("sqlite-write", 1, connect)
-        readers = Threads("sqlite-read", READERS, connect)
-        return cls(writer, readers, now)
+        return cls(partial(sqlite_rows.connect, path, busy_seconds), now)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await self._readers.run(partial(_get, keys, consistent))
+        return await self._reader.run(partial(_get, keys, consistent))
 
     async def query(self, query: Query) -> Page:
-        return await self._readers.run(partial(_query, query))
+        return await self._reader.run(partial(_query, query))
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         units = await self._writer.run(partial(_transact, operations))
@@ -77,39 +77,54 @@ class SqliteTable:
         return units
 
     async def create(self) -> None:
-        await self._writer.run(sqlite_rows.create)
+        await to_thread(_create, self._connect)
+        self._sweep_if_due()
 
     async def verify(self) -> list[str]:
-        return await self._readers.run(sqlite_rows.differences)
+        return await self._reader.run(sqlite_rows.differences)
 
     async def close(self) -> None:
         self._closing = True
-        await to_thread(self._readers.close)
-        await to_thread(self._writer.close)
+        if self._sweep is not None:
+            await self._sweep
+        await self._reader.close()
+        await self._writer.close()
 
     def _sweep_if_due(self) -> None:
         now = self._now()
         if now - self._swept >= SWEEP_SECONDS and not self._closing:
             self._swept = now
-            # What keeps a sweep from happening meets the next caller as well, who is told.
-            self._writer.start(partial(self._sweep, now))
+            self._sweep = create_task(self._sweep_all(now))
 
-    def _sweep(self, now: float, connection: Connection) -> None:
+    async def _sweep_all(self, now: float) -> None:
         """Delete a few of the expired items, and the others behind the writes that wait."""
-        if sqlite_rows.differences(connection):
-            return
-        deleted = sqlite_rows.sweep(connection, now, SWEEP_ITEMS)
-        if deleted == SWEEP_ITEMS and not self._closing:
-            self._writer.start(partial(self._sweep, now))
+        # What keeps a sweep from happening meets the next caller as well, who is told.
+        with suppress(sqlite3.Error, Unavailable):
+            while await self._writer.run(partial(_swept, now)) and not self._closing:
+                pass
+
+
+def _create(connect: Callable[[], Connection]) -> None:
+    try:
+        with closing(connect()) as connection:
+            sqlite_rows.create(connection)
+    except sqlite3.Error as error:
+        raise told(error) from error
+
+
+def _swept(now: float, connection: Connection) -> bool:
+    """Delete a few of the expired items; whether there may be more."""
+    if sqlite_rows.differences(connection):
+        return False
+    return sqlite_rows.sweep(connection, now, SWEEP_ITEMS) == SWEEP_ITEMS
 
 
 def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch:
     limits.guard_get(keys)
-    with sqlite_rows.reading(connection):
-        found = {key: sqlite_rows.read(connection, key) for key in keys}
-    sizes = (stored.footprint.size if stored else 0 for stored in found.values())
+    found = sqlite_rows.read(connection, keys)
+    sizes = (found[key].footprint.size if key in found else 0 for key in keys)
     return Batch(
-        {key: stored.item for key, stored in found.items() if stored},
+        {key: stored.item for key, stored in found.items()},
         limits.batch_units(sizes, consistent=consistent),
     )
 
@@ -121,33 +136,28 @@ def _query(query: Query, connection: Connection) -> Page:
 
 def _transact(operations: Sequence[Operation], connection: Connection) -> float:
     limits.guard_transact(operations)
-    with sqlite_rows.writing(connection):
-        found = [sqlite_rows.read(connection, operation.key) for operation in operations]
-        failed = [
-            FailedCheck(position, stored.item if stored else None)
-            for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
-            if operation.condition and not holds(operation.condition, stored and stored.item)
-        ]
-        if failed:
-            raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
-        return sum(
-            _do(connection, operation, stored, transactional=True)
-            for operation, stored in zip(operations, found, strict=True)
-        )
+    stored = sqlite_rows.read(connection, [operation.key for operation in operations])
+    found = [stored.get(operation.key) for operation in operations]
+    failed = [
+        FailedCheck(position, stored.item if stored else None)
+        for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
+        if operation.condition and not holds(operation.condition, stored and stored.item)
+    ]
+    if failed:
+        raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
+    return sum(
+        _do(connection, operation, stored, transactional=True)
+        for operation, stored in zip(operations, found, strict=True)
+    )
 
 
 def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
     limits.guard_write(operations)
-    with sqlite_rows.writing(connection):
-        return sum(
-            _do(
-                connection,
-                operation,
-                sqlite_rows.read(connection, operation.key),
-                transactional=False,
-            )
-            for operation in operations
-        )
+    found = sqlite_rows.read(connection, [operation.key for operation in operations])
+    return sum(
+        _do(connection, operation, found.get(operation.key), transactional=False)
+        for operation in operations
+    )
 
 
 def _do(

@@ -6,9 +6,10 @@ back as `100`, which is equal, just as DynamoDB gives every number its own plain
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from sqlite3 import Connection
 from typing import NamedTuple
@@ -28,7 +29,10 @@ _SCHEMA = {
         "CREATE INDEX items_by_expires ON items (expires) WHERE expires IS NOT NULL"
     ),
 }
-_READ = "SELECT body, size, g FROM items WHERE pk = ? AND sk = ?"
+_READ = (
+    "WITH wanted(p, s) AS (VALUES {}) "
+    "SELECT body, size, g FROM wanted CROSS JOIN items ON pk = p AND sk = s"
+)
 _PUT = "INSERT OR REPLACE INTO items (pk, sk, g, size, expires, body) VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM items WHERE pk = ? AND sk = ?"
 _SWEEP = "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires < ? LIMIT ?)"
@@ -121,12 +125,20 @@ def differences(connection: Connection) -> list[str]:
     return sentences
 
 
-def read(connection: Connection, key: Key) -> Stored | None:
-    row = connection.execute(_READ, (key.pk.encode(), key.sk.encode())).fetchone()
-    if row is None:
-        return None
-    body, size, group = row
-    return Stored(decode(body), Footprint(size, None if group is None else group.decode()))
+def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
+    """Read what there is under the keys, in their order and with one statement."""
+    parts = [part.encode() for key in keys for part in key]
+    found = {}
+    for body, size, group in connection.execute(_reading(len(keys)), parts):
+        item = decode(body)
+        found[key_of(item)] = Stored(item, Footprint(size, group and group.decode()))
+    return found
+
+
+@cache
+def _reading(count: int) -> str:
+    """The statement that reads so many keys: one by one, each with a search of its own."""
+    return _READ.format(", ".join(["(?, ?)"] * count))
 
 
 def put(connection: Connection, item: Item, footprint: Footprint) -> None:

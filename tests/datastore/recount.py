@@ -42,7 +42,7 @@ async def contents(table: Table) -> Rows:
 async def _all_items(table: Table) -> list[Item]:
     if isinstance(table, SqliteTable):
         select = "SELECT body FROM items"
-        rows = await table._readers.run(lambda file: file.execute(select).fetchall())
+        rows = await table._reader.run(lambda file: file.execute(select).fetchall())
         return [decode(body) for (body,) in rows]
     assert isinstance(table, DynamoDBTable)
     return [decode_item(raw) async for raw in _scanned(table)]

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
@@ -74,24 +75,25 @@ async def longest_hold(work: Callable[[], Awaitable[object]]) -> float:
     return longest
 
 
-async def test_what_was_acknowledged_outlives_a_kill(path: Path) -> None:
-    with process(path, "p", 1_000_000) as child:
+@pytest.mark.parametrize("names", ["p", "abcdefgh"])
+async def test_what_was_acknowledged_outlives_a_kill(path: Path, names: str) -> None:
+    with process(path, names, 1_000_000) as child:
         assert child.stdout is not None
-        lines = [child.stdout.readline() for _ in range(40)]
+        lines = [child.stdout.readline() for _ in range(200)]
         child.kill()
         lines += child.stdout.readlines()
 
-    acknowledged = len(lines)
+    assert all(line.endswith("\n") for line in lines)
+    acknowledged = Counter(line[0] for line in lines)
     async with opened(path) as table:
-        kept = [each["sk"] for each in await everything(table, "p")]
+        kept = {name: [each["sk"] for each in await everything(table, name)] for name in names}
         counter = await stored(table, "counter", "all")
         assert await table.verify() == []
 
-    assert lines[-1].endswith("\n")
-    assert acknowledged >= 40
-    assert len(kept) in {acknowledged, acknowledged + 1}
-    assert kept == [f"{number:06}" for number in range(len(kept))]
-    assert counter == item("counter", "all", n=len(kept))
+    for name in names:
+        assert len(kept[name]) - acknowledged[name] in {0, 1}
+        assert kept[name] == [f"{number:06}" for number in range(len(kept[name]))]
+    assert counter == item("counter", "all", n=sum(map(len, kept.values())))
 
 
 async def test_processes_make_and_share_one_file(path: Path) -> None:

@@ -8,9 +8,15 @@ from datastore.sqlite import SqliteTable
 from datastore.table import Key, Put, Update
 
 
-async def write(path: Path, name: str, count: int) -> None:
+async def write(path: Path, names: str, count: int) -> None:
+    """Write so many items under each of the names, which are one letter each, at once."""
     table = SqliteTable.open(path, busy_seconds=30)
     await table.create()
+    await asyncio.gather(*(write_one(table, name, count) for name in names))
+    await table.close()
+
+
+async def write_one(table: SqliteTable, name: str, count: int) -> None:
     for number in range(count):
         await table.transact(
             [
@@ -18,9 +24,8 @@ async def write(path: Path, name: str, count: int) -> None:
                 Update(key=Key("counter", "all"), add={"n": 1}),
             ]
         )
-        sys.stdout.write(f"{number}\n")
+        sys.stdout.write(f"{name}{number}\n")
         sys.stdout.flush()
-    await table.close()
 
 
 if __name__ == "__main__":
