@@ -106,7 +106,7 @@ def settle_garbage_collector() -> None:
 def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=RepeatedHeads,
+        http=RepeatedHeads if settings.http_protocol == "repeated" else "httptools",
         ws="websockets-sansio",
         ws_max_size=settings.max_body_bytes,
         lifespan="off",

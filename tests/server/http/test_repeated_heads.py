@@ -4,15 +4,19 @@ import asyncio
 import json
 import logging
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.http import RepeatedHeads
 from server.http.heads import MOST_BYTES, MOST_HEADS
+from server.serving import config_of
+from server.settings import Settings
 from tests.server.http.speaking import Talk, echo, request
 
 CHUNKED = (
@@ -159,3 +163,12 @@ async def test_a_crash_is_a_500_on_a_repeated_head_too() -> None:
         await talk.say(request("/crash", b"one"), request("/crash", b"two"))
     assert ours.said == theirs.said
     assert b"secret" not in ours.said
+
+
+@pytest.mark.parametrize(
+    ("setting", "protocol"), [("repeated", RepeatedHeads), ("uvicorn", HttpToolsProtocol)]
+)
+def test_a_setting_goes_back_to_uvicorn(setting: str, protocol: type, tmp_path: Path) -> None:
+    config = config_of(Starlette(), Settings.load(data_dir=tmp_path, http_protocol=setting))
+    config.load()
+    assert config.http_protocol_class is protocol
