@@ -1,14 +1,14 @@
 """A table that counts what is consumed through it, for one request."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from datastore.lanes import Readable
 from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
 
 
-@dataclass(slots=True)
-class Units:
+class Units(msgspec.Struct):
     """Read and write units and calls so far."""
 
     rcu: float = 0.0

@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from inspect import isawaitable
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 from graphql import (
     ExecutionResult,
     GraphQLError,
@@ -22,7 +23,7 @@ from schema.limits import Limits, Operation, affordable, chosen, refused
 from schema.persisted import Persisted, digest_of
 
 
-class OperationRequest(NamedTuple):
+class OperationRequest(msgspec.Struct, frozen=True):
     """What a client asks to run, whatever it came over."""
 
     query: str | None = None
@@ -32,7 +33,7 @@ class OperationRequest(NamedTuple):
     extensions: Mapping[str, Any] = MappingProxyType({})
 
 
-class Prepared(NamedTuple):
+class Prepared(msgspec.Struct, frozen=True):
     """An operation that may run: valid, within the limits, `cost` objects at the most."""
 
     document: Document
@@ -57,7 +58,7 @@ class Refused(Exception):
         self.errors = list(errors)
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """The `data` and `errors` of a response, and when to try again if the store was away."""
 
     body: dict[str, Any]

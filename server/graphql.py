@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+import msgspec
 from graphql import OperationType
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
@@ -21,7 +22,7 @@ from server.response import Response, cached, graphql_response, headers_of
 from server.within import Within
 
 
-class Admission(NamedTuple):
+class Admission(msgspec.Struct, frozen=True):
     """What is settled of an operation before it runs; `cost` is what it may read, in objects."""
 
     request_id: str

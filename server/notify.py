@@ -117,7 +117,7 @@ def _told(status: int, errors: Sequence[FormattedError], events: int | None = No
 
 def _refused(problem: Problem) -> Response:
     told = _told(problem.status, [problem.error])
-    return told._replace(headers=(*told.headers, *headers_of(problem.headers)))
+    return Response(told.status, told.body, (*told.headers, *headers_of(problem.headers)))
 
 
 def _problem(error: PenstockError, headers: Headers) -> Problem:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
+import msgspec
 import orjson
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
@@ -48,7 +49,7 @@ class ClientGone(Exception):
     """The client left before its request was read: nobody waits for an answer."""
 
 
-class Exchange(NamedTuple):
+class Exchange(msgspec.Struct, frozen=True):
     """An HTTP request as it came in; `media` is the type to answer in, None where there is none.
 
     `seen` is told how it goes; it is the one that `server.watching` shows around, if it does.

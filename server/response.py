@@ -3,8 +3,9 @@
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
+import msgspec
 from starlette.types import Send
 
 from server.http.whole_answers import answers_of
@@ -19,7 +20,7 @@ _UNSHARED: Final = {
 }
 
 
-class Response(NamedTuple):
+class Response(msgspec.Struct, frozen=True):
     """Status, body, and headers as ASGI has them, their names in lower case."""
 
     status: int
@@ -27,7 +28,7 @@ class Response(NamedTuple):
     headers: Headers = ()
 
     async def send(self, send: Send, request_id: str) -> None:
-        status, body, fields = self
+        status, body, fields = self.status, self.body, self.headers
         answers = answers_of(send)
         if answers is not None and status not in _BODILESS:
             own = b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.encode(), len(body))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import BadInput, NotFound, NotPermitted
@@ -23,8 +25,7 @@ class Budget:
     groups: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """One caller at one table."""
 
     table: Table

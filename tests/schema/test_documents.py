@@ -3,6 +3,7 @@
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pytest
 from graphql import DocumentNode, GraphQLError, parse
 
@@ -230,7 +231,8 @@ def test_introspection_is_closed_where_it_is_off() -> None:
 def test_a_document_with_errors_is_never_run() -> None:
     engine = Engine(STRAWBERRY)
     broken = Documents(STRAWBERRY, Limits()).of("{ nothing }")
-    prepared = engine.prepare(OperationRequest(query=HELLO))._replace(document=broken)
+    prepared = engine.prepare(OperationRequest(query=HELLO))
+    prepared = msgspec.structs.replace(prepared, document=broken)
     with pytest.raises(ValueError, match="cannot be run"):
         engine._executor(prepared, Notes())
 

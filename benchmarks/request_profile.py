@@ -1,0 +1,185 @@
+"""Where the processor time of a request goes: `python -m benchmarks.request_profile`.
+
+The whole application answers the shapes of the peers' benchmark from memory, over connections
+without a network. A timer of processor time looks at the running function 1,000 times a second;
+time in C counts for the function that called it.
+"""
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import orjson
+import uvicorn
+import uvloop
+from uvicorn.server import ServerState
+
+from benchmarks.peers import penstock
+from benchmarks.peers.load import request
+from benchmarks.peers.options import Served
+from benchmarks.peers.shapes import SHAPES, Shape
+from datastore.access import Role
+from datastore.paths import ROOT
+from server.dev_key import dev_key, sign_dev_token
+from server.http import RepeatedHeads
+from server.serving import settle_garbage_collector
+
+CONNECTIONS: Final = 16
+_EVERY: Final = 0.001
+_HERE: Final = str(Path(__file__).parents[1]) + "/"
+_AREAS: Final = (
+    ("log and metrics", ("server/access_log", "server/metrics", "server/observing",
+                         "server/operation_lines", "server/series", "server/watching",
+                         "prometheus_client")),
+    ("caller", ("server/api_keys", "server/auth", "server/proven_tokens", "server/dev_key")),
+    ("limits and rates", ("schema/limits", "schema/inputs", "schema/measure",
+                          "server/rate_limit", "schema/lru", "server/within")),
+    ("JSON", ("server/encoding",)),
+    ("execution", ("execution/", "<plan>", "graphql/", "schema/executors")),
+    ("connection", ("server/http", "uvicorn/", "asyncio/", "server/response")),
+    ("edge", ("server/", "schema/", "resolvers/", "datastore/", "starlette/")),
+    ("records", ("benchmarks/",)),
+)  # fmt: skip
+
+
+class Wire(asyncio.Transport):
+    """A connection whose answers are dropped."""
+
+    def write(self, data: Any) -> None:
+        """Drop it."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def is_closing(self) -> bool:
+        return False
+
+
+class Samples:
+    """What was running, each time that it was looked at."""
+
+    def __init__(self) -> None:
+        self.functions: Counter[tuple[str, str]] = Counter()
+
+    def take(self, _signal: int, frame: FrameType | None) -> None:
+        if frame is not None:
+            self.functions[frame.f_code.co_filename, frame.f_code.co_qualname] += 1
+
+    def areas(self) -> dict[str, float]:
+        found: Counter[str] = Counter()
+        for (file, _), count in self.functions.items():
+            found[area_of(file)] += count
+        return {area: count / self.functions.total() for area, count in found.items()}
+
+
+def area_of(file: str) -> str:
+    inside = file.removeprefix(_HERE) if "site-packages" not in file else file
+    for area, parts in _AREAS:
+        if any(part in inside for part in parts):
+            return area
+    return "other"
+
+
+@asynccontextmanager
+async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
+    """Give a function that has each of the connections ask once, and waits for the answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = Path(folder)
+        token = sign_dev_token(
+            dev_key(data_dir), "me", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1)
+        )
+        headers = {"Authorization": f"Bearer {token}"}
+        sent = request(8000, "/graphql", orjson.dumps(shape.body), headers)
+        opened = penstock.penstock_quiet if quiet else penstock.penstock
+        async with opened(Served(None, data_dir)) as app:
+            state = ServerState()
+            connections = [_connection(app, state) for _ in range(CONNECTIONS)]
+            settle_garbage_collector()
+
+            async def ask() -> None:
+                for connection in connections:
+                    connection.data_received(sent)
+                while state.tasks:
+                    await asyncio.wait(state.tasks)
+
+            yield ask
+            for connection in connections:
+                connection.connection_lost(None)
+
+
+def _connection(app: Any, state: ServerState) -> RepeatedHeads:
+    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+    config.load()
+    loop = asyncio.get_running_loop()
+    connection = RepeatedHeads(config=config, server_state=state, app_state={}, _loop=loop)
+    connection.connection_made(Wire())
+    return connection
+
+
+async def profiled(shape: Shape, seconds: float, *, quiet: bool) -> Samples:
+    samples, clock = Samples(), asyncio.get_running_loop().time
+    async with asked(shape, quiet=quiet) as ask:
+        for _ in range(20):
+            await ask()
+        signal.signal(signal.SIGPROF, samples.take)
+        signal.setitimer(signal.ITIMER_PROF, _EVERY, _EVERY)
+        until = clock() + seconds
+        while clock() < until:
+            await ask()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return samples
+
+
+def table(found: dict[str, Samples]) -> str:
+    shares = {title: samples.areas() for title, samples in found.items()}
+    areas = [area for area, _ in _AREAS] + ["other"]
+    lines = ["| % of processor time | " + " | ".join(shares) + " |", "|---|" + "--:|" * len(shares)]
+    for area in areas:
+        cells = [f"{share.get(area, 0.0):.0%}".removesuffix("%") for share in shares.values()]
+        lines.append(f"| {area} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def largest(samples: Samples, most: int) -> str:
+    total = samples.functions.total()
+    lines = []
+    for (file, name), count in samples.functions.most_common(most):
+        short = file.removeprefix(_HERE).rpartition("site-packages/")[2]
+        lines.append(f"  {count / total:6.1%}  {name}  ({short})")
+    return "\n".join(lines)
+
+
+async def _profile_all(options: argparse.Namespace) -> dict[str, Samples]:
+    found = {}
+    for shape in SHAPES:
+        found[shape.title] = await profiled(shape, options.seconds, quiet=options.quiet)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.request_profile", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each shape")
+    parser.add_argument("--quiet", action="store_true", help="without the log and the metrics")
+    parser.add_argument("--functions", type=int, default=10, help="told of each shape")
+    options = parser.parse_args()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        found = runner.run(_profile_all(options))
+    sys.stdout.write(f"{table(found)}\n")
+    for title, samples in found.items():
+        sys.stdout.write(f"\n{title}\n{largest(samples, options.functions)}\n")
+
+
+if __name__ == "__main__":
+    main()
