@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
+from typing import TypeAlias
 
 from graphql import is_leaf_type
 
@@ -12,30 +13,38 @@ from execution.pure import display, getter, is_pure, write_mapping_test, write_p
 from execution.reading import Constant, Direct, Member, Resolved
 from execution.writer import Writer
 
+Ask: TypeAlias = Callable[[Field, str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """How the code around an object takes part in it.
 
-    `source` and `place` name variables with the object and its place. `odd` writes what is done
-    with an object that inlined code is not for, ending in a jump; `finish` takes the answer of the
-    object, which then grows. `many` says that the code runs for many objects.
+    `source` is a variable with the object, `place` an expression of its place. `odd` writes what is
+    done with an object that inlined code is not for, ending in a jump; `finish` takes the answer of
+    the object, which then grows. `ask` writes how a batched field of the answer in a variable is
+    asked for.
     """
 
     source: str
     place: str
     odd: Callable[[], None]
     finish: Callable[[str], None]
-    many: bool = False
+    ask: Ask
 
 
 def can_raise(selection: Selection) -> bool:
     """Tell whether completing an object may fail after its pure fields."""
-    return any(not field.nullable[0] for field in selection.fields if not is_pure(field))
+    return any(
+        not field.nullable[0]
+        for field in selection.fields
+        if not is_pure(field) and not is_batched(field)
+    )
 
 
 def has_calls(selection: Selection) -> bool:
-    return not all(is_pure(field) for field in selection.fields)
+    """Tell whether an object has fields that have a place of their own while it is completed."""
+    return not all(is_pure(field) or is_batched(field) for field in selection.fields)
 
 
 def write_object(
@@ -57,9 +66,12 @@ def write_object(
                 answers[field.key] = write_pure(writer, field, source)
         with writer.block("except Exception:"):
             body.odd()
+    written = display([(field.key, answers.get(field.key, "None")) for field in selection.fields])
+    if len(pure) == len(selection.fields):
+        body.finish(written)
+        return
     answer = writer.local("d")
-    entries = [(field.key, answers.get(field.key, "None")) for field in selection.fields]
-    writer.line(f"{answer} = {display(entries)}")
+    writer.line(f"{answer} = {written}")
     body.finish(answer)
     for field in selection.fields:
         if field.key not in answers:
@@ -80,18 +92,12 @@ def is_awaited(field: Field) -> bool:
     return False
 
 
-def waiting_name(writer: Writer, field: Field) -> str:
-    """Give the variable that loops hold the waiting list of a batched field in."""
-    return f"w_{writer.constant(field, 'F')}"
-
-
 def _write_called(
     writer: Writer, field: Field, body: Body, answer: str, complete: Callable[[Field], str]
 ) -> None:
     name, function = writer.constant(field, "F"), complete(field)
     if is_batched(field):
-        waiting = waiting_name(writer, field) if body.many else f"run.wait({name})"
-        writer.line(f"{waiting}.append(({answer}, {body.place}, {body.source}))")
+        body.ask(field, answer)
         return
     place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
     target, result = f"{answer}[{field.key!r}]", writer.local("r")

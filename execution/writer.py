@@ -23,6 +23,8 @@ class Writer:
         self._coercions = coercions
         self._lines: list[str] = []
         self._indent = ""
+        self._loops = 0
+        self._remembered: list[str] = []
         self._numbers = count()
         self._bound: dict[int, str] = {}
         self._wanted: dict[tuple[Any, ...], str] = {}
@@ -31,12 +33,42 @@ class Writer:
     def line(self, text: str) -> None:
         self._lines.append(self._indent + text)
 
+    def answer(self, text: str) -> None:
+        """Write that a function's answer is what the text says, although it may still grow."""
+        self.line(f"a = {text}")
+
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
         self.line(header)
         outer, self._indent = self._indent, self._indent + " "
         yield
         self._indent = outer
+
+    @contextmanager
+    def function(self, header: str) -> Iterator[None]:
+        """Write a function, beginning with what is remembered in it."""
+        start, self._remembered = len(self._lines) + 1, []
+        with self.block(header):
+            yield
+        self._lines[start:start] = [f" {name} = None" for name in self._remembered]
+
+    @contextmanager
+    def loop(self, header: str) -> Iterator[None]:
+        self._loops += 1
+        with self.block(header):
+            yield
+        self._loops -= 1
+
+    def remembered(self, hint: str) -> str | None:
+        """Give a name that keeps its value from one turn of a loop to the next, None at first.
+
+        There is none where nothing is repeated.
+        """
+        if not self._loops:
+            return None
+        name = self.local(hint)
+        self._remembered.append(name)
+        return name
 
     def local(self, hint: str) -> str:
         """Give a name that nothing else has."""
