@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from graphql import is_leaf_type
 
+from execution.calls import write_call
 from execution.fields import Field, Selection
 from execution.leaves import oddity
-from execution.pure import display, getter, is_pure, write_mapping_test, write_pure
-from execution.reading import Constant, Direct, Member, Resolved
+from execution.pure import display, is_pure, write_mapping_test, write_pure
+from execution.reading import Constant, Direct, Resolved
 from execution.writer import Writer
 
 Ask: TypeAlias = Callable[[Field, str], None]
@@ -102,7 +103,7 @@ def _write_called(
     place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
     target, result = f"{answer}[{field.key!r}]", writer.local("r")
     with writer.block("try:"):
-        _write_call(writer, field, body.source, place, result)
+        write_call(writer, field, body.source, place, result)
         with writer.block(f"if type({result}) in WAITING:"):
             writer.line(f"run.wait({name}).append(({answer}, {body.place}, {result}))")
         if is_leaf_type(field.types[0]):
@@ -128,37 +129,3 @@ def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, tar
             writer.line(f"{target} = {result}")
     with writer.block("else:"):
         writer.line(f"{target} = run.value({writer.constant(field, 'F')}, {result}, {place})")
-
-
-def _write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
-    """Write how a field is asked for its value, which may raise anything."""
-    name, reading = writer.constant(field, "F"), field.reading
-    info = f"run.info({name}, {place})"
-    arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
-    match reading:
-        case Direct():
-            writer.line(f"{result} = {_direct(writer, field, reading, source, place)}")
-        case Resolved(resolve):
-            function = writer.constant(resolve, "resolve")
-            writer.line(f"{result} = {function}({source}, {info}{arguments})")
-        case Member(member):
-            if arguments:
-                writer.line(f"run.arguments({name}, {place})")
-            reader = f"{source}.get({member!r}) if {source}_m"
-            writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
-            with writer.block(f"if callable({result}):"):
-                writer.line(f"{result} = {result}({info}{arguments})")
-        case _:
-            writer.line(f"{result} = {getter(field, source)}")
-
-
-def _direct(writer: Writer, field: Field, reading: Direct, source: str, place: str) -> str:
-    name = writer.constant(field, "F")
-    info = f"FieldInfo(run, {name}, {place})"
-    passed = [source] if reading.to_self else []
-    passed += [f"{parameter}={source}" for parameter in reading.source_names]
-    if reading.info_name is not None:
-        passed.append(f"{reading.info_name}={info}")
-    if field.definition.args:
-        passed.append(f"**run.arguments({name}, {place})")
-    return f"{writer.constant(reading.function, 'call')}({', '.join(passed)})"

@@ -37,7 +37,8 @@ class Run:
     """The state of one execution; `data` is the answer as far as it has come.
 
     `crowd` tells whether several groups are being waited for, `watched` which. `odd` counts what
-    generated code left to graphql-core.
+    generated code left to graphql-core. `arguments_kept` serve all objects of a field, and those
+    in `arguments_passed` have the field's own `parameters`.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Run:
         "_core",
         "_options",
         "arguments_kept",
+        "arguments_passed",
         "context",
         "crowd",
         "data",
@@ -68,6 +70,7 @@ class Run:
         self._asked = asked
         self._core: Executor[Any] | None = None
         self.arguments_kept: dict[Field, dict[str, Any]] = {}
+        self.arguments_passed: dict[Field, dict[str, Any]] = {}
         self.variables = variables
         self.context = context
         self.root = root
