@@ -34,7 +34,7 @@ class Plan:
 
 def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
     """Compile a planned operation; a mutation has a step for each of its fields."""
-    writer = Writer(_names(options), options.coercions)
+    writer = Writer(_names(options), options.coercions, options.lists)
     completions = Completions(writer, options.type_resolver)
     parts = _one_by_one(root) if kind is OperationType.MUTATION else (root,)
     names = [completions.root(part) for part in parts]

@@ -63,7 +63,9 @@ class Composites:
                 site.others()
                 site.odd()
             function = writer.wanted(self.write_items, field, depth + 1)
-            site.finish(f"{function}(v, run, {site.place}, {site.field_place})")
+            answer = f"{function}(v, run, {site.place}, {site.field_place})"
+            whole = writer.whole_list(field, depth + 1)
+            site.finish(answer if whole is None else f"{whole}(v) or {answer}")
             return
 
         def others() -> None:

@@ -26,6 +26,9 @@ Place: TypeAlias = tuple[Any, str | int, str | None] | None
 
 Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
 
+Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
+"""For the lists of a field at a depth, gives what may answer one as a whole, or None."""
+
 MOST_NESTED: Final = 6
 """How deep objects are read within one block of code; Python nests no more than 20 loops."""
 

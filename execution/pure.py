@@ -101,17 +101,27 @@ def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
 def _write_composite(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
     if is_list_type(field.types[depth]):
         write_list_check(writer, value)
-        writer.line(f"{result} = []")
-        item = writer.local("v")
-        with writer.loop(f"for {item} in {value}:"):
-            found = _write(writer, field, depth + 1, item)
-            writer.line(f"{result}.append({found})")
+        whole = writer.whole_list(field, depth + 1)
+        if whole is None:
+            _write_items(writer, field, depth, value, result)
+            return
+        writer.line(f"{result} = {whole}({value})")
+        with writer.block(f"if {result} is None:"):
+            _write_items(writer, field, depth, value, result)
         return
     write_checked(writer, value, lambda: writer.line("raise Odd"))
     selection = next(iter(field.selections.values()))
     write_mapping_test(writer, selection, value)
     entries = [(each.key, write_pure(writer, each, value)) for each in selection.fields]
     writer.line(f"{result} = {display(entries)}")
+
+
+def _write_items(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
+    item = writer.local("v")
+    writer.line(f"{result} = []")
+    with writer.loop(f"for {item} in {value}:"):
+        found = _write(writer, field, depth + 1, item)
+        writer.line(f"{result}.append({found})")
 
 
 def write_list_check(writer: Writer, value: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from graphql import GraphQLLeafType
 
+from execution.fields import Field, Lists
 from execution.leaves import Coerce, coercion
 
 P = ParamSpec("P")
@@ -15,12 +16,19 @@ P = ParamSpec("P")
 class Writer:
     """A growing module of functions; `names` holds what they refer to.
 
-    `coercions` are those of the schema's leaf types that were asked for so far.
+    `coercions` are those of the schema's leaf types that were asked for so far; `lists` are as in
+    `Options`.
     """
 
-    def __init__(self, names: dict[str, Any], coercions: dict[GraphQLLeafType, Coerce]) -> None:
+    def __init__(
+        self,
+        names: dict[str, Any],
+        coercions: dict[GraphQLLeafType, Coerce],
+        lists: Lists | None = None,
+    ) -> None:
         self.names = names
         self._coercions = coercions
+        self._lists = lists
         self._lines: list[str] = []
         self._indent = ""
         self._loops = 0
@@ -88,6 +96,14 @@ class Writer:
         if found is None:
             found = self._coercions[kind] = coercion(kind)
         return self.constant(found, "coerce")
+
+    def whole_list(self, field: Field, depth: int) -> str | None:
+        """Give the name of what may answer lists of a field as a whole; it gives None if it cannot.
+
+        There is none in loops, where lists are many and short.
+        """
+        found = None if self._lists is None or self._loops else self._lists(field, depth)
+        return None if found is None else self.constant(found, "whole")
 
     def wanted(
         self,
