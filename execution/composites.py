@@ -167,8 +167,6 @@ class Composites:
             self.write(field, depth, site)
         with writer.block("except Exception as error:"):
             writer.line(f"out[n:] = (run.failed({held}, {depth}, error, {place}),)")
-            if waits:
-                writer.line("others.append(n)")
 
     def _item(self, field: Field, depth: int, place: str, *, waits: bool) -> Site:
         writer, held = self._writer, self._writer.constant(field, "F")

@@ -34,7 +34,7 @@ def entries_of(
 ) -> Iterable[Entry]:
     """Give the entries of the list at a place, whose items answer for the sources one by one.
 
-    Those at the indices in `others` are not waited for.
+    Nothing is waited for at the indices in `others`.
     """
     places = zip(repeat(place), count(), repeat(None))
     entries = zip(answers, places, sources, strict=False)

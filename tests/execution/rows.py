@@ -99,7 +99,7 @@ class Row:
     @strawberry.field
     @staticmethod
     def page(
-        one: strawberry.Parent[Any], info: Info, first: int = 3, at: int | None = None
+        one: strawberry.Parent[Any], info: Info, first: int = 3, at: int | None = strawberry.UNSET
     ) -> "Page":
         info.context.asked.append((one.number, first, at, info.path.as_list()))
         return cast("Page", Held(rows=info.context.rows[:first], info=tag(f"page {first} {at}")))

@@ -183,12 +183,12 @@ def test_a_list_of_plain_objects_is_written_at_once() -> None:
 def test_a_list_that_is_refused_often_is_tried_no_more() -> None:
     asked = run("{ rows { text } }", lists=written_of)
     rows = [row(n) for n in range(8)]
-    for tried in (7, 8, 9):
+    for tried in (7, 7, 8, 1):
         for _ in range(tried):
             odd: Any = asked({}, Context([*rows, row(8, text=5)]))
             assert odd.data == {"rows": [*[{"text": "text"}] * 8, {"text": "5"}]}
         fine: Any = asked({}, Context(rows))
-        assert type(fine.data["rows"]) is (Fragment if tried < 8 else list)
+        assert type(fine.data["rows"]) is (Fragment if tried == 7 else list)
 
 
 def test_rows_of_several_types_are_plain() -> None:
