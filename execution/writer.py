@@ -100,9 +100,10 @@ class Writer:
     def whole_list(self, field: Field, depth: int) -> str | None:
         """Give the name of what may answer lists of a field as a whole; it gives None if it cannot.
 
-        There is none in loops, where lists are many and short.
+        There is none for lists within others, which are many and short.
         """
-        found = None if self._lists is None or self._loops else self._lists(field, depth)
+        is_inner = field.is_repeated or depth > 1
+        found = None if self._lists is None or is_inner else self._lists(field, depth)
         return None if found is None else self.constant(found, "whole")
 
     def wanted(

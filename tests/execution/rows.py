@@ -127,6 +127,13 @@ class Query:
 
     @strawberry.field
     @staticmethod
+    async def soon(info: Info) -> list[Row]:
+        await asyncio.sleep(0)
+        found: list[Row] = info.context.rows
+        return found
+
+    @strawberry.field
+    @staticmethod
     def some(info: Info) -> list[Row | None] | None:
         found: list[Row | None] | None = info.context.rows
         return found

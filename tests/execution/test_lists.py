@@ -14,7 +14,7 @@ from orjson import Fragment
 
 from execution import Compiled, Options, Reason
 from execution.written import written_of
-from tests.execution.both import Answer, assert_alike, compiled, operation_of, reference
+from tests.execution.both import Answer, assert_alike, compiled, finished, operation_of, reference
 from tests.execution.nasty import Later
 from tests.execution.rows import SCHEMA, Context, Give, Held, Raising, at_once, later, row, tag
 
@@ -24,6 +24,7 @@ DOCUMENTS = [
     f"{{ rows {{ {FIELDS} maybe {{ key }} }} }}",
     f"{{ some {{ {FIELDS} maybe {{ key }} }} }}",
     f"{{ page {{ rows {{ {FIELDS} }} info {{ key value }} }} }}",
+    f"{{ soon {{ {FIELDS} }} }}",
     f"{{ some {{ a: text b: text __typename {LEAVES} }} }}",
     f"{{ table {{ {LEAVES} tags {{ key }} }} }}",
     f"{{ some {{ {LEAVES} owner {{ key value }} tags {{ value }} }} }}",
@@ -141,7 +142,7 @@ async def test_one_odd_row_is_answered_as_ever(place: int, index: int) -> None:
     def make() -> Context:
         return Context([change(n) if n == place else row(n) for n in range(12)])
 
-    for text in DOCUMENTS[:5]:
+    for text in DOCUMENTS[:6]:
         await compare(text, make, in_order=change not in AWAITED)
 
 
@@ -171,9 +172,13 @@ def run(text: str, **options: Any) -> Compiled:
     return Compiled(made, document, operation_of(document), Counter())
 
 
-def test_a_list_of_plain_objects_is_written_at_once() -> None:
+async def test_a_list_of_plain_objects_is_written_at_once() -> None:
     result: Any = run(DOCUMENTS[0], lists=written_of)({}, Context([row(n) for n in range(8)]))
     assert type(result.data["rows"]) is Fragment
+    awaited: Any = await finished(
+        run(DOCUMENTS[3], lists=written_of)({}, Context([row(n) for n in range(8)]))
+    )
+    assert type(awaited.data["soon"]) is Fragment
     few: Any = run(DOCUMENTS[0], lists=written_of)({}, Context([row(n) for n in range(7)]))
     assert type(few.data["rows"]) is list
     plain: Any = run(DOCUMENTS[0])({}, Context([row(n) for n in range(8)]))
