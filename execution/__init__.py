@@ -1,6 +1,7 @@
 """Compiled execution: operations of a GraphQL schema as generated Python.
 
-Knows graphql-core and Strawberry, and nothing of what is served.
+Knows graphql-core and Strawberry, and nothing of what is served; `execution.written`, which is for
+servers, also msgspec and orjson.
 """
 
 from execution.batching import batched

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from graphql import (
@@ -72,7 +73,26 @@ def arguments_of(run: "Run", field: Field, place: Place) -> Made:
         if recipe is None:
             field.recipe = _recipe(field, made, run.variables.coerced)
     run.arguments_kept[field] = made
+    if field.parameters == made.keys():
+        run.arguments_passed[field] = made
     return made
+
+
+def parameters_of(field: Field) -> frozenset[str]:
+    """Name what arguments are passed by where no variable is absent; empty if code cannot."""
+    name_of = _names(field)
+    given = {node.name.value for node in field.details[0].node.arguments or ()}
+    found = frozenset(
+        name_of(name, definition)
+        for name, definition in field.definition.args.items()
+        if name in given or _has_default(definition)
+    )
+    named = all(name.isidentifier() and not iskeyword(name) for name in found)
+    return found if named else frozenset()
+
+
+def _has_default(definition: GraphQLArgument) -> bool:
+    return definition.default is not None or definition.default_value is not Undefined
 
 
 def _made(run: "Run", field: Field, place: Place) -> Made:

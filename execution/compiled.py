@@ -17,7 +17,7 @@ from graphql import (
 from graphql.execution.values import VariableValues
 
 from execution.compiling import Plan, Step, compiled
-from execution.levels import abandon, settle
+from execution.levels import Group, abandon, at_once, settle
 from execution.options import Options, Outcome
 from execution.planning import Asked, Planner, Unplannable
 from execution.reasons import Reason
@@ -144,16 +144,18 @@ class Compiled:
             if not run.begin(step):
                 abandon(run)
                 return self._result(run, None)
-            if run.waiting or run.later:
-                return self._continued(plan.steps[index + 1 :], run, done)
-            done.update(run.data or {})
+            if (run.waiting or run.later) and (groups := at_once(run)):
+                return self._continued(plan.steps[index + 1 :], run, done, groups)
+            if run.data is None:
+                return self._result(run, None)
+            done.update(run.data)
         return self._result(run, done)
 
     async def _continued(
-        self, steps: tuple[Step, ...], run: Run, done: dict[str, Any]
+        self, steps: tuple[Step, ...], run: Run, done: dict[str, Any], groups: list[Group]
     ) -> ExecutionResult:
         """Wait for the step that was begun, then do the same with each of the others."""
-        await settle(run)
+        await settle(run, groups)
         for step in steps:
             if run.data is None:
                 break

@@ -15,7 +15,8 @@ from execution.fields import Selection
 from execution.infos import FieldInfo, TypeInfo
 from execution.leaves import PLAIN, Odd
 from execution.options import Options
-from execution.run import Raised, Run
+from execution.run import Run
+from execution.waiting import Raised, entries_of
 from execution.writer import Writer
 
 Step: TypeAlias = Callable[[Any, Run], dict[str, Any]]
@@ -33,7 +34,7 @@ class Plan:
 
 def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
     """Compile a planned operation; a mutation has a step for each of its fields."""
-    writer = Writer(_names(options), options.coercions)
+    writer = Writer(_names(options), options.coercions, options.lists)
     completions = Completions(writer, options.type_resolver)
     parts = _one_by_one(root) if kind is OperationType.MUTATION else (root,)
     names = [completions.root(part) for part in parts]
@@ -58,6 +59,7 @@ def _names(options: Options) -> dict[str, Any]:
         "PLAIN": PLAIN,
         "Raised": Raised,
         "TypeInfo": TypeInfo,
+        "entries_of": entries_of,
         "WAITING": frozenset() if options.is_awaitable is assume_not_awaitable else WAITING,
         "unasked": _unasked,
     }

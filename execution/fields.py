@@ -26,6 +26,9 @@ Place: TypeAlias = tuple[Any, str | int, str | None] | None
 
 Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
 
+Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
+"""For the lists of a field at a depth, gives what may answer one as a whole, or None."""
+
 MOST_NESTED: Final = 6
 """How deep objects are read within one block of code; Python nests no more than 20 loops."""
 
@@ -36,7 +39,8 @@ class Field:
 
     `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
     says of each whether it may be null. `above` is the field that gives the object. `recipe` is
-    how its arguments are made, once that is known.
+    how its arguments are made, once that is known, and `parameters` are the names that code passes
+    them by which is for no others.
     """
 
     key: str
@@ -50,6 +54,13 @@ class Field:
     selections: dict[str, "Selection"] = field(default_factory=dict)
     level: Level | None = None
     recipe: "Recipe | None" = None
+    parameters: frozenset[str] = frozenset()
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the objects that have the field come in lists."""
+        above = self.above
+        return above is not None and (len(above.types) > 1 or above.is_repeated)
 
     @property
     def name(self) -> str:

@@ -1,27 +1,35 @@
 """Waiting: what the fields of one level wait for is awaited together, then completed together."""
 
 from asyncio import create_task
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, NamedTuple
 
 from execution.fields import Field, Place
 from execution.infos import FieldInfo
 from execution.reading import Direct
-from execution.run import Entry, Later, Raised, Run
+from execution.run import Run
+from execution.waiting import Entry, Later, Raised
 from execution.watched import Watched, cancelled
 
 
 class Group(NamedTuple):
-    """The entries of one field at one level; without a field, what graphql-core completes there."""
+    """The entries of one field at one level; without a field, what graphql-core completes there.
+
+    `asked` is what a batched field was asked and has to be awaited.
+    """
 
     field: Field | None
     entries: list[Entry]
+    asked: Awaitable[Any] | None = None
 
     def places(self) -> list[Place]:
-        if self.field is None:
-            return [place for _, place, _ in self.entries]
-        key, kind = self.field.key, self.field.parent.name
-        return [(place, key, kind) for _, place, _ in self.entries]
+        return [self.place(entry) for entry in self.entries]
+
+    def place(self, entry: Entry) -> Place:
+        """Give the position that an entry is waited for."""
+        return (
+            entry[1] if self.field is None else (entry[1], self.field.key, self.field.parent.name)
+        )
 
     def fields(self) -> list[Field | None]:
         if self.field is None:
@@ -34,9 +42,28 @@ class Group(NamedTuple):
         return isinstance(reading, Direct) and reading.many is not None
 
 
-async def settle(run: Run) -> None:
-    """Await all that an execution waits for, level by level, until nothing is left."""
+def at_once(run: Run) -> list[Group]:
+    """Go through levels of one batched field each while that gives values without a wait.
+
+    Gives what has to be waited for after that.
+    """
     groups = _taken(run)
+    while len(groups) == 1 and groups[0].answers_many:
+        asked = _asked(run, groups[0])
+        if not isinstance(asked, list):
+            return [groups[0]._replace(asked=asked)]
+        _complete(run, groups[0], asked)
+        groups = _taken(run)
+    return groups
+
+
+async def settle(run: Run, groups: list[Group] | None = None) -> None:
+    """Await all that an execution waits for, level by level, until nothing is left.
+
+    `groups` is what the first level waits for, if it is known.
+    """
+    if groups is None:
+        groups = _taken(run) if run.crowd else at_once(run)
     if not groups:
         return
     if len(groups) == 1 and not run.crowd:
@@ -97,13 +124,17 @@ async def _settle_group(run: Run, group: Group, watched: Watched | None = None) 
         values = [await _outcome(group.entries[0][2])]
     else:
         values = await (watched or _begun(run, group)).outcomes()
+    _complete(run, group, values)
+    await settle(run)
+
+
+def _complete(run: Run, group: Group, values: list[Any]) -> None:
     if run.has_failed:
         group, values = _wanted(run, group, values)
     if group.field is None:
         _put_all(run, group, values)
     elif group.field.level is not None:
         group.field.level(group.entries, values, run)
-    await settle(run)
 
 
 def _begun(run: Run, group: Group) -> Watched:
@@ -120,26 +151,37 @@ async def _outcome(awaitable: Awaitable[Any]) -> Any:
 
 
 async def _many(run: Run, group: Group) -> list[Any]:
-    """Ask a batched field for the values of a whole level."""
-    parents = [entry[2] for entry in group.entries]
+    """Wait for what a batched field gives for a whole level."""
+    asked = _asked(run, group) if group.asked is None else group.asked
+    if isinstance(asked, list):
+        return asked
     try:
-        result = _asked(run, group, parents)
-        values = list(await result if run.core.is_awaitable(result) else result)
-        if len(values) != len(parents):
-            raise ValueError(f"{len(values)} values for {len(parents)} objects")
+        return _counted(group, await asked)
     except Exception as error:
-        return [Raised(error)] * len(parents)
-    return values
+        return [Raised(error)] * len(group.entries)
 
 
-def _asked(run: Run, group: Group, parents: list[Any]) -> Any:
+def _asked(run: Run, group: Group) -> list[Any] | Awaitable[Any]:
+    """Ask a batched field for the values of a whole level, which may have to be awaited."""
     field = group.field
     if field is None or not isinstance(field.reading, Direct) or field.reading.many is None:
         raise TypeError("only a batched field is asked for many values")
-    first = group.places()[0]
+    first = group.place(group.entries[0])
     info = FieldInfo(run, field, first)
-    arguments = run.arguments(field, first) if field.definition.args else {}
-    return field.reading.many(parents, info, **arguments)
+    try:
+        arguments = run.arguments(field, first) if field.definition.args else {}
+        result: Any = field.reading.many([entry[2] for entry in group.entries], info, **arguments)
+        return result if run.is_awaitable(result) else _counted(group, result)
+    except Exception as error:
+        return [Raised(error)] * len(group.entries)
+
+
+def _counted(group: Group, values: Iterable[Any]) -> list[Any]:
+    """Give the values for the entries of a group; raises where there are more or less."""
+    found = list(values)
+    if len(found) != len(group.entries):
+        raise ValueError(f"{len(found)} values for {len(group.entries)} objects")
+    return found
 
 
 def _wanted(run: Run, group: Group, values: list[Any]) -> tuple[Group, list[Any]]:

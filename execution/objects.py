@@ -3,39 +3,49 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
+from typing import TypeAlias
 
 from graphql import is_leaf_type
 
+from execution.calls import write_call
 from execution.fields import Field, Selection
 from execution.leaves import oddity
-from execution.pure import display, getter, is_pure, write_mapping_test, write_pure
-from execution.reading import Constant, Direct, Member, Resolved
+from execution.pure import display, is_pure, write_mapping_test, write_pure
+from execution.reading import Constant, Direct, Resolved
 from execution.writer import Writer
+
+Ask: TypeAlias = Callable[[Field, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """How the code around an object takes part in it.
 
-    `source` and `place` name variables with the object and its place. `odd` writes what is done
-    with an object that inlined code is not for, ending in a jump; `finish` takes the answer of the
-    object, which then grows. `many` says that the code runs for many objects.
+    `source` is a variable with the object, `place` an expression of its place. `odd` writes what is
+    done with an object that inlined code is not for, ending in a jump; `finish` takes the answer of
+    the object, which then grows. `ask` writes how a batched field of the answer in a variable is
+    asked for.
     """
 
     source: str
     place: str
     odd: Callable[[], None]
     finish: Callable[[str], None]
-    many: bool = False
+    ask: Ask
 
 
 def can_raise(selection: Selection) -> bool:
     """Tell whether completing an object may fail after its pure fields."""
-    return any(not field.nullable[0] for field in selection.fields if not is_pure(field))
+    return any(
+        not field.nullable[0]
+        for field in selection.fields
+        if not is_pure(field) and not is_batched(field)
+    )
 
 
 def has_calls(selection: Selection) -> bool:
-    return not all(is_pure(field) for field in selection.fields)
+    """Tell whether an object has fields that have a place of their own while it is completed."""
+    return not all(is_pure(field) or is_batched(field) for field in selection.fields)
 
 
 def write_object(
@@ -57,9 +67,12 @@ def write_object(
                 answers[field.key] = write_pure(writer, field, source)
         with writer.block("except Exception:"):
             body.odd()
+    written = display([(field.key, answers.get(field.key, "None")) for field in selection.fields])
+    if len(pure) == len(selection.fields):
+        body.finish(written)
+        return
     answer = writer.local("d")
-    entries = [(field.key, answers.get(field.key, "None")) for field in selection.fields]
-    writer.line(f"{answer} = {display(entries)}")
+    writer.line(f"{answer} = {written}")
     body.finish(answer)
     for field in selection.fields:
         if field.key not in answers:
@@ -80,23 +93,17 @@ def is_awaited(field: Field) -> bool:
     return False
 
 
-def waiting_name(writer: Writer, field: Field) -> str:
-    """Give the variable that loops hold the waiting list of a batched field in."""
-    return f"w_{writer.constant(field, 'F')}"
-
-
 def _write_called(
     writer: Writer, field: Field, body: Body, answer: str, complete: Callable[[Field], str]
 ) -> None:
     name, function = writer.constant(field, "F"), complete(field)
     if is_batched(field):
-        waiting = waiting_name(writer, field) if body.many else f"run.wait({name})"
-        writer.line(f"{waiting}.append(({answer}, {body.place}, {body.source}))")
+        body.ask(field, answer)
         return
     place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
     target, result = f"{answer}[{field.key!r}]", writer.local("r")
     with writer.block("try:"):
-        _write_call(writer, field, body.source, place, result)
+        write_call(writer, field, body.source, place, result)
         with writer.block(f"if type({result}) in WAITING:"):
             writer.line(f"run.wait({name}).append(({answer}, {body.place}, {result}))")
         if is_leaf_type(field.types[0]):
@@ -122,37 +129,3 @@ def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, tar
             writer.line(f"{target} = {result}")
     with writer.block("else:"):
         writer.line(f"{target} = run.value({writer.constant(field, 'F')}, {result}, {place})")
-
-
-def _write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
-    """Write how a field is asked for its value, which may raise anything."""
-    name, reading = writer.constant(field, "F"), field.reading
-    info = f"run.info({name}, {place})"
-    arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
-    match reading:
-        case Direct():
-            writer.line(f"{result} = {_direct(writer, field, reading, source, place)}")
-        case Resolved(resolve):
-            function = writer.constant(resolve, "resolve")
-            writer.line(f"{result} = {function}({source}, {info}{arguments})")
-        case Member(member):
-            if arguments:
-                writer.line(f"run.arguments({name}, {place})")
-            reader = f"{source}.get({member!r}) if {source}_m"
-            writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
-            with writer.block(f"if callable({result}):"):
-                writer.line(f"{result} = {result}({info}{arguments})")
-        case _:
-            writer.line(f"{result} = {getter(field, source)}")
-
-
-def _direct(writer: Writer, field: Field, reading: Direct, source: str, place: str) -> str:
-    name = writer.constant(field, "F")
-    info = f"FieldInfo(run, {name}, {place})"
-    passed = [source] if reading.to_self else []
-    passed += [f"{parameter}={source}" for parameter in reading.source_names]
-    if reading.info_name is not None:
-        passed.append(f"{reading.info_name}={info}")
-    if field.definition.args:
-        passed.append(f"**run.arguments({name}, {place})")
-    return f"{writer.constant(reading.function, 'call')}({', '.join(passed)})"

@@ -15,6 +15,7 @@ from graphql import (
 from graphql.execution import default_field_resolver, default_type_resolver
 from graphql.pyutils import is_awaitable
 
+from execution.fields import Lists
 from execution.leaves import Coerce
 
 Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
@@ -27,7 +28,8 @@ class Options:
     `most_fields` bounds a plan, whose selections on abstract types are written out for each
     possible type; `most_plans` bounds the plans of one operation, of which there is one for each
     set of values of the variables in `@skip` and `@include`. An operation is compiled when it has
-    run `interpreted_runs` times. `coercions` are remembered by type.
+    run `interpreted_runs` times. `lists` may put what only it knows in place of lists of plain
+    objects, for those who know it too. `coercions` are remembered by type.
     """
 
     schema: GraphQLSchema
@@ -41,4 +43,5 @@ class Options:
     most_fields: int = 1_000
     most_plans: int = 8
     interpreted_runs: int = 0
+    lists: Lists | None = None
     coercions: dict[GraphQLLeafType, Coerce] = field(default_factory=dict, compare=False)

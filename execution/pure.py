@@ -1,5 +1,6 @@
 """Inlined code for what is read from attributes all the way down."""
 
+from collections.abc import Callable
 from keyword import iskeyword
 
 from graphql import GraphQLLeafType, is_leaf_type, is_list_type, is_object_type
@@ -62,10 +63,23 @@ def write_pure(writer: Writer, field: Field, source: str) -> str:
     return _write(writer, field, 0, held)
 
 
-def write_checked(writer: Writer, value: str) -> None:
-    """Write the check that a value stands for itself."""
+def write_checked(writer: Writer, value: str, others: Callable[[], None]) -> None:
+    """Write the check that a value stands for itself; `others` writes a jump for those that do not.
+
+    Most lists hold one type of objects, so a loop looks up those that differ from the one before.
+    """
+    seen = writer.remembered("k")
+    if seen is None:
+        _write_looked_up(writer, value, others)
+        return
+    with writer.block(f"if type({value}) is not {seen}:"):
+        _write_looked_up(writer, value, others)
+        writer.line(f"{seen} = type({value})")
+
+
+def _write_looked_up(writer: Writer, value: str, others: Callable[[], None]) -> None:
     with writer.block(f"if type({value}) not in PLAIN and not PLAIN.admits({value}):"):
-        writer.line("raise Odd")
+        others()
 
 
 def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
@@ -87,17 +101,27 @@ def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
 def _write_composite(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
     if is_list_type(field.types[depth]):
         write_list_check(writer, value)
-        writer.line(f"{result} = []")
-        item = writer.local("v")
-        with writer.block(f"for {item} in {value}:"):
-            found = _write(writer, field, depth + 1, item)
-            writer.line(f"{result}.append({found})")
+        whole = writer.whole_list(field, depth + 1)
+        if whole is None:
+            _write_items(writer, field, depth, value, result)
+            return
+        writer.line(f"{result} = {whole}({value})")
+        with writer.block(f"if {result} is None:"):
+            _write_items(writer, field, depth, value, result)
         return
-    write_checked(writer, value)
+    write_checked(writer, value, lambda: writer.line("raise Odd"))
     selection = next(iter(field.selections.values()))
     write_mapping_test(writer, selection, value)
     entries = [(each.key, write_pure(writer, each, value)) for each in selection.fields]
     writer.line(f"{result} = {display(entries)}")
+
+
+def _write_items(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
+    item = writer.local("v")
+    writer.line(f"{result} = []")
+    with writer.loop(f"for {item} in {value}:"):
+        found = _write(writer, field, depth + 1, item)
+        writer.line(f"{result}.append({found})")
 
 
 def write_list_check(writer: Writer, value: str) -> None:

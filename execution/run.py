@@ -1,7 +1,7 @@
 """One execution of a plan: what generated code asks of it, and the way back into graphql-core."""
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from graphql import ExecutionResult, Executor, GraphQLError, GraphQLResolveInfo, located_error
 from graphql.execution import default_field_resolver
@@ -13,6 +13,7 @@ from execution.arguments import arguments_of
 from execution.fields import Field, Place, Selection, keys_of, real_path
 from execution.nulling import nullable_above, put
 from execution.options import Options
+from execution.waiting import Entry, Later
 
 if TYPE_CHECKING:
     from execution.compiling import Step
@@ -32,32 +33,12 @@ class Errors(CollectedErrors):
         return None in self._error_positions
 
 
-class Raised(NamedTuple):
-    """What came in place of a value."""
-
-    error: Exception
-
-
-class Later(NamedTuple):
-    """A value that graphql-core completes by and by, and where it then belongs.
-
-    Without a field it is the whole answer.
-    """
-
-    field: Field | None
-    place: Place
-    awaitable: Awaitable[Any]
-
-
-Entry: TypeAlias = tuple[Any, Place, Any]
-"""What waits: an object of the answer, its place, and what is awaited or asked for a value."""
-
-
 class Run:
     """The state of one execution; `data` is the answer as far as it has come.
 
     `crowd` tells whether several groups are being waited for, `watched` which. `odd` counts what
-    generated code left to graphql-core.
+    generated code left to graphql-core. `arguments_kept` serve all objects of a field, and those
+    in `arguments_passed` have the field's own `parameters`.
     """
 
     __slots__ = (
@@ -65,6 +46,7 @@ class Run:
         "_core",
         "_options",
         "arguments_kept",
+        "arguments_passed",
         "context",
         "crowd",
         "data",
@@ -88,6 +70,7 @@ class Run:
         self._asked = asked
         self._core: Executor[Any] | None = None
         self.arguments_kept: dict[Field, dict[str, Any]] = {}
+        self.arguments_passed: dict[Field, dict[str, Any]] = {}
         self.variables = variables
         self.context = context
         self.root = root
@@ -120,6 +103,9 @@ class Run:
             )
             self._core.collected_errors = Errors()
         return self._core
+
+    def is_awaitable(self, value: object) -> bool:
+        return self._options.is_awaitable(value)
 
     @property
     def hide_suggestions(self) -> bool:

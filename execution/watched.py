@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from execution.fields import Field, Place
-from execution.run import Raised, Run
+from execution.run import Run
+from execution.waiting import Raised
 
 _GONE: Final = object()
 

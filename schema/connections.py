@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Generic, TypeVar, cast
 
+import msgspec
 import strawberry
 
 from datastore.errors import BadInput
@@ -42,8 +42,7 @@ class Connection(Generic[T]):
     page_info: PageInfo = strawberry.field(description="Whether and where the list goes on.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry(Generic[T]):
+class _Entry(msgspec.Struct, Generic[T], frozen=True):
     """What an edge shows; most pages are asked for without the cursors of their edges."""
 
     node: T

@@ -14,6 +14,7 @@ from strawberry import Schema
 from strawberry.execution import optimized_is_awaitable
 
 from execution import Compiled, Options, Reason
+from execution.written import written_of
 from schema.documents import core_schema
 from schema.limits import Limits
 
@@ -44,12 +45,15 @@ class CompiledExecutor:
     """Runs operations as plans, which are kept with their documents.
 
     The first `interpreted_runs` of each operation are left to graphql-core: a document that comes
-    once is not worth a plan. `fallbacks` counts why operations were not run compiled.
+    once is not worth a plan. Data is plain unless it may be what orjson writes (`written`).
+    `fallbacks` counts why operations were not run compiled.
     """
 
     __slots__ = ("_options", "fallbacks")
 
-    def __init__(self, schema: Schema, limits: Limits, *, interpreted_runs: int = 0) -> None:
+    def __init__(
+        self, schema: Schema, limits: Limits, *, interpreted_runs: int = 0, written: bool = False
+    ) -> None:
         self.fallbacks: Counter[Reason] = Counter()
         self._options = Options(
             schema=core_schema(schema),
@@ -58,6 +62,7 @@ class CompiledExecutor:
             max_coercion_errors=limits.errors,
             hide_suggestions=True,
             interpreted_runs=interpreted_runs,
+            lists=written_of if written else None,
         )
 
     def __call__(self, prepared: "Prepared", context: object, root: object = None, /) -> Outcome:

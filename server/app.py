@@ -131,7 +131,7 @@ def limits_of(settings: Settings) -> Limits:
 def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interpreter:
     if settings.executor == "reference":
         return Interpreter(schema, limits)
-    return CompiledExecutor(schema, limits, interpreted_runs=1)
+    return CompiledExecutor(schema, limits, interpreted_runs=1, written=True)
 
 
 def _limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:

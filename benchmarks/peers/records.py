@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -50,19 +50,19 @@ class Data(msgspec.Struct, frozen=True):
     parts: dict[str, tuple[Part, ...]]
 
 
-class PageInfo(NamedTuple):
+class PageInfo(msgspec.Struct, frozen=True):
     has_next_page: bool
     has_previous_page: bool
     start_cursor: str | None
     end_cursor: str | None
 
 
-class Edge(NamedTuple):
+class Edge(msgspec.Struct, frozen=True):
     cursor: str
     node: Any
 
 
-class Connection(NamedTuple):
+class Connection(msgspec.Struct, frozen=True):
     """A page of a list; cursors are ids, so that no server pays for another form of them."""
 
     edges: list[Edge]

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Mapping
 from inspect import isawaitable
 from typing import Any, NamedTuple
 
+import orjson
 from graphql import DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode, execute
 
 from execution import Compiled, Options, Reason
+from execution.written import written_of
 
 
 class Answer(NamedTuple):
@@ -18,9 +20,11 @@ class Answer(NamedTuple):
     errors: list[tuple[Any, ...]]
 
 
-def answer(result: ExecutionResult) -> Answer:
+def answer(result: ExecutionResult, *, written: bool = False) -> Answer:
+    """Give what a client sees; `written` data holds what only orjson can write."""
+    data = orjson.loads(orjson.dumps(result.data)) if written else result.data
     return Answer(
-        json.dumps(result.data),
+        json.dumps(data),
         [
             (tuple(error.path or ()), error.message, tuple(map(tuple, error.locations or ())))
             for error in result.errors or ()
@@ -59,13 +63,16 @@ async def compiled(
     variables: Mapping[str, Any] | None = None,
     context: object = None,
     root: object = None,
+    *,
+    written: bool = False,
 ) -> Answer:
     """Run it compiled; an operation that is left to graphql-core fails the test."""
     left: Counter[Reason] = Counter()
-    run = Compiled(Options(schema=schema), document, operation_of(document), left)
+    options = Options(schema=schema, lists=written_of if written else None)
+    run = Compiled(options, document, operation_of(document), left)
     result = await finished(run(dict(variables or {}), context, root))
     assert not left.keys() - {Reason.ODD_VALUE}
-    return answer(result)
+    return answer(result, written=written)
 
 
 def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from graphql import (
     GraphQLEnumType,
@@ -157,3 +158,26 @@ async def test_both_executors_answer_alike(name: str, store: Store, ids: list[st
     assert answers[0] == answers[1]
     codes = [error["extensions"]["code"] for error in json.loads(answers[0]).get("errors", ())]
     assert set(codes) <= {"NOT_FOUND", "BAD_USER_INPUT"}
+
+
+async def test_a_long_page_is_written_as_both_answer_it(store: Store, ask: Ask) -> None:
+    await ask.grow()
+    await ask.make("/usa", "one", *(f"key{number}=value" for number in range(9)))
+    page = "nodes { key label count } edges { cursor node { key } } pageInfo { hasNextPage }"
+    request = OperationRequest(
+        query=f'{{ tagKeys(kind: PIPELINE, group: "/usa", first: 20) {{ {page} }} }}'
+    )
+    bodies = []
+    for executor in (
+        Interpreter(schema, LIMITS),
+        CompiledExecutor(schema, LIMITS),
+        CompiledExecutor(schema, LIMITS, written=True),
+    ):
+        engine = Engine(schema, LIMITS, executor=executor)
+        context = RequestContext.open(store, ROOT, CURSORS)
+        bodies.append((await engine.run(engine.prepare(request), context, "request")).body)
+    expected, plain, written = bodies
+    assert plain == expected
+    assert len(expected["data"]["tagKeys"]["nodes"]) == 9
+    assert type(written["data"]["tagKeys"]["nodes"]) is orjson.Fragment
+    assert json.dumps(orjson.loads(orjson.dumps(written))) == json.dumps(expected)
