@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import msgspec
-
 from datastore.access import Caller, Role
 from datastore.clock import Clock
 from datastore.errors import BadInput, NotFound, NotPermitted
@@ -25,7 +23,8 @@ class Budget:
     groups: int = 200
 
 
-class Scope(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Scope:
     """One caller at one table."""
 
     table: Table
