@@ -1,7 +1,8 @@
 """What one request may touch: a view bound to its caller, and loaders that batch over it."""
 
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from datastore.access import Caller
 from datastore.layout import Kind
@@ -13,8 +14,7 @@ from resolvers.loaders import Desk, Loaders
 R = TypeVar("R", bound=Resource)
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """Made inside the request, gone with it; nothing in it is shared between callers."""
 
     view: View

@@ -1,11 +1,11 @@
 """What all types share: the request's info, page arguments and tags."""
 
 from asyncio import Lock, sleep
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import Annotated, TypeAlias, TypeVar
 
+import msgspec
 import strawberry
 
 from datastore import records
@@ -34,18 +34,17 @@ class Turns:
             await sleep(0)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext(Context):
+class RequestContext(Context, frozen=True, kw_only=True):
     """The resolvers' context and what only the schema needs."""
 
     cursors: Cursors
-    turns: Turns = field(default_factory=Turns, kw_only=True)
+    turns: Turns = msgspec.field(default_factory=Turns)
 
     @classmethod
     def open(cls, store: Store, caller: Caller, cursors: Cursors) -> "RequestContext":
         """Make the context of one request; loaders need the request's event loop."""
         view = store.seen_by(caller)
-        return cls(view, Loaders(view), cursors)
+        return cls(view, Loaders(view), cursors=cursors)
 
 
 Info: TypeAlias = strawberry.Info[RequestContext, None]

@@ -43,11 +43,11 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def is_subscription(self) -> bool:
-        return self.operation.node.operation is OperationType.SUBSCRIPTION
+        return self.operation.kind is OperationType.SUBSCRIPTION
 
     @property
     def is_mutation(self) -> bool:
-        return self.operation.node.operation is OperationType.MUTATION
+        return self.operation.kind is OperationType.MUTATION
 
 
 class Refused(Exception):

@@ -71,7 +71,18 @@ class _Source(NamedTuple):
 class Operation:
     """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
 
-    __slots__ = ("_costs", "_declared", "_source", "introspects", "measure", "name", "node")
+    __slots__ = (
+        "_costs",
+        "_declared",
+        "_largest_cost",
+        "_source",
+        "introspects",
+        "kind",
+        "kind_name",
+        "measure",
+        "name",
+        "node",
+    )
 
     def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
         self.node = node
@@ -80,17 +91,16 @@ class Operation:
         self._costs: dict[tuple[int | None, ...], int] = {}
         self._declared = declared(source.schema, source.document, node)
         self.name: Final = node.name.value if node.name else None
+        self.kind: Final = node.operation
+        self.kind_name: Final = node.operation.value
         self.introspects: Final = measure.introspection_fields > 0
-
-    @property
-    def is_query(self) -> bool:
-        return self.node.operation is OperationType.QUERY
+        self._largest_cost: Final = measure.cost
 
     def cost(self, variables: Mapping[str, object]) -> int:
         """Bound what the operation costs with these variables, in objects read."""
         source = self._source
         if not source.sized_by:
-            return self.measure.cost
+            return self._largest_cost
         sizes = Sizes(self._values(variables), source.page_size)
         key = tuple(sizes.of_variable(name) for name in source.sized_by)
         if key not in self._costs:

@@ -1,7 +1,6 @@
 """What can be subscribed to, and the context that subscriptions need."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 import strawberry
@@ -24,8 +23,7 @@ from schema.nodes import key_of
 from schema.pipelines import Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class StreamContext(RequestContext):
+class StreamContext(RequestContext, frozen=True, kw_only=True):
     """The context of a request that may also follow what changes."""
 
     changes: Changes
@@ -36,7 +34,7 @@ class StreamContext(RequestContext):
     ) -> "StreamContext":
         """Make the context of one request or of one event; loaders need its event loop."""
         view = store.seen_by(caller)
-        return cls(view, Loaders(view), cursors, changes)
+        return cls(view, Loaders(view), cursors=cursors, changes=changes)
 
 
 StreamInfo: TypeAlias = strawberry.Info[StreamContext, None]

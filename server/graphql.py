@@ -158,14 +158,14 @@ class GraphQLApp:
 
 def check_kind(operation: Operation, exchange: Exchange) -> None:
     """Refuse what this way of asking cannot run: changes by GET, streams in one answer."""
-    if operation.node.operation is OperationType.SUBSCRIPTION:
+    if operation.kind is OperationType.SUBSCRIPTION:
         raise Problem(ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP.")
     check_safe(operation, exchange)
 
 
 def check_safe(operation: Operation, exchange: Exchange) -> None:
     """Refuse changes by GET."""
-    if operation.node.operation is OperationType.MUTATION and exchange.method == "GET":
+    if operation.kind is OperationType.MUTATION and exchange.method == "GET":
         raise Problem(
             ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}
         )

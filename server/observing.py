@@ -68,7 +68,7 @@ class Seen(msgspec.Struct, kw_only=True):
     def prepared(self, prepared: Prepared) -> None:
         operation = prepared.operation
         self.document = prepared.document
-        self.kind = operation.node.operation.value
+        self.kind = operation.kind_name
         self.name = operation.name and operation.name[:NAME_CHARS]
         self.cost = prepared.cost
 

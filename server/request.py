@@ -56,6 +56,7 @@ class Exchange(msgspec.Struct, frozen=True):
     """
 
     scope: Scope
+    method: str
     headers: Fields
     receive: Receive
     media: MediaType | None
@@ -66,12 +67,8 @@ class Exchange(msgspec.Struct, frozen=True):
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
         headers = fields_of(scope)
         seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
-        return cls(scope, headers, receive, headers.told(media_of), seen.request_id, seen)
-
-    @property
-    def method(self) -> str:
-        method: str = self.scope["method"]
-        return method
+        media = headers.told(media_of)
+        return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
 
     @property
     def wants_cost(self) -> bool:
