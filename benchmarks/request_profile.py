@@ -26,6 +26,7 @@ from uvicorn.server import ServerState
 from benchmarks.peers import penstock
 from benchmarks.peers.load import request
 from benchmarks.peers.options import Served
+from benchmarks.peers.page import placed
 from benchmarks.peers.shapes import SHAPES, Shape
 from datastore.access import Role
 from datastore.paths import ROOT
@@ -173,10 +174,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="for each shape")
     parser.add_argument("--quiet", action="store_true", help="without the log and the metrics")
     parser.add_argument("--functions", type=int, default=10, help="told of each shape")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
     options = parser.parse_args()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         found = runner.run(_profile_all(options))
     sys.stdout.write(f"{table(found)}\n")
+    if options.write:
+        page = options.write.read_text()
+        options.write.write_text(placed(page, "request profile", table(found)))
     for title, samples in found.items():
         sys.stdout.write(f"\n{title}\n{largest(samples, options.functions)}\n")
 

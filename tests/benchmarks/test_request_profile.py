@@ -1,0 +1,53 @@
+"""The profile of requests: every function belongs to an area, and the shares are of one whole."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peers.shapes import SHAPES
+from benchmarks.request_profile import Samples, area_of, table
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("file", "area"),
+    [
+        ("server/auth.py", "caller"),
+        ("server/access_log.py", "log and metrics"),
+        ("server/graphql.py", "edge"),
+        ("server/http/protocol.py", "connection"),
+        ("schema/limits.py", "limits and rates"),
+        ("execution/run.py", "execution"),
+        ("benchmarks/peers/records.py", "records"),
+        (".venv/lib/python3.11/site-packages/uvicorn/server.py", "connection"),
+    ],
+)
+def test_a_file_belongs_to_an_area(file: str, area: str) -> None:
+    assert area_of(f"{ROOT}/{file}") == area
+
+
+def test_no_module_of_ours_on_the_way_is_left_over() -> None:
+    for folder in ("server", "schema", "execution", "resolvers", "datastore"):
+        for module in (ROOT / folder).rglob("*.py"):
+            assert area_of(str(module)) != "other"
+
+
+def test_shares_are_told_in_percent() -> None:
+    samples = Samples()
+    samples.functions.update({("<plan>", "root_0"): 3, (f"{ROOT}/server/auth.py", "session_of"): 1})
+    lines = table({"one object": samples}).splitlines()
+    assert "| execution | 75 |" in lines
+    assert "| caller | 25 |" in lines
+    assert "| JSON | 0 |" in lines
+
+
+def test_every_shape_is_profiled() -> None:
+    command = [sys.executable, "-m", "benchmarks.request_profile", "--seconds", "0.1", "--quiet"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.startswith("| % of processor time | one object | 100 objects with tags |")
+    assert all(f"\n{shape.title}\n" in done.stdout for shape in SHAPES)
