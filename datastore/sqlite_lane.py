@@ -85,11 +85,21 @@ class Lane:
         turn = [waiting for waiting in self._waiting if not waiting.answer.done()]
         self._waiting = []
         self._busy = bool(turn)
-        if turn:
-            if not self._started:
-                self._started = True
-                self._thread.start()
+        if turn and self._has_started(loop, turn):
             self._turns.put((loop, turn))
+
+    def _has_started(self, loop: AbstractEventLoop, turn: list[_Waiting]) -> bool:
+        """Start the thread, unless it runs; where there is none to be had, say so to the turn."""
+        if not self._started:
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                unavailable = Unavailable("The server has no thread to spare; try again.")
+                unavailable.__cause__ = error
+                self._answer(loop, turn, [Failed(unavailable)] * len(turn))
+                return False
+            self._started = True
+        return True
 
     def _serve(self) -> None:
         """Be the thread: take turns until told to end."""

@@ -25,6 +25,7 @@ class RepeatedHeads(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._amid_request or self._is_busy or self.limit_concurrency is not None:
             super().data_received(data)
+            self._rest()
             return
         end = data.find(b"\r\n\r\n") + 4
         sent = data[:end]
@@ -32,10 +33,10 @@ class RepeatedHeads(HttpToolsProtocol):
         if head is not None and len(data) == end + head.length:
             self._answer(head, data[end:])
             return
-        super().data_received(data)
-        parsed, self._parsed = self._parsed, None
+        parsed = self._parsed_of(data)
         if parsed is not None and not self._amid_request:
             self._heads.learn(sent, len(data), parsed)
+        self._rest()
 
     def on_message_begin(self) -> None:
         self._amid_request = True
@@ -64,6 +65,23 @@ class RepeatedHeads(HttpToolsProtocol):
             )
         else:
             super().timeout_keep_alive_handler()
+
+    def _parsed_of(self, data: bytes) -> HTTPScope | None:
+        """Leave data to uvicorn; gives the scope of the last request that it begins, if any."""
+        self._parsed = None
+        super().data_received(data)
+        return self._parsed
+
+    def _rest(self) -> None:
+        """Set the timer again that uvicorn took away for data behind an answer that came early."""
+        is_open = self in self.connections and not self.transport.is_closing()
+        cycle: RequestResponseCycle | None = self.cycle
+        is_answered = cycle is not None and cycle.response_complete
+        if is_open and is_answered and self.timeout_keep_alive_task is None:
+            self._idle_since = self.loop.time()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     @property
     def _is_busy(self) -> bool:

@@ -48,6 +48,8 @@ class WholeAnswers:
         """Write an answer whose length is in its `dynamic` lines; False where it has to be sent."""
         if self._start is not None or self._cycle.response_started or not self._is_usual():
             return False
+        if any(name in _ASKING_FOR_MORE for name, _ in fields):
+            return False
         self._write(status, _lines(fields) + dynamic, body)
         return True
 
@@ -60,7 +62,7 @@ class WholeAnswers:
         elif message["type"] == "http.response.body" and self._is_usual():
             fields = _fields_of_whole(start, message)
             if fields is not None:
-                self._write(start["status"], fields, message["body"])
+                self._write(start["status"], fields, message.get("body", b""))
                 return
         if start is not None:
             await self._cycle.send(start)
@@ -80,8 +82,9 @@ class WholeAnswers:
     def _write(self, status: int, fields: bytes, body: bytes) -> None:
         cycle = self._cycle
         common = _lines(cycle.default_headers)
+        cycle.response_started = True
         cycle.transport.write(b"".join((STATUS_LINE[status], common, fields, _END, body)))
-        cycle.response_started = cycle.response_complete = True
+        cycle.response_complete = True
         cycle.waiting_for_100_continue = False
         cycle.message_event.set()
         cycle.on_response()
@@ -97,9 +100,9 @@ def _fields_of_whole(start: HTTPResponseStartEvent, part: HTTPResponseBodyEvent)
     """The header fields of an answer with its whole body in one part; None where it is another."""
     if part.get("more_body") or start["status"] in _BODILESS:
         return None
-    fields = start.get("headers", ())
-    named = dict(fields)
-    if named.get(b"content-length") != b"%d" % len(part["body"]) or named.keys() & _ASKING_FOR_MORE:
+    fields = [(name, value) for name, value in start.get("headers", ())]
+    named, length = dict(fields), len(part.get("body", b""))
+    if named.get(b"content-length") != b"%d" % length or named.keys() & _ASKING_FOR_MORE:
         return None
     return _lines(fields)
 

@@ -7,8 +7,10 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
+from threading import Thread
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -266,3 +268,17 @@ async def test_a_table_that_was_never_used_makes_no_file(path: Path) -> None:
     await SqliteTable.open(path).close()
 
     assert not await asyncio.to_thread(path.exists)
+
+
+async def test_a_thread_that_cannot_start_is_told_of_and_tried_again(path: Path) -> None:
+    lane = Lane("late", partial(connect, path, 0.1), read_together)
+    failing = patch.object(Thread, "start", side_effect=RuntimeError("can't start new thread"))
+    with failing, pytest.raises(Unavailable, match="no thread"):
+        await lane.run(_one)
+    assert await lane.run(_one) == 1
+    await lane.close()
+
+
+def _one(connection: Connection) -> int:
+    found: int = connection.execute("SELECT 1").fetchone()[0]
+    return found

@@ -15,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.http import RepeatedHeads
 from server.http.heads import MOST_BYTES, MOST_HEADS
+from server.response import Response
 from server.serving import config_of
 from server.settings import Settings
 from tests.server.http.speaking import Talk, echo, request
@@ -37,6 +38,8 @@ REQUESTS = (
     request("/a", b"one", "expect: 100-continue"),
     request("/a", b"one", "connection: keep-alive"),
     request("/a", b"\r\n\r\n"),
+    b"\r\n\r\n",
+    b"\r\n" * 4,
     CHUNKED,
     OLD,
     LAST,
@@ -142,6 +145,30 @@ async def test_an_idle_connection_is_closed_and_a_busy_one_is_not() -> None:
         await asyncio.sleep(0.06)
     assert not talk.wire.closed
     await asyncio.sleep(0.5)
+    assert talk.wire.closed
+
+
+async def test_empty_lines_ask_for_nothing() -> None:
+    talk = Talk(RepeatedHeads)
+    asked = request("/a", b"four")
+    await talk.say(asked[:20], asked[20:])
+    before = talk.said
+    await talk.say(*[b"\r\n" * 4] * 3)
+    assert talk.said == before
+    await talk.say(b"\r\n\r\nGET ", b"/b HTTP/1.1\r\nhost: here\r\n\r\n")
+    assert talk.said.count(b"HTTP/1.1 200 OK") == 2
+
+
+async def test_a_client_that_was_answered_early_and_sends_no_more_is_left() -> None:
+    async def early(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(401, b"no").send(send, "id-1")
+
+    talk = Talk(RepeatedHeads, early)
+    talk.protocol.timeout_keep_alive = 0.1  # type: ignore[assignment]
+    asked = request("/a", b"a body that never ends")
+    await talk.say(asked[:-10], asked[-10:-5])
+    assert talk.said.startswith(b"HTTP/1.1 401 ")
+    await asyncio.sleep(0.4)
     assert talk.wire.closed
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.http import RepeatedHeads
 from server.response import Response
@@ -71,6 +72,26 @@ async def test_an_answer_that_closes_its_connection_does() -> None:
     talk = await said(START | {"headers": headers}, BODY)
     assert talk.said.endswith(b"connection: close\r\n\r\nok")
     assert talk.wire.closed
+
+
+@pytest.mark.parametrize("kind", [RepeatedHeads, HttpToolsProtocol])
+async def test_a_response_that_closes_its_connection_is_the_last_on_it(
+    kind: type[HttpToolsProtocol],
+) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(413, b"no", ((b"connection", b"close"),)).send(send, "id-1")
+
+    talk = Talk(kind, app)
+    await talk.say(request("/a", b"one") + request("/a", b"two"))
+    assert talk.wire.closed
+    assert talk.said.count(b"HTTP/1.1 413 ") == 1
+
+
+async def test_a_body_message_need_not_hold_a_body_nor_fields_be_tuples() -> None:
+    headers = [[b"content-length", b"0"]]
+    talk = await said(START | {"headers": headers}, {"type": "http.response.body"})
+    assert talk.said.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert talk.said.endswith(b"content-length: 0\r\n\r\n")
 
 
 async def test_a_message_after_the_last_is_an_error_as_ever() -> None:
