@@ -97,7 +97,9 @@ def _around(
     )
 
 
-_renderer = structlog.dev.ConsoleRenderer(colors=True)
+_renderer = structlog.dev.ConsoleRenderer(
+    colors=True, exception_formatter=structlog.dev.plain_traceback
+)
 
 
 def _coloured(now: str, seen: Seen) -> str:

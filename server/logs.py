@@ -55,7 +55,10 @@ def operation_lines() -> OperationLines:
 
 def _last(form: Literal["text", "json"]) -> list[Processor]:
     if form == "text":
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # The usual formatter shows what local variables hold, tokens among them.
+        plain = structlog.dev.plain_traceback
+        colors = sys.stderr.isatty()
+        return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
     return [
         structlog.processors.format_exc_info,
         structlog.processors.JSONRenderer(serializer=_dumps),

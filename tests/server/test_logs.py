@@ -44,6 +44,24 @@ def test_a_failure_is_one_json_line_with_its_traceback(capsys: pytest.CaptureFix
     assert "ValueError: broken" in json.loads(line)["exception"]
 
 
+def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    configure("text")
+
+    secret = "-".join(("of", "the", "caller"))
+
+    def failing(token: str) -> None:
+        raise ValueError("broken")
+
+    try:
+        failing(secret)
+    except ValueError as error:
+        logging.getLogger("penstock.test").error("failed", exc_info=error)
+    shown = capsys.readouterr().err
+    assert "ValueError: broken" in shown
+    assert "in failing" in shown
+    assert secret not in shown
+
+
 def test_text_lines_are_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     configure("text")
     structlog.get_logger("penstock.test").info("started", port=8000)
