@@ -85,6 +85,12 @@ def _keys(body: bytes) -> list[str]:
 def _named(event: Mapping[str, Any]) -> Iterator[str]:
     if "Records" in event:
         for record in event["Records"]:
-            yield unquote_plus(record["s3"]["object"]["key"])
+            yield unquote_plus(_text(record["s3"]["object"]["key"]))
     else:
-        yield str(event["detail"]["object"]["key"])
+        yield _text(event["detail"]["object"]["key"])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a key is a text")
+    return value

@@ -69,7 +69,19 @@ async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_pat
     assert await contents(store.table) == before
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"3", b'{"Records": [{}]}', b'{"Records": 1}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"3",
+        b'{"Records": [{}]}',
+        b'{"Records": 1}',
+        b'{"Records": [{"s3": {"object": {"key": 1}}}]}',
+        b'{"detail": {"object": {"key": 1}}}',
+    ],
+)
 async def test_what_is_no_event_is_refused(store: Store, tmp_path: Path, body: bytes) -> None:
     async with whole(store, tmp_path) as server:
         answer = await server.client.post("/events/s3", content=body)
