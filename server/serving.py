@@ -63,7 +63,7 @@ async def serve_port(
         async with (
             running_jobs(store) as store,
             running_workers(store, settings) as store,
-            upkept(store),
+            upkept(store, settings),
             sweeping(store),
             open_destinations(settings) as destinations,
             running_sink(settings, store, destinations) as sink,
