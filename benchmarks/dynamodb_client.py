@@ -20,8 +20,8 @@ from benchmarks.canned_dynamodb import (
     key_of_small,
     small,
 )
-from datastore.dynamodb import DynamoDBTable
 from datastore.dynamodb.protocol import ClientKind
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.items import load, resource_id
 from datastore.records import Pipeline
 from datastore.table import Missing, Put, Query

@@ -1,29 +1,16 @@
 """The low-level client of aioboto3 for one bucket: how it connects, and with whose rights."""
 
-import socket
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from aiobotocore.config import AioConfig
 
+from datastore.aws_credentials import Credentials, SocketFactory
 from datastore.aws_sessions import aws_session
 
 CONNECTIONS = 64
 CONNECT_SECONDS = 1.0
 READ_SECONDS = 10.0
-
-
-class Credentials(NamedTuple):
-    """With whose rights a bucket is used; `token` belongs to rights that were lent for a while."""
-
-    access_key: str
-    secret_key: str
-    token: str | None = None
-
-    def __repr__(self) -> str:
-        """For logs and tracebacks, which are no place for secrets."""
-        return "Credentials()"
 
 
 class Place(NamedTuple):
@@ -32,9 +19,6 @@ class Place(NamedTuple):
     bucket: str
     region: str | None = None
     endpoint_url: str | None = None
-
-
-SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
 
 
 async def open_client(

@@ -10,11 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
 from datastore import files
-from datastore.dynamodb.failures import LOST_ANSWER, Refused
+from datastore.aws_credentials import Credentials, SocketFactory
+from datastore.dynamodb.failures import LOST_ANSWER
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.retry import Attempts
 from datastore.errors import NotFound, Unavailable
 from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
-from datastore.s3_client import Credentials, Place, SocketFactory, open_client
+from datastore.s3_client import Place, open_client
 
 CALL_SECONDS = 30.0
 COPY_SECONDS = 600.0

@@ -17,10 +17,10 @@ from datastore.audio.records import (
     Totals,
 )
 from datastore.audio.registering import Upload
+from datastore.aws_credentials import Credentials
 from datastore.errors import NotFound
 from datastore.files import Download
 from datastore.jobs import Job
-from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 

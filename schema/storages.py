@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from datastore.audio import records
+from datastore.aws_credentials import Credentials
 from datastore.errors import FieldProblem, Invalid
-from datastore.s3_client import Credentials
 from resolvers import audio
 from schema.common import After, Before, First, Info, Last, given
 from schema.connections import Connection, connect, page_of

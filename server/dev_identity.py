@@ -2,20 +2,16 @@
 
 import ipaddress
 from dataclasses import dataclass
-from datetime import timedelta
 
 from joserfc.jwk import OKPKey
 
 from datastore.access import Caller, Role
 from datastore.errors import NotFound
-from datastore.paths import ROOT, GroupPath
+from datastore.paths import ROOT
 from datastore.store import Store
 from server.dev_key import dev_key, sign_dev_token
+from server.dev_user import PREFERRED_GROUP, USER, VALID
 from server.settings import Settings
-
-USER = "dev@localhost"
-PREFERRED_GROUP = GroupPath("/usa")
-VALID = timedelta(hours=12)
 
 
 @dataclass(frozen=True, slots=True)

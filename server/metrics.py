@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.errors import LimitExceeded, Unavailable
 from datastore.observed import Call, Ended
 from datastore.table import ConditionFailed

@@ -1,4 +1,7 @@
-"""Opens what the settings choose: table and files behind the store."""
+"""Opens what the settings choose: table and files behind the store.
+
+AWS's library is loaded where it is chosen; it would make half of a worker's time to start.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,15 +9,12 @@ from datetime import timedelta
 
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import Buckets
-from datastore.audio.roles import NO_ROLES, Roles, StsRoles
+from datastore.audio.roles import NO_ROLES, Roles
 from datastore.dataset_tables import DatasetTables
-from datastore.dynamodb import DynamoDBTable
 from datastore.files import Files
-from datastore.kms_vault import KmsVault
 from datastore.local_files import LocalFiles
 from datastore.no_files import NO_FILES
 from datastore.resources.scope import Budget
-from datastore.s3_files import S3Files
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
@@ -35,16 +35,22 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
     else:
-        table = await DynamoDBTable.open(
-            settings.table,
-            region=settings.region,
-            endpoint_url=settings.endpoint_url,
-            kind=settings.dynamodb_client,
-        )
+        table = await _dynamodb(settings)
     try:
         yield table
     finally:
         await table.close()
+
+
+async def _dynamodb(settings: Settings) -> Table:
+    from datastore.dynamodb.store import DynamoDBTable  # noqa: PLC0415 - see the top
+
+    return await DynamoDBTable.open(
+        settings.table,
+        region=settings.region,
+        endpoint_url=settings.endpoint_url,
+        kind=settings.dynamodb_client,
+    )
 
 
 @asynccontextmanager
@@ -67,6 +73,8 @@ async def _files(settings: Settings, url: str) -> Files:
         return await LocalFiles.open(directory, base_url=url, key=url_key(settings.data_dir))
     if settings.bucket is None:
         return NO_FILES
+    from datastore.s3_files import S3Files  # noqa: PLC0415 - see the top
+
     return await S3Files.open(
         settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
     )
@@ -91,12 +99,16 @@ async def _vault(settings: Settings) -> Vault:
         return LocalVault(vault_key(settings.data_dir))
     if settings.kms_key is None:
         return NO_VAULT
+    from datastore.kms_vault import KmsVault  # noqa: PLC0415 - see the top
+
     return await KmsVault.open_with(settings.kms_key, region=settings.region)
 
 
 async def _roles(settings: Settings) -> Roles:
     if settings.store == "sqlite" or not settings.assume_roles:
         return NO_ROLES
+    from datastore.audio.sts_roles import StsRoles  # noqa: PLC0415 - see the top
+
     return await StsRoles.open(region=settings.region)
 
 

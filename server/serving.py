@@ -63,7 +63,7 @@ async def serve_port(
         async with (
             running_jobs(store) as store,
             running_workers(store, settings) as store,
-            upkept(store),
+            upkept(store, settings),
             sweeping(store),
             open_destinations(settings) as destinations,
             running_sink(settings, store, destinations) as sink,
@@ -100,7 +100,6 @@ def settle_garbage_collector() -> None:
     """Never look again at what start-up made, which holds the event loop for tens of ms."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:

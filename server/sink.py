@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
-from datastore.dynamodb.samples import DynamoDBDestinations
 from datastore.ngsi.embedded import EmbeddedDestinations
 from datastore.ngsi.reading import Ingest
 from datastore.ngsi.samples import Destinations
@@ -26,16 +25,23 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
         await shared.create()
         destinations: Destinations = EmbeddedDestinations(shared)
     else:
-        destinations = await DynamoDBDestinations.open(
-            region=settings.ngsi_region,
-            endpoint_url=settings.endpoint_url,
-            key=settings.access_key,
-            kind=settings.dynamodb_client,
-        )
+        destinations = await _dynamodb(settings)
     try:
         yield destinations
     finally:
         await destinations.close()
+
+
+async def _dynamodb(settings: Settings) -> Destinations:
+    # It loads AWS's library, for half a second that the embedded store starts without.
+    from datastore.dynamodb.samples import DynamoDBDestinations  # noqa: PLC0415
+
+    return await DynamoDBDestinations.open(
+        region=settings.ngsi_region,
+        endpoint_url=settings.endpoint_url,
+        key=settings.access_key,
+        kind=settings.dynamodb_client,
+    )
 
 
 @asynccontextmanager

@@ -5,17 +5,15 @@ from contextlib import AbstractAsyncContextManager
 
 from datastore.repeating import Chore, repeated
 from datastore.store import Store
+from server.settings import Settings
 
-UPLOADS_SECONDS = 10.0
 CLEARING_SECONDS = 60.0
 
 logger = logging.getLogger("penstock.executions")
 
 
-def upkept(
-    store: Store, uploads: float = UPLOADS_SECONDS, clearing: float = CLEARING_SECONDS
-) -> AbstractAsyncContextManager[None]:
-    """Look for uploads, and take away what is over or deleted, every so many seconds."""
+def upkept(store: Store, settings: Settings) -> AbstractAsyncContextManager[None]:
+    """Look for uploads, now and every so often, and take away what is over or deleted."""
 
     async def look() -> None:
         if await store.look_for_uploads():
@@ -23,6 +21,6 @@ def upkept(
 
     trouble = "executions could not be looked after"
     return repeated(
-        Chore(look, uploads, logger, trouble),
-        Chore(store.finish_deletes, clearing, logger, trouble),
+        Chore(look, settings.upload_poll_seconds, logger, trouble, at_once=True),
+        Chore(store.finish_deletes, CLEARING_SECONDS, logger, trouble),
     )

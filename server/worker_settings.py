@@ -21,6 +21,20 @@ class WorkerSettings(BaseSettings):
         description="How many processes of this server run executions. They are started when there "
         "is something to run and end after a minute without; 0 leaves it to `penstock worker`.",
     )
+    execution_poll_seconds: float = Field(
+        5,
+        gt=0,
+        le=60,
+        description="How often is looked for executions that became ready elsewhere, in seconds. "
+        "Those of the same server are begun at once.",
+    )
+    upload_poll_seconds: float = Field(
+        10,
+        gt=0,
+        le=3600,
+        description="How often a server looks for inputs that were uploaded without anybody saying "
+        "so, in seconds. Each time costs a request to S3 for each execution that waits for one.",
+    )
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/]+:\d{1,5}$",

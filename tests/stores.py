@@ -17,9 +17,9 @@ from uuid import uuid4
 
 import certifi
 
-from datastore.dynamodb import DynamoDBTable
 from datastore.dynamodb.protocol import DEFAULT, ClientKind
 from datastore.dynamodb.retry import DEADLINE
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.local_files import LocalFiles
 from datastore.sqlite import SqliteTable
 from datastore.store import Store

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.table import Key
 from tests.faults import Fault, FaultProxy
 from tests.stores import moto_endpoint, open_dynamodb

@@ -11,7 +11,7 @@ from benchmarks.peers.competitors import ROOT
 from benchmarks.peers.options import REGION, TABLE
 from benchmarks.peers.processes import cores, free_port, started
 from benchmarks.peers.records import Data, rows_of
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.table import Put
 
 CREDENTIALS = {

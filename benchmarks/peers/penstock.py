@@ -11,7 +11,7 @@ from strawberry import Schema
 from benchmarks.peers import records, types
 from benchmarks.peers.options import REGION, Served
 from benchmarks.peers.sources import MemorySource, TableSource
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.metered import Metered
 from datastore.observed import Observed
 from datastore.sqlite import SqliteTable

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from datastore.s3_files import S3Files
+from datastore.audio.source import OpenSource
 
 KEPT_SECONDS: Final = 300
 MOST: Final = 100
@@ -19,7 +19,7 @@ Who: TypeAlias = tuple[str, str]
 class Rights(NamedTuple):
     """An open bucket, and when the rights end with which it is (epoch seconds), if they do."""
 
-    files: S3Files
+    source: OpenSource
     until: float | None
 
 
@@ -81,4 +81,4 @@ class BucketPool:
 
     async def _close_unused(self, kept: _Kept) -> None:
         if kept.retired and not kept.users:
-            await kept.rights.files.close()
+            await kept.rights.source.close()

@@ -11,13 +11,13 @@ import msgspec
 from datastore.audio.connection_rules import connection_problems, key_problems, shown
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.records import Connection, ConnectionKind
+from datastore.aws_credentials import Credentials
 from datastore.clock import is_id
 from datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from datastore.items import load
 from datastore.layout import CONNECTION
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
-from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window, sliced
 from datastore.table import Delete, Item, Put, Query, Range
 from datastore.vault import Vault

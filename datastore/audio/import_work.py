@@ -13,7 +13,8 @@ from datastore.audio.importing import failure_item
 from datastore.audio.names import object_hash
 from datastore.audio.records import Audio
 from datastore.audio.registering import Registering
-from datastore.audio.sources import Source, Sources
+from datastore.audio.source import Source
+from datastore.audio.sources import Sources
 from datastore.errors import (
     IllegalState,
     LimitExceeded,

@@ -9,7 +9,8 @@ from datastore.audio.names import object_hash
 from datastore.audio.objects import check_file_name, file_name_of, is_owned, upload_key
 from datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from datastore.audio.scanning import Scan, refused
-from datastore.audio.sources import Source, Sources
+from datastore.audio.source import Source
+from datastore.audio.sources import Sources
 from datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
 from datastore.files import Stat, UploadForm
 from datastore.layout import AUDIO_BY_BUCKET

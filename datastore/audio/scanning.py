@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from datastore.audio.excerpt import BLOCK, Excerpt, Exhausted, Missing
 from datastore.audio.records import AudioFormat
 from datastore.audio.sniffing import HEAD_BYTES, audio_format
-from datastore.audio.sources import Source
+from datastore.audio.source import Source
 from datastore.audio.tag_parsing import MAX_PICTURE, Parsed, Unreadable, parse
 from datastore.errors import FieldProblem, Invalid
 

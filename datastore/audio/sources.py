@@ -1,43 +1,17 @@
 """Where audio lies: the server's own bucket, or one of the user's, opened with their rights."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from asyncio import to_thread
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
-
-from botocore.exceptions import BotoCoreError
 
 from datastore.audio.bucket_pool import BucketPool, Rights
 from datastore.audio.connections import Connections
 from datastore.audio.records import Connection, ConnectionKind
 from datastore.audio.roles import Roles
-from datastore.aws_sessions import warm_up
-from datastore.dynamodb.failures import Refused
-from datastore.errors import IllegalState, NotFound, Unavailable
-from datastore.files import LISTING, Chunks, Download, Files, Stat
-from datastore.s3_files import S3Files
-
-
-class Source(Protocol):
-    """What of the files port serves to read a bucket of which nothing may be changed."""
-
-    @property
-    def bucket(self) -> str: ...
-
-    async def presign_download(
-        self,
-        key: str,
-        *,
-        expires_in: int,
-        filename: str | None = None,
-        content_type: str | None = None,
-    ) -> Download: ...
-
-    async def stat(self, key: str) -> Stat | None: ...
-
-    def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks: ...
-
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]: ...
+from datastore.audio.source import OpenBucket, Source
+from datastore.errors import NotFound
+from datastore.files import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +49,8 @@ class Sources:
     async def connected(self, connection: Connection) -> AsyncIterator[Source]:
         """Open the bucket of a connection that was just read."""
         who = (self._user, connection.id)
-        async with self.pool.opened(who, lambda: self._rights(connection)) as (files, until):
-            yield _Connected(files, connection, self.pool, until)
+        async with self.pool.opened(who, lambda: self._rights(connection)) as rights:
+            yield rights.source
 
     async def _rights(self, connection: Connection) -> Rights:
         rules = self.connections.rules
@@ -88,72 +62,18 @@ class Sources:
             credentials, until = await self.roles.assume(arn, external_id, self._user)
         else:
             credentials = await self.connections.unsealed(connection.id)
-        await warm_up("s3")
-        files = await S3Files.open(
-            connection.bucket,
-            region=connection.region,
-            endpoint_url=connection.endpoint,
-            credentials=credentials,
-            sockets=rules.socket_for,
-        )
-        return Rights(files, until)
+        open_bucket = await to_thread(_opener)
+        clock = self.pool.clock
+        source = await open_bucket(connection, credentials, rules.socket_for, until, clock)
+        return Rights(source, until)
 
     @property
     def _user(self) -> str:
         return self.connections.scope.caller.user_id
 
 
-@dataclass(frozen=True, slots=True)
-class _Connected:
-    """A bucket of the user's: what it refuses is no failure of ours, and its words are not told."""
+def _opener() -> OpenBucket:
+    """What opens buckets; it loads AWS's library, for half a second that no server starts with."""
+    from datastore.audio.user_buckets import open_bucket  # noqa: PLC0415 - see above
 
-    files: S3Files
-    connection: Connection
-    pool: BucketPool
-    until: float | None
-
-    @property
-    def bucket(self) -> str:
-        return self.files.bucket
-
-    async def presign_download(
-        self,
-        key: str,
-        *,
-        expires_in: int,
-        filename: str | None = None,
-        content_type: str | None = None,
-    ) -> Download:
-        """Sign for no longer than the rights last that sign."""
-        if self.until is not None:
-            expires_in = max(1, min(expires_in, int(self.until - self.pool.clock())))
-        return await self.files.presign_download(
-            key, expires_in=expires_in, filename=filename, content_type=content_type
-        )
-
-    async def stat(self, key: str) -> Stat | None:
-        with _told():
-            return await self.files.stat(key)
-
-    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        with _told():
-            async with aclosing(self.files.read(key, start=start, end=end)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        with _told():
-            return await self.files.list(prefix, after, limit)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except Refused as refused:
-        raise IllegalState("The bucket does not let the server in.", refused.code) from refused
-    except BotoCoreError as error:
-        raise IllegalState("The bucket cannot be used.", type(error).__name__) from error
-    except Unavailable as error:
-        # Ours may be waited for; whether the user's ever answers again is for the user to say.
-        raise IllegalState("The bucket does not answer.", "UNAVAILABLE") from error
+    return open_bucket

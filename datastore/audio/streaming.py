@@ -7,7 +7,8 @@ from typing import Final
 
 from datastore.audio.objects import artwork_key, is_owned
 from datastore.audio.records import Audio, Connection
-from datastore.audio.sources import Source, Sources
+from datastore.audio.source import Source
+from datastore.audio.sources import Sources
 from datastore.errors import IllegalState, NotFound, PenstockError
 from datastore.files import EXPIRY_SECONDS, Download
 from datastore.resources.scope import Scope, absent

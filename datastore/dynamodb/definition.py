@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from datastore import errors
-from datastore.dynamodb.failures import Refused
 from datastore.dynamodb.protocol import Client
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw
 from datastore.table import INDEX, INDEX_HASH, TTL

@@ -10,6 +10,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from datastore import limits
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.wire import decode_item
 from datastore.errors import LimitExceeded
 from datastore.table import FailedCheck
@@ -80,18 +81,6 @@ class Cancelled(Exception):
     def __init__(self, failed: tuple[FailedCheck, ...]) -> None:
         super().__init__(f"{len(failed)} condition(s) failed")
         self.failed = failed
-
-
-class Refused(Exception):
-    """DynamoDB will not do what was asked, however often: a bug here or a wrong set-up.
-
-    `code` and `message` are DynamoDB's; they are for the log, not for clients.
-    """
-
-    def __init__(self, operation: str, code: str, message: str) -> None:
-        super().__init__(f"{operation} was refused with {code}: {message}")
-        self.code = code
-        self.message = message
 
 
 def code_of(error: ClientError) -> str:

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from datastore import limits
 from datastore.dynamodb.client import connect
 from datastore.dynamodb.definition import Definition
-from datastore.dynamodb.failures import Refused
 from datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.retry import DEADLINE, Attempts
 from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.writes import write_all

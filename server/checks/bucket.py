@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.errors import PenstockError
 from datastore.s3_files import CorsRule, S3Files
 from server.checks.finding import Finding, Findings, fail, ok, warn

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
 from datastore.errors import PenstockError
 from server.checks.finding import Finding, Findings, fail, ok, warn

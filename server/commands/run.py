@@ -10,8 +10,8 @@ from cyclopts import Parameter
 from datastore.access import Role
 from datastore.paths import ROOT
 from server.client import Client
-from server.dev_identity import PREFERRED_GROUP, USER, VALID
 from server.dev_key import dev_key, sign_dev_token
+from server.dev_user import PREFERRED_GROUP, USER, VALID
 from server.options import option
 from server.outcome import Answer, CommandFailed, ExitCode
 from server.progress import measured

@@ -14,7 +14,6 @@ from server.outcome import CommandFailed, ExitCode
 from server.settings import Settings
 from server.store_options import StoreOptions
 from server.workers.engines import engine_of
-from server.workers.pool import POLL_SECONDS
 from server.workers.working import Worker
 
 _ONCE_HELP = "End when nothing is ready, and do not wait for more."
@@ -44,7 +43,7 @@ async def _work(settings: Settings, once: bool) -> None:
             raise CommandFailed(*problems, code=ExitCode.STORE)
         store = store_over(table, settings, files)
         runner = store.runner(store.clock.new_id(), engine)
-        working = Worker(runner, poll=POLL_SECONDS, idle=0.0 if once else None)
+        working = Worker(runner, poll=settings.execution_poll_seconds, idle=0.0 if once else None)
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, working.stop)
         await (runner.run_all() if once else working.work())

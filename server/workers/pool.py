@@ -16,23 +16,21 @@ from server.settings import Settings
 from server.workers.child import Orders
 from server.workers.engines import require_engine
 
-POLL_SECONDS = 5.0
 IDLE_SECONDS = 60.0
 
 logger = logging.getLogger("penstock.executions")
 
 
 @asynccontextmanager
-async def running_workers(
-    store: Store, settings: Settings, poll: float = POLL_SECONDS
-) -> AsyncIterator[Store]:
+async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
     """Give the store back as one whose executions processes of this server run until the end.
 
-    What becomes ready through the store is begun at once, what does so elsewhere within `poll`
-    seconds. Raises CommandFailed where the processes could not work as the settings say.
+    What becomes ready through the store is begun at once, what does so elsewhere within
+    `settings.execution_poll_seconds`. Raises CommandFailed where the processes could not work as
+    the settings say.
     """
     require_engine(settings)
-    pool = Pool(store, settings, poll)
+    pool = Pool(store, settings)
     running = asyncio.create_task(pool.run())
     try:
         yield replace(store, execution_ready=pool.wake)
@@ -47,10 +45,10 @@ class Pool:
     A process that dies is told from one that ends: what it held is left to the others at once.
     """
 
-    def __init__(self, store: Store, settings: Settings, poll: float) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._poll = poll
+        self._poll = settings.execution_poll_seconds
         self._wanted = asyncio.Event()
         self._processes: dict[str, Process] = {}
         self._watching: set[asyncio.Task[None]] = set()

@@ -18,7 +18,9 @@ from datastore.audio.connections import MAX_CONNECTIONS
 from datastore.audio.endpoints import PUBLIC, EndpointRules
 from datastore.audio.library import AudioLibrary, Buckets
 from datastore.audio.records import Connection, ConnectionKind
-from datastore.audio.roles import Lent, StsRoles
+from datastore.audio.roles import Lent
+from datastore.audio.sts_roles import StsRoles
+from datastore.aws_credentials import Credentials
 from datastore.errors import (
     IllegalState,
     Invalid,
@@ -28,7 +30,6 @@ from datastore.errors import (
     ObjectTaken,
     Unavailable,
 )
-from datastore.s3_client import Credentials
 from datastore.s3_files import S3Files
 from datastore.slices import Window
 from datastore.store import Store

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from datastore.audio.endpoints import PUBLIC, EndpointRules
+from datastore.aws_credentials import Credentials
 from datastore.errors import IllegalState, Invalid, Unavailable
-from datastore.s3_client import Credentials
 from datastore.s3_files import S3Files
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.stores import REGION

@@ -12,12 +12,12 @@ from datastore.audio import import_work
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import Buckets
 from datastore.audio.records import Tags
+from datastore.aws_credentials import Credentials
 from datastore.clock import Clock
 from datastore.dynamodb import retry
 from datastore.errors import Invalid, NotFound, Unavailable
 from datastore.jobs import Job, JobState, find_jobs
 from datastore.leases import HELD
-from datastore.s3_client import Credentials
 from datastore.slices import Window
 from datastore.store import Store
 from datastore.table import Table

@@ -11,8 +11,8 @@ from datastore.audio.endpoints import EndpointRules
 from datastore.audio.legacy import LegacyAudio, Quarantined, read_legacy
 from datastore.audio.legacy_import import import_legacy
 from datastore.audio.library import Buckets
+from datastore.aws_credentials import Credentials
 from datastore.dynamodb.scan import scanned
-from datastore.s3_client import Credentials
 from datastore.store import Store
 from datastore.vault import LocalVault
 from server.__main__ import run

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.wire import Raw, decode_item
 from datastore.sqlite import SqliteTable
 from datastore.sqlite_rows import decode

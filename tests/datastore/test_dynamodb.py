@@ -8,10 +8,11 @@ import orjson
 import pytest
 from botocore.exceptions import ChecksumError, ClientError
 
-from datastore.dynamodb import DynamoDBTable, failures
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb import failures
 from datastore.dynamodb.protocol import CONNECTIONS, ClientKind
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.stock import StockClient
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.table import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.loopback import Answer, Connection, LoopbackServer, Request

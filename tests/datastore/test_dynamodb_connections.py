@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from datastore.dynamodb import DynamoDBTable, connections, failures, protocol
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb import connections, failures, protocol
+from datastore.dynamodb.refused import Refused
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.wire import Raw
 from datastore.errors import Unavailable
 from datastore.table import Key

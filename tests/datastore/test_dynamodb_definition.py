@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.table import INDEX
 from tests.stores import moto_endpoint, open_dynamodb
 

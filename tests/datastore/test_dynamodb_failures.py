@@ -10,11 +10,11 @@ from datastore.dynamodb.failures import (
     MEANINGS,
     Cancelled,
     Meaning,
-    Refused,
     may_go_again,
     meaning_of,
     verdict,
 )
+from datastore.dynamodb.refused import Refused
 from datastore.errors import LimitExceeded
 from datastore.table import FailedCheck
 

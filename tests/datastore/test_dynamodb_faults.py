@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable, protocol
+from datastore.dynamodb import protocol
 from datastore.dynamodb.protocol import ClientKind
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.errors import Unavailable
 from datastore.table import (
     Check,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from uvloop import new_event_loop
 
 from datastore.access import Caller, Role
 from datastore.errors import (
@@ -64,7 +65,7 @@ class Histories(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.runner = asyncio.Runner()
+        self.runner = asyncio.Runner(loop_factory=new_event_loop)
         self.directory = TemporaryDirectory()
         self.table = SqliteTable.open(Path(self.directory.name) / "table.sqlite")
         self.run(self.table.create())

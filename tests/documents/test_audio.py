@@ -9,8 +9,8 @@ import pytest
 
 from datastore.audio.endpoints import EndpointRules
 from datastore.audio.library import AudioLibrary, Buckets
+from datastore.aws_credentials import Credentials
 from datastore.errors import NotFound, ObjectTaken
-from datastore.s3_client import Credentials
 from datastore.slices import Slice, Window
 from datastore.store import Store
 from datastore.vault import LocalVault

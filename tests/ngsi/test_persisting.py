@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from datastore import limits
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.errors import LimitExceeded, Unavailable
 from datastore.ngsi.events import Attribute, Update
 from datastore.ngsi.options import Layout, Persistence

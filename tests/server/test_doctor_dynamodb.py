@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.table import Put
 from server.checks.dynamodb import clock
 from server.checks.finding import Level

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable
 from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.samples import DynamoDBDestinations
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.wire import Raw
 from datastore.ngsi.options import Layout
 from datastore.ngsi.persisting import Persisting

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from datastore import errors
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.errors import ErrorCode
 from datastore.observed import Again, Call
 from datastore.store import Store

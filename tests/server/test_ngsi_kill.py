@@ -158,7 +158,9 @@ def connected(
     token = sign_dev_token(dev_key(data_dir), "orion", roles, group, timedelta(hours=1))
     headers = {"authorization": f"Bearer {token}"}
     https = [
-        httpx.Client(base_url=server.url, headers=headers, timeout=30, trust_env=False)
+        httpx.Client(
+            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=False
+        )
         for _ in senders
     ]
     try:

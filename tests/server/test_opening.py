@@ -1,6 +1,8 @@
 """Which files go with which store, and that the application answers their URLs."""
 
 import stat
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -139,3 +141,14 @@ def test_a_directory_for_the_key_of_urls_that_cannot_be_made_is_named(tmp_path: 
     (tmp_path / "file").touch()
     with pytest.raises(BadKeyFile, match="file/data/url-key: Not a directory"):
         url_key(tmp_path / "file" / "data")
+
+
+def test_nothing_is_loaded_that_is_not_used() -> None:
+    """Each command, server and worker would start half a second later."""
+    code = """import sys
+import server.commands.run
+print({"datastore.store", "schema"} & set(sys.modules))
+import server.commands.serve, server.workers.child
+print({"aiobotocore", "aiohttp", "botocore", "boto3"} & set(sys.modules))"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "set()\nset()\n"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from datastore.audio.roles import NO_ROLES, StsRoles
+from datastore.audio.roles import NO_ROLES
+from datastore.audio.sts_roles import StsRoles
 from datastore.errors import Unavailable
 from datastore.kms_vault import KmsVault
 from datastore.vault import NO_VAULT, Tampered

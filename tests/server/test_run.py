@@ -28,6 +28,8 @@ PIPELINE = "oracle:aluminium:00001"
 GROUP = "/usa/northwest"
 ROWS = 5_000
 SECONDS = 120
+POLLS = {"PENSTOCK_EXECUTION_POLL_SECONDS": "0.2", "PENSTOCK_UPLOAD_POLL_SECONDS": "0.2"}
+"""What nobody tells a server is found soon."""
 
 
 def written(folder: Path, rows: int = ROWS) -> Path:
@@ -111,8 +113,8 @@ def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
     file = written(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with (
-        started(tmp_path / "a", *arguments) as server,
-        started(tmp_path / "b", *arguments) as other,
+        started(tmp_path / "a", *arguments, **POLLS) as server,
+        started(tmp_path / "b", *arguments, **POLLS) as other,
     ):
         process = run(server, data_dir, file)
         until_running(server, data_dir)
@@ -144,7 +146,7 @@ def test_a_run_is_finished_by_the_next_server(
         server.end(how)
         assert process.wait(SECONDS) != 0
         process.communicate()
-    with started(tmp_path / "log", *arguments) as server:
+    with started(tmp_path / "log", *arguments, **POLLS) as server:
         until = time.monotonic() + SECONDS
         while unfinished(server, data_dir, "id") and time.monotonic() < until:
             time.sleep(0.1)
@@ -172,7 +174,7 @@ def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
         if uploaded:
             send(made["upload"], content)
         server.end(signal.SIGKILL)
-    with started(tmp_path / "log", *arguments) as server:
+    with started(tmp_path / "log", *arguments, **POLLS) as server:
         if not uploaded:
             send(made["upload"], content)
         until = time.monotonic() + SECONDS

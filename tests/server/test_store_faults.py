@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from datastore.dynamodb import DynamoDBTable, protocol
+from datastore.dynamodb import protocol
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.resources import deleting
 from datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft

@@ -11,8 +11,8 @@ from typing import Any
 from httpx import ASGITransport, AsyncClient, Response
 
 from datastore.access import Role
-from datastore.dynamodb import DynamoDBTable
 from datastore.dynamodb.retry import DEADLINE
+from datastore.dynamodb.store import DynamoDBTable
 from datastore.paths import ROOT
 from datastore.store import Store
 from server.app import open_app

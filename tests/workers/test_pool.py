@@ -31,7 +31,9 @@ SECONDS = 60
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings.load(data_dir=tmp_path, execution_workers=2, shutdown_seconds=5)
+    return Settings.load(
+        data_dir=tmp_path, execution_workers=2, execution_poll_seconds=0.1, shutdown_seconds=5
+    )
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
     made = await ready(store, pipeline, LONG)
-    pool = Pool(store, settings, 0.1)
+    pool = Pool(store, settings)
     running = asyncio.create_task(pool.run())
     await reached(store, made, "in_progress")
     killed = pool.processes

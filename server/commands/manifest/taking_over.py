@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.dynamodb.failures import Refused
+from datastore.dynamodb.refused import Refused
 from datastore.dynamodb.scan import scan
 from datastore.manifest.importing import Found, Imported
 from datastore.manifest.json_lines import read_lines, read_typed

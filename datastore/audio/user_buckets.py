@@ -1,0 +1,92 @@
+"""Buckets of users, by AWS's library: loaded when the first of them is opened."""
+
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError
+
+from datastore.audio.records import Connection
+from datastore.aws_credentials import Credentials, SocketFactory
+from datastore.aws_sessions import warm_up
+from datastore.dynamodb.refused import Refused
+from datastore.errors import IllegalState, Unavailable
+from datastore.files import LISTING, Chunks, Download, Stat
+from datastore.s3_files import S3Files
+
+
+@dataclass(frozen=True, slots=True)
+class UserBucket:
+    """A bucket of the user's: what it refuses is no failure of ours, and its words are not told."""
+
+    files: S3Files
+    until: float | None
+    clock: Callable[[], float]
+
+    @property
+    def bucket(self) -> str:
+        return self.files.bucket
+
+    async def presign_download(
+        self,
+        key: str,
+        *,
+        expires_in: int,
+        filename: str | None = None,
+        content_type: str | None = None,
+    ) -> Download:
+        """Sign for no longer than the rights last that sign."""
+        if self.until is not None:
+            expires_in = max(1, min(expires_in, int(self.until - self.clock())))
+        return await self.files.presign_download(
+            key, expires_in=expires_in, filename=filename, content_type=content_type
+        )
+
+    async def stat(self, key: str) -> Stat | None:
+        with _told():
+            return await self.files.stat(key)
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        with _told():
+            async with aclosing(self.files.read(key, start=start, end=end)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        with _told():
+            return await self.files.list(prefix, after, limit)
+
+    async def close(self) -> None:
+        await self.files.close()
+
+
+async def open_bucket(
+    connection: Connection,
+    credentials: Credentials,
+    sockets: SocketFactory,
+    until: float | None,
+    clock: Callable[[], float],
+) -> UserBucket:
+    """Make the client of a bucket; nothing is sent."""
+    await warm_up("s3")
+    files = await S3Files.open(
+        connection.bucket,
+        region=connection.region,
+        endpoint_url=connection.endpoint,
+        credentials=credentials,
+        sockets=sockets,
+    )
+    return UserBucket(files, until, clock)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except Refused as refused:
+        raise IllegalState("The bucket does not let the server in.", refused.code) from refused
+    except BotoCoreError as error:
+        raise IllegalState("The bucket cannot be used.", type(error).__name__) from error
+    except Unavailable as error:
+        # Ours may be waited for; whether the user's ever answers again is for the user to say.
+        raise IllegalState("The bucket does not answer.", "UNAVAILABLE") from error
