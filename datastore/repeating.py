@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from logging import Logger
 from typing import Any, NamedTuple, NoReturn
 
@@ -51,6 +51,15 @@ async def tried(work: Callable[[], Awaitable[object]], logger: Logger, trouble: 
     except Exception:
         logger.exception(trouble)
     heed()
+
+
+async def whenever(wanted: asyncio.Event, chore: Chore) -> NoReturn:
+    """Do a chore until cancelled: at once, then when it is wanted or its seconds are over."""
+    while True:
+        wanted.clear()
+        await tried(chore.work, chore.logger, chore.trouble)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(wanted.wait(), chore.seconds)
 
 
 def heed() -> None:

@@ -3,12 +3,11 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import NoReturn
 
-from datastore.repeating import stopped, tried
+from datastore.repeating import Chore, stopped, whenever
 from datastore.store import Store
 
 POLL_SECONDS = 5.0
@@ -24,17 +23,10 @@ async def running_jobs(store: Store, seconds: float = POLL_SECONDS) -> AsyncIter
     other servers leave behind, within so many seconds.
     """
     wanted = asyncio.Event()
-    running = asyncio.create_task(_run(store, wanted, seconds))
+    work = partial(store.run_jobs, store.clock.new_id())
+    chore = Chore(work, seconds, logger, "no job could be run")
+    running = asyncio.create_task(whenever(wanted, chore))
     try:
         yield replace(store, job_begun=wanted.set)
     finally:
         await stopped([running])
-
-
-async def _run(store: Store, wanted: asyncio.Event, seconds: float) -> NoReturn:
-    worker = store.clock.new_id()
-    while True:
-        wanted.clear()
-        await tried(partial(store.run_jobs, worker), logger, "no job could be run")
-        with suppress(TimeoutError):
-            await asyncio.wait_for(wanted.wait(), seconds)

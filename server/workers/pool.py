@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from datastore.errors import PenstockError
-from datastore.repeating import stopped, tried
+from datastore.repeating import Chore, stopped, whenever
 from datastore.store import Store
 from server.orders import ordered, told_of
 from server.settings import Settings
@@ -64,11 +64,8 @@ class Pool:
         self._wanted.set()
 
     async def run(self) -> NoReturn:
-        while True:
-            self._wanted.clear()
-            await tried(self._fill, logger, "no worker could be started")
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), self._poll)
+        chore = Chore(self._fill, self._poll, logger, "no worker could be started")
+        await whenever(self._wanted, chore)
 
     async def stop(self) -> None:
         """Tell every process to stop, and end those that do not."""
