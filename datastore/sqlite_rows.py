@@ -131,7 +131,9 @@ def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
     found = {}
     for body, size, group in connection.execute(_reading(len(keys)), parts):
         item = decode(body)
-        found[key_of(item)] = Stored(item, Footprint(size, group and group.decode()))
+        found[key_of(item)] = Stored(
+            item, Footprint(size, None if group is None else group.decode())
+        )
     return found
 
 

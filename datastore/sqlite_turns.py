@@ -1,7 +1,8 @@
 """What waits for the embedded table is done together: reads of one moment, writes of one commit."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from sqlite3 import Connection
 from time import perf_counter
 from typing import Any
@@ -15,17 +16,8 @@ TURN_SECONDS = 0.02
 
 def read_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
     """Read one after another, from what was committed when the turn began."""
-    outcomes = []
-    until = perf_counter() + TURN_SECONDS
     with sqlite_rows.reading(connection):
-        for work in works:
-            try:
-                outcomes.append(work(connection))
-            except Exception as error:
-                outcomes.append(Failed(error))
-            if perf_counter() >= until:
-                break
-    return outcomes
+        return _in_turn(works, partial(_tried, connection))
 
 
 def write_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
@@ -43,15 +35,27 @@ def write_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
     return [_alone(connection, work) for work in works]
 
 
-def _group(connection: Connection, works: Sequence[Work]) -> list[Any]:
+def _in_turn(works: Sequence[Work], do: Callable[[Work], Any]) -> list[Any]:
+    """Do one after another until the turn has taken its time."""
     outcomes = []
     until = perf_counter() + TURN_SECONDS
-    with sqlite_rows.writing(connection):
-        for work in works:
-            outcomes.append(_member(connection, work))
-            if perf_counter() >= until:
-                break
+    for work in works:
+        outcomes.append(do(work))
+        if perf_counter() >= until:
+            break
     return outcomes
+
+
+def _tried(connection: Connection, work: Work) -> Any:
+    try:
+        return work(connection)
+    except Exception as error:
+        return Failed(error)
+
+
+def _group(connection: Connection, works: Sequence[Work]) -> list[Any]:
+    with sqlite_rows.writing(connection):
+        return _in_turn(works, partial(_member, connection))
 
 
 def _member(connection: Connection, work: Work) -> Any:
