@@ -60,9 +60,7 @@ class RepeatedHeads(HttpToolsProtocol):
             return
         left = self._idle_since + self.timeout_keep_alive - self.loop.time()
         if left > 0:
-            self.timeout_keep_alive_task = self.loop.call_later(
-                left, self.timeout_keep_alive_handler
-            )
+            self._look_in(left)
         else:
             super().timeout_keep_alive_handler()
 
@@ -79,9 +77,12 @@ class RepeatedHeads(HttpToolsProtocol):
         is_answered = cycle is not None and cycle.response_complete
         if is_open and is_answered and self.timeout_keep_alive_task is None:
             self._idle_since = self.loop.time()
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+            self._look_in(self.timeout_keep_alive)
+
+    def _look_in(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(
+            seconds, self.timeout_keep_alive_handler
+        )
 
     @property
     def _is_busy(self) -> bool:

@@ -20,7 +20,9 @@ from uvicorn.protocols.http.httptools_impl import (
 
 _Field: TypeAlias = tuple[bytes, bytes]
 
-_BODILESS: Final = (204, 304)
+BODILESS: Final = (204, 304)
+"""Statuses of answers that have no body, whatever their length says."""
+
 _ASKING_FOR_MORE: Final = frozenset((b"connection", b"transfer-encoding"))
 _MOST_WRITTEN: Final = 500
 _END: Final = b"\r\n"
@@ -98,7 +100,7 @@ def answers_of(send: object) -> WholeAnswers | None:
 
 def _fields_of_whole(start: HTTPResponseStartEvent, part: HTTPResponseBodyEvent) -> bytes | None:
     """The header fields of an answer with its whole body in one part; None where it is another."""
-    if part.get("more_body") or start["status"] in _BODILESS:
+    if part.get("more_body") or start["status"] in BODILESS:
         return None
     fields = [(name, value) for name, value in start.get("headers", ())]
     named, length = dict(fields), len(part.get("body", b""))
