@@ -100,7 +100,7 @@ class Engine:
 
     async def read(self, request: OperationRequest) -> None:
         """Read a long document in a thread, so that `prepare` finds it read and checked."""
-        if request.query is not None and len(request.query) > LONG:
+        if request.query is not None and self.reads_aside(request):
             await self._documents.read(request.query, aside)
 
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:

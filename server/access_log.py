@@ -97,9 +97,7 @@ def _around(
     )
 
 
-_renderer = structlog.dev.ConsoleRenderer(
-    colors=True, exception_formatter=structlog.dev.plain_traceback
-)
+_renderer = structlog.dev.ConsoleRenderer(colors=True)
 
 
 def _coloured(now: str, seen: Seen) -> str:

@@ -229,13 +229,10 @@ async def _received(receive: Receive, limits: Limits) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        part: bytes = message.get("body", b"")
+        parts += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(parts) + len(part) > limits.body_bytes:
+        if len(parts) > limits.body_bytes:
             raise _too_large(limits)
-        if not more and not parts:
-            return part
-        parts += part
     return bytes(parts)
 
 

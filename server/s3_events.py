@@ -56,8 +56,9 @@ class S3Events:
         return JSONResponse(body, problem.status, dict(problem.headers))
 
     async def _told(self, request: Request) -> dict[str, int]:
-        caller = await self.authenticator.caller_of(request.headers)
-        keys = _keys(await body_of(fields_of(request.scope), request.receive, self.limits))
+        headers = fields_of(request.scope)
+        caller = await self.authenticator.caller_of(headers)
+        keys = _keys(await body_of(headers, request.receive, self.limits))
         self.limiter.spend(caller.user_id, COST * max(1, len(keys)))
         started = sum([await self._started(caller, key) for key in keys])
         return {"started": started, "ignored": len(keys) - started}
