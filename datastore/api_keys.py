@@ -17,7 +17,7 @@ from datastore.paths import GroupPath
 from datastore.records import ApiKey, GroupRole
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import TTL, Delete, Item, Put, Query, Table
+from datastore.table import TTL, Attributes, Delete, Item, Put, Query, Table
 from datastore.text import text_problem
 
 PREFIX: Final = "penstock_"
@@ -190,7 +190,7 @@ def _problems(
     return problems
 
 
-def _record(item: Item) -> ApiKey:
+def _record(item: Attributes) -> ApiKey:
     return ApiKey(
         id=API_KEY.pk.read(str(item["pk"]))["id"],
         name=str(item["name"]),
@@ -200,7 +200,7 @@ def _record(item: Item) -> ApiKey:
     )
 
 
-def _roles(item: Item) -> dict[GroupPath, Role]:
+def _roles(item: Attributes) -> dict[GroupPath, Role]:
     names = cast("dict[str, str]", item["roles"])
     return {GroupPath(group): Role[names[group]] for group in sorted(names)}
 

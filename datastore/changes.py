@@ -15,7 +15,7 @@ from datastore.records import Resource
 from datastore.repeating import stopped, tried
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
-from datastore.table import Item, Key, Table
+from datastore.table import Attributes, Key, Table
 
 R = TypeVar("R", bound=Resource)
 
@@ -29,10 +29,10 @@ class Watch:
 
     def __init__(self, revision: int) -> None:
         self._revision = revision
-        self._item: Item | None = None
+        self._item: Attributes | None = None
         self._arrived = asyncio.Event()
 
-    def offer(self, item: Item | None) -> None:
+    def offer(self, item: Attributes | None) -> None:
         """Take the row as it was read, None where it is gone; what is known or older is left."""
         if item is not None:
             revision = int(str(item["revision"]))
@@ -42,7 +42,7 @@ class Watch:
         self._item = item
         self._arrived.set()
 
-    async def next(self) -> Item | None:
+    async def next(self) -> Attributes | None:
         """Wait for a state later than the last one that was given; None when the row is gone."""
         await self._arrived.wait()
         self._arrived.clear()

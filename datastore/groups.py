@@ -23,7 +23,7 @@ from datastore.resources.groups import counted, key_of_group, removed, unknown
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Missing, Put, Query, Range
+from datastore.table import Attributes, Item, Missing, Put, Query, Range
 from datastore.text import text_problem
 
 MAX_NAME = 64
@@ -142,11 +142,11 @@ def _above(path: GroupPath) -> GroupPath:
     return parent(path) or ROOT
 
 
-def _path(item: Item) -> GroupPath:
+def _path(item: Attributes) -> GroupPath:
     return GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
 
 
-def _group(path: GroupPath, item: Item | None) -> Group | NotFound:
+def _group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
     if item is None:
         return Group(path=ROOT, name="") if path == ROOT else unknown(path)
     return load(Group, {"name": "", **item}, path=path)

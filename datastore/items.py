@@ -6,9 +6,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from datastore.encoded import EncodedItem
 from datastore.layout import Kind
+from datastore.parts import Asked, plain_part
 from datastore.records import Resource, Struct
-from datastore.table import Item, Value
+from datastore.table import Attributes, Item, Value
 
 R = TypeVar("R", bound=Resource)
 S = TypeVar("S")
@@ -24,9 +26,19 @@ def version_item(kind: Kind[R], record: R) -> Item:
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
-def load(record: type[S], item: Mapping[str, Value], **more: object) -> S:
-    """An item as a record; attributes the record does not name are left aside."""
-    return msgspec.convert({**item, **more}, record)
+def load(record: type[S], row: Attributes, asked: Asked = None, **more: Value) -> S:
+    """A row as a record; attributes the record does not name are left aside.
+
+    Of a record of which some fields are asked for, the others may not be there: its type is told by
+    `parts.record_type`.
+    """
+    kind: type = record
+    loaded: S = (
+        row.load(kind, asked, more)
+        if isinstance(row, EncodedItem)
+        else msgspec.convert({**row, **more}, plain_part(kind, asked))
+    )
+    return loaded
 
 
 def resource_id(item: Mapping[str, Value]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from datastore.slices import Slice, Window
-from datastore.table import Item, Key, Page, Query
+from datastore.table import Attributes, Key, Page, Query
 
 BATCH = 100
 """How many items are looked at together where not every one is wanted."""
@@ -24,7 +24,7 @@ class Lane:
 
     table: Readable
     query: Query
-    keep: Callable[[Item], bool] | None = None
+    keep: Callable[[Attributes], bool] | None = None
 
     def behind(self, position: str | None) -> "Query | None":
         """The query for what lies behind a position; None where nothing of the range does."""
@@ -43,11 +43,11 @@ class Lane:
 class _Found:
     """Wanted items of a lane; `reached` is how far it was read, None to its end."""
 
-    items: Sequence[Item]
+    items: Sequence[Attributes]
     reached: str | None
 
 
-async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slice[Item]:
+async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slice[Attributes]:
     """Read a page of all lanes, which travel in the window's direction; positions are `sk`.
 
     No lane takes more than so many queries, after which the page ends early.
@@ -70,7 +70,7 @@ async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slic
 
 async def _read(lane: Lane, window: Window, rounds: int) -> _Found:
     """Read one more item than the window holds, or to the end, or as far as the rounds go."""
-    items: list[Item] = []
+    items: list[Attributes] = []
     query = lane.behind(window.after)
     for _ in range(rounds):
         if query is None:
@@ -87,5 +87,5 @@ async def _read(lane: Lane, window: Window, rounds: int) -> _Found:
     return _Found(items, None if query is None or query.after is None else query.after.sk)
 
 
-def _sk(item: Item) -> str:
+def _sk(item: Attributes) -> str:
     return str(item["sk"])

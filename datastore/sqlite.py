@@ -124,7 +124,7 @@ def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch
     found = sqlite_rows.read(connection, keys)
     sizes = (found[key].footprint.size if key in found else 0 for key in keys)
     return Batch(
-        {key: stored.item for key, stored in found.items()},
+        {key: stored.row for key, stored in found.items()},
         limits.batch_units(sizes, consistent=consistent),
     )
 
@@ -139,9 +139,9 @@ def _transact(operations: Sequence[Operation], connection: Connection) -> float:
     stored = sqlite_rows.read(connection, [operation.key for operation in operations])
     found = [stored.get(operation.key) for operation in operations]
     failed = [
-        FailedCheck(position, stored.item if stored else None)
+        FailedCheck(position, stored.row.item if stored else None)
         for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
-        if operation.condition and not holds(operation.condition, stored and stored.item)
+        if operation.condition and not holds(operation.condition, stored and stored.row.item)
     ]
     if failed:
         raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
@@ -166,7 +166,7 @@ def _do(
     """Change one row as the operation says; write units, or LimitExceeded if it grew too large."""
     if isinstance(operation, Check):
         return _unwritten_units(stored)
-    old, before = stored or (None, None)
+    old, before = (stored.row.item, stored.footprint) if stored else (None, None)
     new = changed(operation, old)
     after = None if new is None else limits.footprint(new)
     if new is None or after is None:

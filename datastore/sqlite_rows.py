@@ -1,8 +1,6 @@
-"""The file of the embedded table: its schema, its rows, and items in them as compact JSON.
+"""The file of the embedded table: its schema, and its rows, which hold items as compact JSON.
 
-Keys are stored as bytes, so that the file's order is that of UTF-8. Numbers are exact. A whole
-number is read as an int and any other as a Decimal, however it was written: `Decimal("1E+2")` comes
-back as `100`, which is equal, just as DynamoDB gives every number its own plain form.
+Keys are stored as bytes, so that the file's order is that of UTF-8.
 """
 
 import sqlite3
@@ -14,8 +12,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import NamedTuple
 
-import msgspec
-
+from datastore.json_items import JsonItem, encode
 from datastore.limits import PAGE_BYTES, Footprint, page_units
 from datastore.table import TTL, Item, Key, Page, Query, Value, key_of
 
@@ -31,7 +28,7 @@ _SCHEMA = {
 }
 _READ = (
     "WITH wanted(p, s) AS (VALUES {}) "
-    "SELECT body, size, g FROM wanted CROSS JOIN items ON pk = p AND sk = s"
+    "SELECT p, s, body, size, g FROM wanted CROSS JOIN items ON pk = p AND sk = s"
 )
 _PUT = "INSERT OR REPLACE INTO items (pk, sk, g, size, expires, body) VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM items WHERE pk = ? AND sk = ?"
@@ -39,37 +36,28 @@ _SWEEP = "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE ex
 # By whether the index is read, and whether downwards.
 _PAGES = {
     (False, False): (
-        "SELECT size, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk"
+        "SELECT size, pk, sk, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk"
     ),
     (False, True): (
-        "SELECT size, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk DESC"
+        "SELECT size, pk, sk, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk DESC"
     ),
     (True, False): (
-        "SELECT size, body FROM items WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) "
-        "ORDER BY pk, sk"
+        "SELECT size, pk, sk, body FROM items "
+        "WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) ORDER BY pk, sk"
     ),
     (True, True): (
-        "SELECT size, body FROM items WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) "
-        "ORDER BY pk DESC, sk DESC"
+        "SELECT size, pk, sk, body FROM items "
+        "WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) ORDER BY pk DESC, sk DESC"
     ),
 }
 _BEHIND_ALL_TEXT = b"\xff"
 
 
 class Stored(NamedTuple):
-    """An item of the file, and what it weighs."""
+    """A row of the file, and what it weighs."""
 
-    item: Item
+    row: JsonItem
     footprint: Footprint
-
-
-def _number(text: str) -> int | Decimal:
-    number = Decimal(text)
-    return int(number) if number == number.to_integral_value() else number
-
-
-encode = msgspec.json.Encoder(decimal_format="number").encode
-decode = msgspec.json.Decoder[Item](float_hook=_number).decode
 
 
 def connect(path: Path, busy_seconds: float) -> Connection:
@@ -129,11 +117,10 @@ def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
     """Read what there is under the keys, in their order and with one statement."""
     parts = [part.encode() for key in keys for part in key]
     found = {}
-    for body, size, group in connection.execute(_reading(len(keys)), parts):
-        item = decode(body)
-        found[key_of(item)] = Stored(
-            item, Footprint(size, None if group is None else group.decode())
-        )
+    for pk, sk, body, size, group in connection.execute(_reading(len(keys)), parts):
+        key = Key(pk.decode(), sk.decode())
+        footprint = Footprint(size, None if group is None else group.decode())
+        found[key] = Stored(JsonItem(key, body), footprint)
     return found
 
 
@@ -169,14 +156,14 @@ def page(connection: Connection, query: Query) -> Page:
     """Read one page; the first item that does not fit into it is behind its `last`."""
     low, high = _bounds(query)
     statement = _PAGES[query.index, query.descending]
-    items: list[Item] = []
+    items: list[JsonItem] = []
     used, stopped = 0, False
     with closing(connection.execute(statement, (query.partition.encode(), *low, *high))) as rows:
-        for size, body in rows:
+        for size, pk, sk, body in rows:
             stopped = used + size > PAGE_BYTES
             if stopped:
                 break
-            items.append(decode(body))
+            items.append(JsonItem(Key(pk.decode(), sk.decode()), body))
             used += size
             stopped = len(items) == query.limit
             if stopped:

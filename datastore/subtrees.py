@@ -25,7 +25,7 @@ from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.resources.writing import Writing
-from datastore.table import ConditionFailed, Exists, Item, Query, Range, Update
+from datastore.table import Attributes, ConditionFailed, Exists, Query, Range, Update
 from datastore.walks import pages
 
 
@@ -137,7 +137,9 @@ class _Subtree:
                 taken += 1
         return taken
 
-    async def _take_page(self, kind: Kind[Any], page: Sequence[Item], group: GroupPath) -> int:
+    async def _take_page(
+        self, kind: Kind[Any], page: Sequence[Attributes], group: GroupPath
+    ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
         reading = Reading(kind, self.scope)
         found = await reading.many([resource_id(item) for item in rows], consistent=True)
@@ -164,11 +166,11 @@ class _Subtree:
             what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
             raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
-    async def _rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Item]:
+    async def _rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
         keys = {group: key_of_group(group) for group in groups}
         rows = await read_rows(self.scope.table, keys.values(), consistent=True)
         return {group: rows.get(key, {}) for group, key in keys.items()}
 
 
-def _number(item: Item, attribute: str) -> int:
+def _number(item: Attributes, attribute: str) -> int:
     return int(str(item.get(attribute, 0)))

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 Value: TypeAlias = "None | bool | int | Decimal | str | list[Value] | dict[str, Value]"
 Item: TypeAlias = dict[str, Value]
+Attributes: TypeAlias = Mapping[str, Value]
 
 INDEX = "siKey1-pk-index"
 INDEX_HASH = "siKey1"
@@ -147,7 +148,7 @@ Operation: TypeAlias = Put | Delete | Update | Check
 class Batch:
     """Items found, by key; absent keys are absent. `units` are read units."""
 
-    items: dict[Key, Item]
+    items: Mapping[Key, Attributes]
     units: float
 
 
@@ -158,7 +159,7 @@ class Page:
     As on AWS, `last` is set whenever `limit` was reached, also when nothing follows.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[Attributes, ...]
     last: Key | None
     units: float
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from datastore.table import Item, Query, Table
+from datastore.table import Attributes, Query, Table
 
 PAGE: Final = 100
 
 
-async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Item]]:
+async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
     """The items a page at a time, each read when the one before has been dealt with."""
     after = query.after
     while True:
@@ -20,7 +20,7 @@ async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Item]]:
         after = page.last
 
 
-async def items(table: Table, query: Query) -> AsyncIterator[Item]:
+async def items(table: Table, query: Query) -> AsyncIterator[Attributes]:
     """The items one after another, read likewise."""
     async for page in pages(table, query):
         for item in page:

@@ -21,7 +21,7 @@ from datastore.errors import (
 from datastore.limits import TRANSACTION_OPERATIONS
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
-from datastore.table import Item, Key, Missing, Put, key_of
+from datastore.table import Attributes, Key, Missing, Put, key_of
 
 ATTEMPTS = 20
 
@@ -132,5 +132,5 @@ def _distinct(tracks: Sequence[Audio], failures: dict[str, PenstockError]) -> li
     return list(first.values())
 
 
-def _held(standing: Item | None) -> ObjectTaken:
+def _held(standing: Attributes | None) -> ObjectTaken:
     return ObjectTaken(str(standing["audioId"]) if standing else "")

@@ -19,7 +19,7 @@ from datastore.layout import CONNECTION
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Delete, Item, Put, Query, Range
+from datastore.table import Attributes, Delete, Item, Put, Query, Range
 from datastore.vault import Vault
 
 MAX_CONNECTIONS: Final = 100
@@ -161,5 +161,5 @@ def context_of(user: str, connection: str) -> dict[str, str]:
     return {"owner": user, "connection": connection, "purpose": "penstock audio connection"}
 
 
-def _connection(item: Item) -> Connection:
+def _connection(item: Attributes) -> Connection:
     return load(Connection, item, id=CONNECTION.sk.read(str(item["sk"]))["connection"])

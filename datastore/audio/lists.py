@@ -22,7 +22,7 @@ from datastore.layout import (
 )
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Key, Query, Range
+from datastore.table import Attributes, Key, Query, Range
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Lists:
         self,
         prefix: str,
         window: Window,
-        read: Callable[[Item], T],
+        read: Callable[[Attributes], T],
         *,
         descending: bool = False,
     ) -> Slice[T]:
@@ -139,5 +139,5 @@ def _named(row: Row, prefix: str) -> str:
     return row.sk.prefix({}) + escape(names.sort_name(prefix))
 
 
-def _behind(prefix: str, item: Item) -> str:
+def _behind(prefix: str, item: Attributes) -> str:
     return str(item["sk"]).removeprefix(prefix)

@@ -12,7 +12,7 @@ from datastore.items import load
 from datastore.layout import ALBUM, ARTIST, LIBRARY, Row
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
-from datastore.table import Item, Key
+from datastore.table import Attributes, Key
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Reading:
         return load(Totals, (await self.scope.table.get([key])).items.get(key, {}))
 
     async def _placed(
-        self, row: Row, places: Sequence[str], read: Callable[[Item], T], noun: str
+        self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
     ) -> list[T | NotFound]:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
         keys = [Key(pk, prefix + place) for place in places]

@@ -9,7 +9,7 @@ from datastore.items import load
 from datastore.keys import unescape
 from datastore.layout import ALBUM, ARTIST, AUDIO, GENRE
 from datastore.resources.scope import Scope
-from datastore.table import Item, Key
+from datastore.table import Attributes, Item, Key
 
 
 def audio_key(user: str, id: str) -> Key:
@@ -24,7 +24,7 @@ def audio_item(track: Audio) -> Item:
     return {**AUDIO.item(user=track.owner, audio=track.id), **attributes, **lists}
 
 
-def audio_of(item: Item) -> Audio:
+def audio_of(item: Attributes) -> Audio:
     """The track in a row."""
     owner = unescape(AUDIO.pk.read(str(item["pk"]))["user"])
     return load(Audio, item, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
@@ -44,19 +44,19 @@ def new_audio(scope: Scope, tags: Tags, file: AudioFile) -> Audio:
     )
 
 
-def artist_of(item: Item) -> Artist:
+def artist_of(item: Attributes) -> Artist:
     return load(Artist, item, id=ARTIST.sk.read(str(item["sk"]))["artist"])
 
 
-def album_of(item: Item) -> Album:
+def album_of(item: Attributes) -> Album:
     return load(Album, item, id=ALBUM.sk.read(str(item["sk"]))["album"])
 
 
-def genre_of(item: Item) -> Genre:
+def genre_of(item: Attributes) -> Genre:
     return load(Genre, item, id=GENRE.sk.read(str(item["sk"]))["genre"])
 
 
-def link_of(item: Item) -> AudioLink:
+def link_of(item: Attributes) -> AudioLink:
     """A row that lists a track; it ends in the track's id, or says it where it lists a bucket."""
     id = item.get("audioId") or str(item["sk"]).rpartition(":")[2]
     return load(AudioLink, item, audioId=id)

@@ -11,7 +11,7 @@ from datastore.executions.records import Execution
 from datastore.executions.rows import SHARDS, Stage, due_key, execution_of, key_of_execution
 from datastore.layout import EXECUTION_DUE
 from datastore.resources.rows import read_rows
-from datastore.table import Delete, Item, Key, Query, Range, Table, key_of
+from datastore.table import Attributes, Delete, Key, Query, Range, Table, key_of
 from datastore.walks import pages
 
 
@@ -33,7 +33,7 @@ async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIter
                 yield execution
 
 
-async def _executions(table: Table, due_rows: Sequence[Item]) -> list[Execution]:
+async def _executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:
     """What the rows stand for as it is now; a row that stands for nothing any more is removed."""
     keys = {key_of(item): _execution_key(item) for item in due_rows}
     rows = await read_rows(table, keys.values(), consistent=True)
@@ -47,5 +47,5 @@ async def _executions(table: Table, due_rows: Sequence[Item]) -> list[Execution]
     return found
 
 
-def _execution_key(due_row: Item) -> Key:
+def _execution_key(due_row: Attributes) -> Key:
     return key_of_execution(EXECUTION_DUE.sk.read(str(due_row["sk"]))["id"])

@@ -15,6 +15,7 @@ from datastore.items import attributes_of, load, resource_id
 from datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
 from datastore.table import (
     AllOf,
+    Attributes,
     Compare,
     Condition,
     Delete,
@@ -68,7 +69,7 @@ def execution_item(execution: Execution) -> Item:
     return {**row, **attributes_of(execution)}
 
 
-def execution_of(item: Item) -> Execution:
+def execution_of(item: Attributes) -> Execution:
     return load(Execution, item, id=resource_id(item))
 
 

@@ -11,7 +11,7 @@ from datastore.listening.records import Annotation, Favourite, Kind
 from datastore.playlists.header import until_settled
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window
-from datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
+from datastore.table import Attributes, Compare, Delete, Item, Key, Missing, Put, Update
 
 FAVOURITE_AT = "favouriteAt"
 
@@ -74,6 +74,6 @@ class Favourites:
         return {**self._key(thing, at)._asdict()}
 
 
-def _favourite(item: Item) -> Favourite:
+def _favourite(item: Attributes) -> Favourite:
     found = FAVOURITE.sk.read(str(item["sk"]))
     return Favourite(kind=Kind(found["kind"]), id=found["id"], at=unescape(found["at"]))

@@ -3,10 +3,10 @@
 from datastore.layout import LIBRARY
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Key, Query, Range
+from datastore.table import Attributes, Key, Query, Range
 
 
-async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Item]:
+async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:
     """One page of the rows whose sort key begins so; positions are what follows the prefix."""
     pk = LIBRARY.pk.fill({"user": scope.caller.user_id})
     query = Query(

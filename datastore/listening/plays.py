@@ -16,7 +16,7 @@ from datastore.listening.pages import latest_first
 from datastore.listening.records import Annotation, Kind, Play
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window
-from datastore.table import AnyOf, Compare, Item, Missing, Put, Update
+from datastore.table import AnyOf, Attributes, Compare, Missing, Put, Update
 
 LONG_ENOUGH_MS = 240_000
 """A track that was played so long counts as played, however long it is itself."""
@@ -81,6 +81,6 @@ class Plays:
             raise Invalid(problems)
 
 
-def _play(item: Item) -> Play:
+def _play(item: Attributes) -> Play:
     found = PLAY.sk.read(str(item["sk"]))
     return load(Play, item, audioId=found["audio"], startedAt=unescape(found["at"]))

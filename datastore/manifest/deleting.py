@@ -14,11 +14,11 @@ from datastore.manifest.rows import ALL, grave, key_of_run, run_of, unlisted
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.table import (
+    Attributes,
     Compare,
     ConditionFailed,
     Delete,
     Exists,
-    Item,
     Query,
     Update,
     key_of,
@@ -60,7 +60,7 @@ async def erase(scope: Scope, run: Run) -> None:
 
 
 async def delete_manifest(
-    scope: Scope, manifest: Item, advanced: Callable[[], Awaitable[None]]
+    scope: Scope, manifest: Attributes, advanced: Callable[[], Awaitable[None]]
 ) -> None:
     """Delete the manifest of a row with all its runs, and tell of each that it is gone.
 
@@ -91,7 +91,7 @@ async def _erase_as_it_is(scope: Scope, name: RunName) -> None:
     raise Unavailable("The run is being written by many at once.")
 
 
-def _gone(standing: Item | None) -> Exception:
+def _gone(standing: Attributes | None) -> Exception:
     return Done() if standing is None else Moved()
 
 

@@ -15,7 +15,7 @@ from datastore.manifest.rows import ALL, event_of, key_of_run, list_key, positio
 from datastore.manifest.rules import LAST_SECOND
 from datastore.manifest.runs import Runs
 from datastore.slices import Slice, Window, sliced
-from datastore.table import TTL, Item, Key, Query, Range
+from datastore.table import TTL, Attributes, Key, Query, Range
 
 READ = 100
 STALE_AFTER = timedelta(hours=1)
@@ -69,7 +69,7 @@ class _Lane:
             consistent=True,
         )
 
-    def names(self, items: Sequence[Item]) -> list[RunName]:
+    def names(self, items: Sequence[Attributes]) -> list[RunName]:
         """The runs of some lines, less those that the lines themselves say to leave out."""
         lines = [item for item in items if self.to_skip in (None, item["ToSkip"])]
         return [RunName(self.manifest, str(line["RunId"])) for line in lines]
@@ -197,7 +197,7 @@ class RunLists:
                 break
         return _Found(runs, after)
 
-    async def _look_up(self, lane: _Lane, items: Sequence[Item]) -> list[Run]:
+    async def _look_up(self, lane: _Lane, items: Sequence[Attributes]) -> list[Run]:
         """The runs of some lines of a list, as they are now; those that moved on are left out."""
         runs = await self.runs.many(lane.names(items), consistent=True)
         return [run for run in runs if not isinstance(run, NotFound) and lane.keep(run)]

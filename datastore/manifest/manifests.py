@@ -19,6 +19,7 @@ from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
 from datastore.table import (
     AllOf,
+    Attributes,
     Compare,
     Delete,
     Exists,
@@ -95,7 +96,7 @@ def key_of_manifest(name: ManifestName) -> Key:
     return MANIFEST.key(group=name.group, name=comparison_form(name.name))
 
 
-def name_of(item: Item) -> ManifestName:
+def name_of(item: Attributes) -> ManifestName:
     """The name of the manifest whose row this is."""
     group = unescape(MANIFEST.pk.read(str(item["pk"]))["group"])
     return ManifestName(GroupPath(group), str(item["name"]))
@@ -108,7 +109,7 @@ def unknown_manifest(name: ManifestName) -> NotFound:
 def entered(name: ManifestName, runs: int = 1) -> Write:
     """Count so many more runs; raises NoManifest where there is no manifest."""
 
-    def refused(standing: Item | None) -> Exception:
+    def refused(standing: Attributes | None) -> Exception:
         if standing is None:
             return NoManifest()
         return NotFound(f"The manifest {name.name!r} is being deleted.", ("manifest",))
@@ -137,7 +138,7 @@ def left(name: ManifestName) -> Write:
 def removed(name: ManifestName) -> list[Write]:
     """Remove the row of a manifest without runs, and count it no longer in its group."""
 
-    def refused(standing: Item | None) -> Exception:
+    def refused(standing: Attributes | None) -> Exception:
         if standing is None:
             return unknown_manifest(name)
         return IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
@@ -146,5 +147,5 @@ def removed(name: ManifestName) -> list[Write]:
     return [Write(gone, refused), counted(name.group, "grants", -1)]
 
 
-def _manifest(name: ManifestName, item: Item | None) -> Manifest | NotFound:
+def _manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
     return unknown_manifest(name) if item is None else load(Manifest, item, group=name.group)

@@ -8,7 +8,18 @@ from datastore.commit import Done, Refusal, Write, moved
 from datastore.items import load
 from datastore.layout import RUN, RUN_EVENT, RUN_LISTED
 from datastore.manifest.records import ManifestName, Run, RunEvent, RunName
-from datastore.table import TTL, AnyOf, Compare, Delete, Item, Key, Missing, Operation, Put
+from datastore.table import (
+    TTL,
+    AnyOf,
+    Attributes,
+    Compare,
+    Delete,
+    Item,
+    Key,
+    Missing,
+    Operation,
+    Put,
+)
 
 ALL = "ALL"
 """The list of every run; the others are named after their states."""
@@ -42,7 +53,7 @@ def item_of(run: Run) -> Item:
     return {**RUN.item(manifest=run.name.manifest.segment, run=run.run_id), **attributes}
 
 
-def run_of(item: Item) -> Run:
+def run_of(item: Attributes) -> Run:
     return load(Run, item)
 
 
@@ -53,7 +64,7 @@ def event_item(run: Run, event: RunEvent) -> Item:
     return {**key, **attributes}
 
 
-def event_of(item: Item) -> RunEvent:
+def event_of(item: Attributes) -> RunEvent:
     return load(RunEvent, item, seq=int(RUN_EVENT.sk.read(str(item["sk"]))["seq"]))
 
 

@@ -16,7 +16,7 @@ from datastore.ngsi.tenancy import LEVEL, group_of, listed, require, unknown_pat
 from datastore.paths import ROOT, GroupPath, ancestors, covers
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window
-from datastore.table import Item, Key, Query, Range
+from datastore.table import Attributes, Key, Query, Range
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ class Directory:
         prefixes: Iterable[str],
         window: Window,
         ending: str | None = None,
-    ) -> Slice[Item]:
+    ) -> Slice[Attributes]:
         """Read the rows whose sort keys go on with one of the prefixes behind their start."""
         start = sk.prefix({})
         queries = (
@@ -146,7 +146,7 @@ class Directory:
         lanes = [Lane(self.scope.table, query, keep) for query in queries]
         return await read_lanes(lanes, window, self.scope.budget.rounds)
 
-    async def _item(self, key: Key) -> Item | None:
+    async def _item(self, key: Key) -> Attributes | None:
         return (await self.scope.table.get([key])).items.get(key)
 
 
@@ -189,7 +189,7 @@ def _named(entity: Entity) -> dict[str, str]:
     }
 
 
-def _attribute(of: Entity, item: Item) -> Attribute:
+def _attribute(of: Entity, item: Attributes) -> Attribute:
     marks = sorted(name.removeprefix(PLACE) for name in item if name.startswith(PLACE))
     places = (mark.partition(":") for mark in marks)
     return Attribute(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from datastore.keys import SEPARATOR, escape
 from datastore.ngsi.samples import Placed, Trouble
-from datastore.table import Item, Key, Page, Put, Query, Table
+from datastore.table import Attributes, Key, Page, Put, Query, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class EmbeddedSamples:
         last = page.last and Key(query.partition, page.last.sk)
         return Page(tuple(map(self._taken, page.items)), last, page.units)
 
-    def _taken(self, item: Item) -> Item:
+    def _taken(self, item: Attributes) -> Attributes:
         return {**item, "pk": str(item["pk"])[len(_inside(self.name, "")) :]}
 
 

@@ -20,7 +20,7 @@ from datastore.ngsi.segments import Lines
 from datastore.records import Struct as Record
 from datastore.resources.rows import read_rows
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Delete, Exists, Item, Missing, Put, Query, Table
+from datastore.table import Attributes, Delete, Exists, Missing, Put, Query, Table
 
 FOLDER: Final = "ngsi/dead-letters"
 
@@ -162,7 +162,7 @@ def normalized(update: Update) -> Mapping[str, Any]:
     return {"id": update.entity_id, "type": update.entity_type, **attributes}
 
 
-def _letter(item: Item) -> DeadLetter:
+def _letter(item: Attributes) -> DeadLetter:
     return load(DeadLetter, item, id=resource_id(item))
 
 

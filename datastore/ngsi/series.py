@@ -25,7 +25,7 @@ from datastore.ngsi.rows import (
 )
 from datastore.ngsi.samples import Destinations
 from datastore.slices import Slice, Window
-from datastore.table import Item, Query, Range, Value
+from datastore.table import Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000
@@ -134,11 +134,11 @@ def _partition(of: Attribute, persistence: Persistence) -> str:
     return row.pk.fill(values)
 
 
-def _holds(name: str) -> Callable[[Item], bool]:
+def _holds(name: str) -> Callable[[Attributes], bool]:
     return lambda item: _column(item, name) is not None
 
 
-def _column(item: Item, name: str) -> tuple[Value, Value] | None:
+def _column(item: Attributes, name: str) -> tuple[Value, Value] | None:
     """The value and the metadata of an attribute in an item of columns; None where it has none."""
     metadata = name + METADATA_SUFFIX
     aside = item.get(ASIDE)
@@ -148,7 +148,7 @@ def _column(item: Item, name: str) -> tuple[Value, Value] | None:
     return None
 
 
-def _sample(name: str, item: Item) -> Sample:
+def _sample(name: str, item: Attributes) -> Sample:
     at = int(str(item["sk"]).partition(":")[0])
     is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
     found = (item["attrValue"], item["attrMd"]) if is_row else _column(item, name)

@@ -32,10 +32,10 @@ from datastore.resources.scope import Scope
 from datastore.table import (
     INDEX_HASH,
     AllOf,
+    Attributes,
     Compare,
     Delete,
     Exists,
-    Item,
     Put,
     Query,
     Update,
@@ -77,13 +77,13 @@ class Deleting:
         """Count the deletes that were cut short, as far as one page of them goes."""
         return len(await self._tombstones())
 
-    async def _tombstones(self) -> Sequence[Item]:
+    async def _tombstones(self) -> Sequence[Attributes]:
         """The headers in question but for those that a living process holds back."""
         page = await self.scope.table.query(Query(partition=buried_in(), index=True))
         now = self.scope.clock.timestamp()
         return [item for item in page.items if str(item.get(HELD, "")) <= now]
 
-    async def _let_go(self, item: Item) -> None:
+    async def _let_go(self, item: Attributes) -> None:
         """Make sure that what was held back is not published while it is taken away."""
         if HELD in item:
             ours = Compare(HELD, "=", str(item[HELD]))
@@ -102,7 +102,7 @@ class Deleting:
     def _buried(self, playlist: Playlist, expected: int | None) -> list[Write]:
         version = () if expected is None else (Compare("version", "=", expected),)
 
-        def refused(standing: Item | None) -> Exception:
+        def refused(standing: Attributes | None) -> Exception:
             if standing is None or is_gone(standing):
                 return no_playlist()
             return VersionConflict(count_of(standing, "version"))

@@ -9,7 +9,7 @@ from datastore.items import load
 from datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
 from datastore.playlists.records import Entry, Playlist
 from datastore.resources.scope import absent
-from datastore.table import INDEX_HASH, Item, Key
+from datastore.table import INDEX_HASH, Attributes, Item, Key
 
 KIND = "PL"
 PREFIX = PLAYLIST_ENTRY.sk.prefix({})
@@ -40,11 +40,11 @@ def member_item(playlist: Playlist) -> Item:
     return {**item, "name": playlist.name, "role": "owner", "createdAt": playlist.created_at}
 
 
-def playlist_of(item: Item) -> Playlist:
+def playlist_of(item: Attributes) -> Playlist:
     return load(Playlist, item, id=PLAYLIST.pk.read(str(item["pk"]))["playlist"])
 
 
-def member_of(item: Item) -> str:
+def member_of(item: Attributes) -> str:
     """The id of the playlist that a row lists for a user."""
     return PLAYLIST_MEMBER.sk.read(str(item["sk"]))["playlist"]
 
@@ -68,7 +68,7 @@ def entry_item(entry: Entry) -> Item:
     return {**key, **attributes}
 
 
-def entry_of(item: Item) -> Entry:
+def entry_of(item: Attributes) -> Entry:
     place = PLAYLIST_ENTRY.sk.read(str(item["sk"]))
     playlist = PLAYLIST_ENTRY.pk.read(str(item["pk"]))["playlist"]
     return load(Entry, item, playlistId=playlist, id=place["entry"], rank=place["rank"])
@@ -88,10 +88,10 @@ def no_playlist() -> NotFound:
     return absent("playlist")
 
 
-def is_gone(item: Item | None) -> bool:
+def is_gone(item: Attributes | None) -> bool:
     """Whether a header is none, or that of a playlist being deleted or not whole yet."""
     return item is None or "deletedAt" in item
 
 
-def count_of(item: Item, name: str) -> int:
+def count_of(item: Attributes, name: str) -> int:
     return cast("int", item[name])

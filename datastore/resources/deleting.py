@@ -24,7 +24,7 @@ from datastore.records import Resource
 from datastore.resources.footprint import difference, footprint
 from datastore.resources.reading import Reading
 from datastore.resources.scope import Scope
-from datastore.table import INDEX_HASH, Compare, Delete, Item, Key, Missing, Put, Query
+from datastore.table import INDEX_HASH, Attributes, Compare, Delete, Key, Missing, Put, Query
 
 R = TypeVar("R", bound=Resource)
 
@@ -74,7 +74,7 @@ class Deleting(Generic[R]):
         """Count the deletes that were cut short, as far as one page of them goes."""
         return len(await self._tombstones())
 
-    async def _tombstones(self) -> Sequence[Item]:
+    async def _tombstones(self) -> Sequence[Attributes]:
         query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
         return (await self.scope.table.query(query)).items
 

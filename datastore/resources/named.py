@@ -17,7 +17,7 @@ from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope
 from datastore.resources.versions import Versions
 from datastore.rules import MAX_NAME
-from datastore.table import Item, Key
+from datastore.table import Attributes, Key
 from datastore.text import comparison_form
 from formula.datasets import Pin
 
@@ -101,7 +101,7 @@ class Named(Generic[R]):
     def _key(self, name: str, group: GroupPath) -> Key:
         return NAME.key(kind=self.kind.letter, name=comparison_form(name), group=group)
 
-    def _holder(self, key: Key, row: Item) -> str | None:
+    def _holder(self, key: Key, row: Attributes) -> str | None:
         """Who holds the name there once the resource is saved."""
         holder = row.get("id")
         if self.saved is None:

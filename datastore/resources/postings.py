@@ -12,7 +12,7 @@ from datastore.keys import split
 from datastore.layout import GRANT, TAG, TAG_VALUE_COUNT
 from datastore.paths import GroupPath
 from datastore.records import Tag
-from datastore.table import Item, Key, Page, Query, Range, Table
+from datastore.table import Attributes, Key, Page, Query, Range, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _rows(page: Page, ends_in_id: str) -> Rows:
     return Rows(rows, None if page.last is None else rows[-1].id)
 
 
-def _cover(item: Item) -> Mapping[str, str]:
+def _cover(item: Attributes) -> Mapping[str, str]:
     """The tag set a row carries: as a map on postings, as a list on the resource itself."""
     carried = item["tags"]
     if isinstance(carried, dict):

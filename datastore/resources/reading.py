@@ -14,7 +14,7 @@ from datastore.resources.groups import key_of_group, unknown
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
 from datastore.rules import MAX_NAME
-from datastore.table import Item
+from datastore.table import Attributes
 from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
@@ -61,7 +61,7 @@ class Reading(Generic[R]):
                 return await self.one(str(rows[key]["id"]))
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
-    def admitted(self, item: Item | None) -> R | NotFound:
+    def admitted(self, item: Attributes | None) -> R | NotFound:
         """The resource in a latest row, if there is one and the caller may see it."""
         if item is None or "deletedAt" in item:
             return absent(self.kind.noun)

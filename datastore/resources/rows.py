@@ -3,14 +3,14 @@
 from asyncio import gather
 from collections.abc import Iterable
 
-from datastore.table import Item, Key, Table
+from datastore.table import Attributes, Key, Table
 
 MAX_KEYS = 100
 
 
 async def read_rows(
     table: Table, keys: Iterable[Key], *, consistent: bool = False
-) -> dict[Key, Item]:
+) -> dict[Key, Attributes]:
     """The rows under the keys; more than one request holds are asked for side by side."""
     distinct = list(dict.fromkeys(keys))
     batches = await gather(

@@ -15,7 +15,7 @@ from datastore.paths import GroupPath, ancestors
 from datastore.records import TagKey, TagValue
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Query, Range
+from datastore.table import Attributes, Query, Range
 from datastore.tags import MAX_LENGTH, MAX_VALUE, value_of
 from datastore.text import comparison_form, unread_problem
 
@@ -30,7 +30,7 @@ class _Total:
     count: int = 0
     deeper: int = 0
 
-    def add(self, item: Item) -> None:
+    def add(self, item: Attributes) -> None:
         self.count += int(str(item["count"]))
         self.deeper += int(str(item.get("deeper", 0)))
 
@@ -130,7 +130,7 @@ class TagLists:
         self,
         chain: Sequence[str],
         query: Callable[[str], Query],
-        position: Callable[[Item], str],
+        position: Callable[[Attributes], str],
         window: Window,
     ) -> Slice[_Total]:
         """One page over the chain, positioned by the key text its rows end in."""

@@ -16,7 +16,7 @@ from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
 from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Key, Query, Range
+from datastore.table import Attributes, Key, Query, Range
 
 R = TypeVar("R", bound=Resource)
 
@@ -135,7 +135,7 @@ class Versions(Generic[R]):
             for (of, window), numbers, is_short in zip(wanted, plans, short, strict=True)
         ]
 
-    def _found(self, id: str, number: int, rows: Mapping[Key, Item]) -> R | NotFound:
+    def _found(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:
         latest = rows.get(self.kind.latest.key(id=id))
         resource = Reading(self.kind, self.scope).admitted(latest)
         if isinstance(resource, NotFound):

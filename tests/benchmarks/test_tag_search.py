@@ -19,12 +19,12 @@ from benchmarks.worlds import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range
 from datastore.access import Caller, Role
 from datastore.clock import Clock, is_id
 from datastore.filters import TagFilter
+from datastore.json_items import encode
 from datastore.paths import ROOT, GroupPath
 from datastore.records import Output, Tag, Transform, Transformer, ValueType
 from datastore.resources.listing import Listed
 from datastore.slices import Window
 from datastore.sqlite import SqliteTable
-from datastore.sqlite_rows import encode
 from datastore.store import Store
 from datastore.table import Key, Put, Query, Range, Table, key_of
 

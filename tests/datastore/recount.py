@@ -11,9 +11,9 @@ from typing import Any
 
 from datastore.dynamodb.store import DynamoDBTable
 from datastore.dynamodb.wire import Raw, decode_item
+from datastore.json_items import decode
 from datastore.sqlite import SqliteTable
-from datastore.sqlite_rows import decode
-from datastore.table import Item, Key, Table, key_of
+from datastore.table import Attributes, Key, Table, key_of
 from tests.datastore.watched import Watched
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
@@ -28,7 +28,7 @@ STAGES = {"waiting": "ready", "in_progress": "ready"}
 LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
 
-Rows = dict[Key, Item]
+Rows = dict[Key, Attributes]
 Facts = dict[Key, dict[str, Any]]
 
 
@@ -39,7 +39,7 @@ async def contents(table: Table) -> Rows:
     return {key_of(item): item for item in await _all_items(table)}
 
 
-async def _all_items(table: Table) -> list[Item]:
+async def _all_items(table: Table) -> list[Attributes]:
     if isinstance(table, SqliteTable):
         select = "SELECT body FROM items"
         rows = await table._reader.run(lambda file: file.execute(select).fetchall())

@@ -9,7 +9,7 @@ from datastore.manifest.records import ManifestName, Run, RunEvent, RunName, Run
 from datastore.manifest.runs import Discovery
 from datastore.slices import Window
 from datastore.store import View
-from datastore.table import Item, Key, Table
+from datastore.table import Attributes, Key, Table
 from tests.datastore.recount import contents
 from tests.datastore.world import USA
 
@@ -103,7 +103,7 @@ async def run_faults(table: Table) -> list[str]:
 
 
 def _differences(
-    rows: dict[Key, Item], wanted: dict[Key, Item], counts: Counter[Key]
+    rows: dict[Key, Attributes], wanted: dict[Key, Attributes], counts: Counter[Key]
 ) -> Iterable[str]:
     for key, item in rows.items():
         if key.pk.startswith("RM:"):
@@ -117,7 +117,7 @@ def _differences(
             yield f"{key} is {standing}, should be {item}"
 
 
-def _gaps(rows: dict[Key, Item], runs: dict[Key, Item]) -> Iterable[str]:
+def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[str]:
     """Each event begins where the one before it ended, and the last one where the run is."""
     for pk in {key.pk for key in rows if key.sk.startswith("RH:")}:
         run = runs.get(Key(pk, "R"))
@@ -132,7 +132,7 @@ def _gaps(rows: dict[Key, Item], runs: dict[Key, Item]) -> Iterable[str]:
             yield f"{pk} ends at {state}, but the run is {run}"
 
 
-def _is_grave(rows: dict[Key, Item], pk: str) -> bool:
+def _is_grave(rows: dict[Key, Attributes], pk: str) -> bool:
     """Whether all that is left of a run is which fences it gave, and for how long that stays."""
     left = [item for key, item in rows.items() if key.pk == pk]
     return [item.keys() for item in left] == [{"pk", "sk", "fence", "expiresAt"}]

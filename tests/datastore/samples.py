@@ -5,7 +5,18 @@ from collections.abc import Iterable
 import pytest
 
 from datastore.limits import size_of
-from datastore.table import INDEX_HASH, Item, Key, Page, Put, Query, Table, Value, key_of
+from datastore.table import (
+    INDEX_HASH,
+    Attributes,
+    Item,
+    Key,
+    Page,
+    Put,
+    Query,
+    Table,
+    Value,
+    key_of,
+)
 from tests.stores import IMPLEMENTATIONS
 
 KB = 1024
@@ -36,12 +47,12 @@ async def store(table: Table, items: Iterable[Item]) -> None:
     await table.write(waiting)
 
 
-async def stored(table: Table, pk: str, sk: str) -> Item | None:
+async def stored(table: Table, pk: str, sk: str) -> Attributes | None:
     key = Key(pk, sk)
     return (await table.get([key], consistent=True)).items.get(key)
 
 
-async def everything(table: Table, partition: str) -> list[Item]:
+async def everything(table: Table, partition: str) -> list[Attributes]:
     """Read a small partition whole."""
     page = await table.query(Query(partition=partition, consistent=True))
     assert page.last is None

@@ -12,6 +12,7 @@ from datastore.dynamodb.protocol import ClientKind
 from datastore.dynamodb.store import DynamoDBTable
 from datastore.errors import Unavailable
 from datastore.table import (
+    Attributes,
     Check,
     Compare,
     ConditionFailed,
@@ -44,7 +45,7 @@ class Setting(NamedTuple):
     def item(self, number: int) -> Item:
         return {"pk": self.pk, "sk": f"{number:02}", "n": number}
 
-    async def everything(self) -> list[Item]:
+    async def everything(self) -> list[Attributes]:
         """All items of the partition, read past the proxy's chances."""
         self.proxy.chance(0, [], seed=0)
         page = await self.table.query(Query(partition=self.pk))

@@ -6,7 +6,7 @@ from datastore.access import Role
 from datastore.errors import NameTaken, NotFound
 from datastore.paths import ROOT, GroupPath
 from datastore.store import Store
-from datastore.table import Item, Key, Put, Table
+from datastore.table import Attributes, Key, Put, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,
@@ -23,7 +23,7 @@ from tests.datastore.world import (
 CITY = GroupPath("/usa/northwest/city")
 
 
-async def name_rows(table: Table) -> dict[Key, Item]:
+async def name_rows(table: Table) -> dict[Key, Attributes]:
     return {key: item for key, item in (await contents(table)).items() if key.pk[:4] == "AID:"}
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datastore.json_items import decode, encode
 from datastore.sqlite import SWEEP_ITEMS, SqliteTable
 from datastore.sqlite_changes import changed
-from datastore.sqlite_rows import decode, encode
 from datastore.table import (
     INDEX_HASH,
     Check,

@@ -17,7 +17,7 @@ from datastore.ngsi.rows import Event
 from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
-from datastore.table import Item, Query
+from datastore.table import Attributes, Query
 from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint, open_store
 
 AT = 1_429_535_775_005
@@ -97,9 +97,9 @@ def event(table: str, entity: str = "car1", **changes: Any) -> Event:
 
 async def series(
     destinations: Destinations, table: str, entity: str = "car1", attribute: str = "speed"
-) -> list[Item]:
+) -> list[Attributes]:
     """Every sample of a series, oldest first, read page by page."""
-    found: list[Item] = []
+    found: list[Attributes] = []
     query = Query(partition=f"vehicles:/4wheels:{entity}:car:{attribute}", limit=7)
     while True:
         page = await destinations.table(table).query(query)
