@@ -30,6 +30,7 @@ from datastore.table import (
 )
 
 KB = 1024
+READ_BLOCK = 4 * KB
 ITEM_BYTES = 400 * KB
 PK_BYTES = 2048
 SK_BYTES = 1024
@@ -76,7 +77,7 @@ def footprint(item: Item) -> Footprint:
 
 def read_units(size: int, *, consistent: bool) -> float:
     """Charge for one item read (0 bytes if there is none), or a page by the sum of its items."""
-    return _blocks(size, 4 * KB) * (1.0 if consistent else 0.5)
+    return _blocks(size, READ_BLOCK) * (1.0 if consistent else 0.5)
 
 
 def batch_units(sizes: Iterable[int], *, consistent: bool) -> float:

@@ -1,7 +1,9 @@
 """Answers of the JSON protocol: a body as it is, and what a failure says."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypedDict
 
+import msgspec
 import orjson
 from botocore.parsers import ResponseParserError
 
@@ -11,21 +13,41 @@ FAILURES = 300
 """The first status that is one; nothing is looked for elsewhere."""
 
 
-def read(status: int, headers: Mapping[str, str], body: bytes) -> Raw:
-    """Read the object, with botocore's `ResponseMetadata` and, in a failure, `Error`."""
+class _GetItem(TypedDict, total=False):
+    Item: msgspec.Raw
+
+
+class _BatchGetItem(TypedDict, total=False):
+    Responses: dict[str, list[msgspec.Raw]]
+    UnprocessedKeys: dict[str, Any]
+
+
+_LOADS: Final[Mapping[str, Callable[[bytes], Any]]] = {
+    "GetItem": msgspec.json.Decoder(_GetItem).decode,
+    "BatchGetItem": msgspec.json.Decoder(_BatchGetItem).decode,
+}
+"""How answers are read whose items are left as they are."""
+
+
+def read(operation: str, status: int, headers: Mapping[str, str], body: bytes) -> Raw:
+    """Read the object, with botocore's `ResponseMetadata` and, in a failure, `Error`.
+
+    Items of `GetItem` and `BatchGetItem` are texts, which are decoded as they are read.
+    """
     failed = status >= FAILURES
-    parsed = _object(body, lenient=failed)
+    loads = orjson.loads if failed else _LOADS.get(operation, orjson.loads)
+    parsed = _object(body, loads, lenient=failed)
     if failed:
         parsed["Error"] = _error(parsed, status, headers)
     parsed["ResponseMetadata"] = {"HTTPStatusCode": status, "HTTPHeaders": headers}
     return parsed
 
 
-def _object(body: bytes, *, lenient: bool) -> Raw:
+def _object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool) -> Raw:
     """Read the object; a failure may carry anything, such as the page of a load balancer."""
     try:
-        parsed = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        parsed = loads(body)
+    except (orjson.JSONDecodeError, msgspec.DecodeError) as error:
         if lenient:
             return {}
         raise ResponseParserError(f"an answer that is not JSON: {error}") from error

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 
+import msgspec
+
 from datastore import limits
 from datastore.dynamodb.expressions import Aliases, key_expression
 from datastore.dynamodb.protocol import Client
 from datastore.dynamodb.retry import Attempts
 from datastore.dynamodb.wire import Raw, decode_key, encode_key, measured_item
+from datastore.dynamodb.wire_items import WireItem
 from datastore.table import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
 
 
@@ -15,16 +18,16 @@ async def get(
     client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> Batch:
     read = _get_one if len(keys) == 1 else _get_many
-    raws = await read(client, table, attempts, keys, consistent=consistent)
-    found = {decode_key(raw): measured_item(raw) for raw in raws}
-    sizes = [size for _, size in found.values()] + [0] * (len(keys) - len(found))
-    items = {key: item for key, (item, _) in found.items()}
+    texts = await read(client, table, attempts, keys, consistent=consistent)
+    found = [WireItem.read(text) for text in texts]
+    sizes = [item.charged_size for item in found] + [0] * (len(keys) - len(found))
+    items = {item.key: item for item in found}
     return Batch(items, limits.batch_units(sizes, consistent=consistent))
 
 
 async def _get_one(
     client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
-) -> list[Raw]:
+) -> list[msgspec.Raw]:
     request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
     answer = await attempts.send(partial(client.call, "GetItem", request))
     return [answer["Item"]] if "Item" in answer else []
@@ -32,8 +35,8 @@ async def _get_one(
 
 async def _get_many(
     client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
-) -> list[Raw]:
-    found: list[Raw] = []
+) -> list[msgspec.Raw]:
+    found: list[msgspec.Raw] = []
     wanted = [encode_key(key) for key in keys]
     while True:
         request = {"RequestItems": {table: {"Keys": wanted, "ConsistentRead": consistent}}}

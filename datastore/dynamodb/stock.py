@@ -23,8 +23,9 @@ STREAMED_BYTES = 2**20
 class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no types
     """Takes the JSON of an answer as it is, instead of walking the shape of every value in it."""
 
-    async def parse(self, response: Raw, shape: object) -> Raw:
-        return read(response["status_code"], response["headers"], response["body"])
+    async def parse(self, response: Raw, shape: Any) -> Raw:
+        operation = "" if shape is None else shape.name.removesuffix("Output")
+        return read(operation, response["status_code"], response["headers"], response["body"])
 
 
 class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobotocore has no types

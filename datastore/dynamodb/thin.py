@@ -45,7 +45,7 @@ class ThinClient:
         head = self._signer.head(operation, body, credentials, time.time())
         answer = await self._connections.send(head + body)
         _check(answer)
-        parsed = read(*answer)
+        parsed = read(operation, *answer)
         if answer.status >= FAILURES:
             raise ClientError(parsed, operation)
         return parsed

@@ -89,10 +89,10 @@ async def test_parameters_are_not_validated_here(proxy: FaultProxy, table: Dynam
 
 async def test_an_answer_is_taken_as_it_is_without_its_shape(kind: ClientKind) -> None:
     async def serve(_: Request, connection: Connection) -> None:
-        await connection.answer(Answer(200, orjson.dumps({"Item": {}, "NotInTheShape": [1]})))
+        await connection.answer(Answer(200, orjson.dumps({"Items": [], "NotInTheShape": [1]})))
 
     async with served(serve, kind) as table:
-        answer = await table._client.call("GetItem", {"TableName": "any", "Key": RAW_KEY})
+        answer = await table._client.call("Query", {"TableName": "any"})
     assert answer["NotInTheShape"] == [1]
 
 

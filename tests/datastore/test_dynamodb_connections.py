@@ -94,7 +94,7 @@ async def opened(
 
 
 async def call(table: DynamoDBTable) -> Raw:
-    answer = await table._client.call("GetItem", {"TableName": "any"})
+    answer = await table._client.call("Query", {"TableName": "any"})
     return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
 

@@ -1,0 +1,169 @@
+"""Records as DynamoDB's JSON tells them: structs for msgspec, whose properties are the fields.
+
+No item is made between the text and the record, and what no field needs is passed over.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from functools import cache, lru_cache, partial
+from operator import attrgetter
+from types import GenericAlias, NoneType
+from typing import Any, Final, NamedTuple, get_args, get_origin
+
+import msgspec
+import orjson
+from msgspec.structs import FieldInfo, fields
+
+from datastore.dynamodb.wire import decode
+from datastore.parts import Asked, mark, wanted_fields
+
+_KEPT: Final = 1_000
+
+
+class _Text(msgspec.Struct, frozen=True, gc=False):
+    S: str
+
+
+class _Number(msgspec.Struct, frozen=True, gc=False):
+    N: str
+
+
+class _Truth(msgspec.Struct, frozen=True, gc=False):
+    BOOL: bool
+
+
+class _MaybeText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    S: str | None = None
+    NULL: bool | None = None
+
+
+class _Form(NamedTuple):
+    """How values of a type are told: as which struct, under which letter, and what is still to do.
+
+    Without a letter, the struct is the value.
+    """
+
+    struct: Any
+    letter: str = ""
+    then: Callable[[Any], Any] | None = None
+
+
+class View(NamedTuple):
+    """Decodes rows that hold one kind of record, or a part of it."""
+
+    decoder: "msgspec.json.Decoder[Any]"
+    record: type
+    is_part: bool
+
+    def load(self, text: bytes) -> Any:
+        found = self.decoder.decode(text)
+        return found if self.is_part else msgspec.convert(found, self.record, from_attributes=True)
+
+
+@lru_cache(_KEPT)
+def view_of(record: type, asked: Asked) -> View:
+    """Give what decodes a record, or of it the fields that are asked for."""
+    wanted = wanted_fields(record, asked)
+    held, properties = _members(fields(record) if wanted is None else wanted, "")
+    struct = _struct(record, held, {**properties, **mark(record)})
+    return View(msgspec.json.Decoder(struct), record, wanted is not None)
+
+
+@cache
+def _nested(record: type) -> Any:
+    """Make the struct of a record that is a value within another."""
+    held, properties = _members(fields(record), "M.")
+    return _struct(record, [("M", _struct(record, held, {}))], properties)
+
+
+def _struct(record: type, held: Sequence[tuple[Any, ...]], namespace: dict[str, Any]) -> Any:
+    return msgspec.defstruct(
+        record.__name__, held, namespace=namespace, kw_only=True, frozen=True, gc=False
+    )
+
+
+def _members(
+    wanted: Sequence[FieldInfo], inside: str
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """Give what a struct holds, as it is told, and the properties that are fields of the record."""
+    held: list[tuple[Any, ...]] = []
+    properties: dict[str, Any] = {}
+    for field in wanted:
+        name, form = f"told_{field.name}", _form(field.type)
+        told = form.struct if field.required else form.struct | None
+        absent = _MaybeText() if form.struct is _MaybeText else None
+        default = msgspec.NODEFAULT if field.required else absent
+        held.append((name, told, msgspec.field(name=field.encode_name, default=default)))
+        properties[field.name] = property(_reader(f"{inside}{name}", form, field))
+    return held, properties
+
+
+def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
+    """Give what reads a field; where all that takes is a way to it, no code of ours runs."""
+    if field.required or (form.struct is _MaybeText and field.default is None):
+        whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
+        return whole if form.then is None else partial(_ended, whole, form.then)
+    content = attrgetter(form.letter) if form.letter else _same
+    then = content if form.then is None else partial(_ended, content, form.then)
+    return partial(_read_if_told, attrgetter(path), then, field)
+
+
+def _ended(get: Callable[[Any], Any], then: Callable[[Any], Any], view: Any) -> Any:
+    return then(get(view))
+
+
+def _read_if_told(
+    get: Callable[[Any], Any], then: Callable[[Any], Any], field: FieldInfo, view: Any
+) -> Any:
+    found = get(view)
+    if found is not None:
+        return then(found)
+    factory = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else factory()
+
+
+def _form(kind: Any) -> _Form:
+    """Choose how a type is told; for what is seldom, as any value of DynamoDB's."""
+    kind = getattr(kind, "__supertype__", kind)
+    others = [each for each in get_args(kind) if each is not NoneType]
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if get_origin(kind) is tuple and others[1:] == [...]:
+        return _list_form(_form(others[0]))
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _Form(_Text, "S", kind)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _Form(_nested(kind))
+    if NoneType in get_args(kind) and getattr(others[0], "__supertype__", others[0]) is str:
+        return _Form(_MaybeText, "S")
+    return _Form(msgspec.Raw, "", partial(_converted, kind))
+
+
+def _list_form(item: _Form) -> _Form:
+    struct = msgspec.defstruct(
+        "L", [("L", GenericAlias(list, (item.struct,)))], frozen=True, gc=False
+    )
+    if not item.letter and item.then is None:
+        return _Form(struct, "L")
+    content = attrgetter(item.letter) if item.letter else _same
+    then = content if item.then is None else partial(_ended, content, item.then)
+    return _Form(struct, "L", partial(_each, then))
+
+
+def _each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:
+    return tuple(map(then, items))
+
+
+def _converted(kind: Any, text: msgspec.Raw) -> Any:
+    return msgspec.convert(decode(orjson.loads(text)), kind)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_SIMPLE: Final = {
+    str: _Form(_Text, "S"),
+    int: _Form(_Number, "N", int),
+    bool: _Form(_Truth, "BOOL"),
+}
