@@ -37,6 +37,11 @@ def mark(record: type) -> Mapping[str, Any]:
     return {_RECORD: record}
 
 
+def both(one: Asked, other: Asked) -> Asked:
+    """Give what is wanted where two ask for something."""
+    return None if one is None or other is None else one | other
+
+
 @lru_cache(_KEPT)
 def plain_part(record: type, asked: Asked) -> Any:
     """Give what msgspec decodes or converts: the record, or a struct of some of its fields."""

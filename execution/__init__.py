@@ -4,9 +4,10 @@ Knows graphql-core and Strawberry, and nothing of what is served; `execution.wri
 servers, also msgspec and orjson.
 """
 
+from execution.asked import attributes_asked, reads
 from execution.batching import batched
 from execution.compiled import Compiled
 from execution.options import Options
 from execution.reasons import Reason
 
-__all__ = ["Compiled", "Options", "Reason", "batched"]
+__all__ = ["Compiled", "Options", "Reason", "attributes_asked", "batched", "reads"]

@@ -40,7 +40,7 @@ class Field:
     `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
     says of each whether it may be null. `above` is the field that gives the object. `recipe` is
     how its arguments are made, once that is known, and `parameters` are the names that code passes
-    them by which is for no others.
+    them by which is for no others. `asked` remembers what is asked of objects of some types below.
     """
 
     key: str
@@ -55,6 +55,7 @@ class Field:
     level: Level | None = None
     recipe: "Recipe | None" = None
     parameters: frozenset[str] = frozenset()
+    asked: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     @property
     def is_repeated(self) -> bool:

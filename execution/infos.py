@@ -16,17 +16,17 @@ class FieldInfo(Info[Any, Any]):
     """Strawberry's info; most resolvers want nothing of it but the context."""
 
     def __init__(self, run: "Run", field: Field, place: Place) -> None:
+        self.planned = field
         self._run = run
-        self._planned = field
         self._place = place
 
     @property
     def _raw_info(self) -> "GraphQLResolveInfo[Any]":  # type: ignore[override]
-        return self._run.info(self._planned, self._place)
+        return self._run.info(self.planned, self._place)
 
     @property
     def _field(self) -> Any:  # type: ignore[override]
-        reading = self._planned.reading
+        reading = self.planned.reading
         return reading.field if isinstance(reading, Direct) else None
 
     @property

@@ -13,7 +13,8 @@ from datastore.manifest.rules import short_problem
 from datastore.paths import GroupPath
 from datastore.records import Group, Resource
 from datastore.repository import Repository
-from datastore.slices import Slice, Window
+from datastore.resources.versions import Wanted
+from datastore.slices import Slice
 from datastore.store import View
 from resolvers.audio_loaders import AudioLoaders
 from resolvers.listener_loaders import ListenerLoaders
@@ -45,7 +46,7 @@ class Desk(Generic[R]):
         return loader(f"{self._name}_versions_by_id", self._watch, read)
 
     @cached_property
-    def version_pages(self) -> "DataLoader[tuple[R, Window], Slice[R]]":
+    def version_pages(self) -> "DataLoader[tuple[R, Wanted], Slice[R]]":
         read = self.repository.versions.pages
         return loader(f"{self._name}_version_pages", self._watch, read, _by_id)
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from datastore.errors import FieldProblem, NotFound, about
+from datastore.parts import Asked
 from datastore.paths import GroupPath, covers
 from datastore.records import Group, Resource
 from datastore.resources.attachments import Attachment
 from datastore.resources.differences import Change, changes
 from datastore.resources.listing import Listed
+from datastore.resources.versions import Wanted
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 from resolvers.loaders import Desk
@@ -30,11 +32,12 @@ async def by_name(desk: Desk[R], name: str, group: GroupPath | None) -> R:
     return await desk.repository.reading.by_name(name, group)
 
 
-async def page(desk: Desk[R], listed: Listed, window: Window) -> Slice[R]:
-    """A page of resources, which the loader then knows as well."""
-    found = await desk.repository.listing.page(listed, window)
-    for _, resource in found.entries:
-        desk.latest.prime(resource.id, resource)
+async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
+    """A page of resources, which the loader then knows as well, where they are whole."""
+    found = await desk.repository.listing.page(listed, window, asked)
+    if asked is None:
+        for _, resource in found.entries:
+            desk.latest.prime(resource.id, resource)
     return found
 
 
@@ -42,8 +45,8 @@ async def version(desk: Desk[R], resource: R, number: int) -> R:
     return await desk.versions.load((resource, number))
 
 
-async def versions(desk: Desk[R], resource: R, window: Window) -> Slice[R]:
-    return await desk.version_pages.load((resource, window))
+async def versions(desk: Desk[R], resource: R, window: Window, asked: Asked) -> Slice[R]:
+    return await desk.version_pages.load((resource, Wanted(window, asked)))
 
 
 async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Change]:

@@ -12,7 +12,7 @@ from resolvers import audio
 from schema.annotated import Listened
 from schema.common import After, Before, First, Info, Last
 from schema.connections import Connection, connect, page_of
-from schema.nodes import GlobalId, Node
+from schema.nodes import GlobalId, Node, shows
 from schema.scalars import DateTime, Long
 
 strawberry.enum(records.AudioFormat, description="The container of a file.")
@@ -68,9 +68,7 @@ class Audio(Node, Listened):
     track_total = or_null("track_total", "How many there are on the disc.")
     year = or_null("year", "The year of the recording or release.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Audio
+    is_type_of = shows(records.Audio)
 
     @strawberry.field(description="The artists as the tags name them, joined for display.")
     @staticmethod
@@ -116,9 +114,7 @@ class Artist(Node):
     name: str = strawberry.field(description="As it was first written.")
     count: int = strawberry.field(description="How many tracks there are, albums' artists' too.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Artist
+    is_type_of = shows(records.Artist)
 
     @strawberry.field(
         graphql_type=Connection["Audio"], description="By year, album, disc and track."
@@ -146,9 +142,7 @@ class Album(Node):
     name: str = strawberry.field(description="As it was first written.")
     count: int = strawberry.field(description="How many tracks there are of it.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Album
+    is_type_of = shows(records.Album)
 
     @strawberry.field(description="Whom it is by.")
     @staticmethod

@@ -6,13 +6,13 @@ import strawberry
 
 from datastore import records
 from datastore.layout import CALCULATION
+from schema.nodes import shows
 from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
 from schema.resources import (
     Resource,
     ResourceVersion,
     latest_of,
-    shows,
     version_numbered,
     versions_of,
 )

@@ -12,6 +12,7 @@ from datastore.records import ValueType
 from resolvers import datasets
 from schema.common import Info
 from schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
+from schema.nodes import shows
 from schema.prices import costs
 from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
@@ -19,7 +20,6 @@ from schema.resources import (
     Resource,
     ResourceVersion,
     latest_of,
-    shows,
     version_numbered,
     versions_of,
 )

@@ -22,7 +22,7 @@ from schema.execution_types import (
     results_of,
 )
 from schema.files import FileDownload, UploadForm
-from schema.nodes import Node, key_of
+from schema.nodes import Node, key_of, shows
 from schema.prices import costs
 from schema.scalars import DateTime
 
@@ -56,9 +56,7 @@ class Execution(Node):
     started_at: DateTime | None = strawberry.field(description="When a worker first took it.")
     finished_at: DateTime | None = strawberry.field(description="When it was over.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Execution
+    is_type_of = shows(records.Execution)
 
     @strawberry.field(graphql_type=_PIPELINE, description="The pipeline as it is now.")
     @staticmethod

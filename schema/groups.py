@@ -13,7 +13,7 @@ from schema.common import After, Before, First, Info, Last, given
 from schema.connections import Connection, connect, page_of
 from schema.failures import IllegalState, NameTaken, NotFound, NotPermitted, ValidationProblem
 from schema.jobs import Job
-from schema.nodes import Node
+from schema.nodes import Node, shows
 from schema.scalars import DateTime
 
 
@@ -24,9 +24,7 @@ class Group(Node):
     created_at: DateTime | None = strawberry.field(description="Absent for the root.")
     created_by: str | None = strawberry.field(description="Absent for the root.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Group
+    is_type_of = shows(records.Group)
 
     @strawberry.field(
         graphql_type="Group | None", description="The group above; absent for the root."

@@ -10,7 +10,7 @@ from datastore.audio.records import ImportFailure as ImportFailureRecord
 from resolvers import audio, jobs
 from schema.common import After, Before, First, Info, Last
 from schema.connections import Connection, connect, page_of
-from schema.nodes import Node, key_of
+from schema.nodes import Node, key_of, shows
 from schema.scalars import DateTime
 
 strawberry.enum(records.JobKind, description="What a job does.")
@@ -71,9 +71,7 @@ class Job(Node):
             lambda window: audio.failures(info.context, job, window),
         )
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Job
+    is_type_of = shows(records.Job)
 
 
 @strawberry.type

@@ -14,8 +14,11 @@ from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, Run
+from datastore.parts import record_type
 from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
+from execution import reads
+from execution.asked import Reads
 
 MAX_LENGTH = 1536
 
@@ -53,6 +56,14 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
 """The type of a node and the key of one among its like, by the type of its record."""
 
 
+_ID_ALONE = ("Audio", "Execution", "Job", "Playlist", "Storage", *(kind.title for kind in KINDS))
+_READ: Reads = {
+    **dict.fromkeys(_ID_ALONE, ("id",)),
+    **{kind.version_title: ("id", "version") for kind in KINDS},
+}
+"""What of a record its key is made of."""
+
+
 class GlobalId(NamedTuple):
     """The type a global id names, and the key of the object among its like."""
 
@@ -67,13 +78,19 @@ class GlobalId(NamedTuple):
 @strawberry.interface(description="An object with a globally unique id.")
 class Node:
     @strawberry.field(description="The global id; opaque to clients.")
+    @reads(_READ)
     @staticmethod
     def id(node: strawberry.Parent[NodeRecord]) -> strawberry.ID:
         return _named(node).text()
 
 
+def shows(record: type[NodeRecord]) -> Any:
+    """Make the `is_type_of` of a type: versions are records of a class derived from the latest."""
+    return staticmethod(lambda value, _info: record_type(value) is record)
+
+
 def _named(node: NodeRecord) -> GlobalId:
-    title, key = _KEYS[type(node)]
+    title, key = _KEYS[record_type(node)]
     return GlobalId(title, key(node))
 
 

@@ -6,6 +6,7 @@ import strawberry
 
 from datastore import records
 from datastore.layout import PIPELINE
+from schema.nodes import shows
 from schema.pipeline_executions import HasExecutions
 from schema.resource_changes import diff_of
 from schema.resource_queries import by_id, by_name, listed
@@ -13,7 +14,6 @@ from schema.resources import (
     Resource,
     ResourceVersion,
     latest_of,
-    shows,
     version_numbered,
     versions_of,
 )

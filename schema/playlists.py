@@ -14,7 +14,7 @@ from schema.annotated import Marked
 from schema.audio import Audio
 from schema.common import After, Before, First, Info, Last, Order
 from schema.connections import Connection, connect, page_of
-from schema.nodes import Node, key_of
+from schema.nodes import Node, key_of, shows
 from schema.prices import costs
 from schema.scalars import DateTime, Long
 
@@ -70,9 +70,7 @@ class Playlist(Node, Marked):
     created_at: DateTime = strawberry.field(description="When it was made.")
     updated_at: DateTime = strawberry.field(description="When it was last changed.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Playlist
+    is_type_of = shows(records.Playlist)
 
     @strawberry.field(
         graphql_type=Connection[PlaylistEntry],

@@ -8,6 +8,7 @@ from strawberry import UNSET
 from datastore import records
 from datastore.layout import Kind
 from datastore.resources.listing import Listed
+from execution import attributes_asked
 from resolvers import resources
 from schema.common import After, Before, First, Info, InGroup, Last, Order, given
 from schema.connections import Connection, connect, page_of
@@ -78,17 +79,18 @@ def listed(kind: Kind[R], type: Any) -> Any:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[R]:
-        asked = Listed(
+        which = Listed(
             group=given(group) or info.context.caller.default_group,
             tags=(given(tags) or TagFilter()).filter(),
             include_child_groups=bool(include_child_groups),
             newest_first=order is not Order.OLDEST_FIRST,
         )
+        asked = attributes_asked(info, kind.title)
         return await connect(
             info,
-            (f"{kind.noun}s", asked),
+            (f"{kind.noun}s", which),
             page_of(first, after, last, before),
-            lambda window: resources.page(info.context.desk(kind), asked, window),
+            lambda window: resources.page(info.context.desk(kind), which, window, asked),
         )
 
     listed.__annotations__["tags"] = Annotated[

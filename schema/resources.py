@@ -10,6 +10,7 @@ from datastore.errors import NotFound
 from datastore.layout import Kind
 from datastore.paths import GroupPath
 from datastore.records import State
+from execution import attributes_asked
 from resolvers import resources
 from schema.common import After, Before, First, Info, Last, Tag
 from schema.connections import Connection, connect, page_of
@@ -83,11 +84,6 @@ class ResourceVersion(Node):
     updated_by: str = strawberry.field(description="The id of the user who made this version.")
 
 
-def shows(record: type[records.Resource]) -> Any:
-    """Make the `is_type_of` of a type: versions are records of a class derived from the latest."""
-    return staticmethod(lambda value, _info: type(value) is record)
-
-
 def versions_of(kind: Kind[R], type: Any) -> Any:
     """Make the field that lists the versions."""
 
@@ -99,11 +95,13 @@ def versions_of(kind: Kind[R], type: Any) -> Any:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[R]:
+        desk, of = info.context.desk(kind), cast("R", resource)
+        asked = attributes_asked(info, kind.version_title)
         return await connect(
             info,
             ("versions", resource.id),
             page_of(first, after, last, before),
-            lambda window: resources.versions(info.context.desk(kind), cast("R", resource), window),
+            lambda window: resources.versions(desk, of, window, asked),
         )
 
     return strawberry.field(

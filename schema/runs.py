@@ -13,7 +13,7 @@ from datastore.paths import GroupPath
 from resolvers import runs
 from schema.common import After, Before, First, Info, InGroup, Last, Order, given
 from schema.connections import Connection, connect, page_of
-from schema.nodes import Node
+from schema.nodes import Node, shows
 from schema.scalars import DateTime, Long
 
 MAX_AGE = 366 * 24 * 3600
@@ -91,9 +91,7 @@ class Run(Node):
         description="What names the latest claim outside: no other claim has it, now or later."
     )
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Run
+    is_type_of = shows(records.Run)
 
     @strawberry.field(
         graphql_type=Connection[RunEvent], description="What happened to it, newest first."
@@ -123,9 +121,7 @@ class Manifest(Node):
     created_by: str = strawberry.field(description="The id of the user who brought it.")
     runs: int = strawberry.field(name="runCount", description="How many runs are in it; exact.")
 
-    @classmethod
-    def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Manifest
+    is_type_of = shows(records.Manifest)
 
 
 @strawberry.type

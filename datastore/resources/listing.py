@@ -15,6 +15,7 @@ from datastore.intersect.search import Budget, search
 from datastore.intersect.streams import Source
 from datastore.layout import Kind
 from datastore.metered import Metered
+from datastore.parts import Asked
 from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource, Tag
 from datastore.resources.postings import Everything, Postings, Travel
@@ -42,11 +43,12 @@ class Listing(Generic[R]):
     kind: Kind[R]
     scope: Scope
 
-    async def page(self, listed: Listed, window: Window) -> Slice[R]:
+    async def page(self, listed: Listed, window: Window, asked: Asked = None) -> Slice[R]:
         """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
 
         The chain has at most one grant of a resource; below the group several may lead to one,
-        which is listed once. A search that reaches its budget ends the page early.
+        which is listed once. A search that reaches its budget ends the page early. Of each resource
+        at least what is asked for is there.
         """
         listed.tags.check()
         group = self.scope.seen_group(listed.group)
@@ -65,7 +67,7 @@ class Listing(Generic[R]):
             ),
             self.scope.require_group(group),
         )
-        records = await Reading(self.kind, self.scope).many(found.ids)
+        records = await Reading(self.kind, self.scope).many(found.ids, asked=asked)
         # An index or a replica may be behind: what is gone by now is left out.
         entries = [
             (id, record)

@@ -8,6 +8,7 @@ from datastore.clock import is_id
 from datastore.errors import NotFound
 from datastore.items import load, resource_id
 from datastore.layout import NAME, Kind
+from datastore.parts import Asked, both
 from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource
 from datastore.resources.groups import key_of_group, unknown
@@ -19,6 +20,9 @@ from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
 
+_DECISIVE: Asked = frozenset(("id", "groups"))
+"""The fields by which a resource is found and admitted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[R]):
@@ -27,15 +31,18 @@ class Reading(Generic[R]):
     kind: Kind[R]
     scope: Scope
 
-    async def many(self, ids: Sequence[str], *, consistent: bool = False) -> list[R | NotFound]:
+    async def many(
+        self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
+    ) -> list[R | NotFound]:
         """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, aligned.
 
         The row carries the grants, so the permission is decided on it. A foreign id and an absent
-        one give the same NotFound.
+        one give the same NotFound. Of each resource, at least what is asked for is there.
         """
         keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
         found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
-        return [self.admitted(found.get(keys[id]) if id in keys else None) for id in ids]
+        rows = (found.get(keys[id]) if id in keys else None for id in ids)
+        return [self.admitted(row, asked) for row in rows]
 
     async def one(self, id: str, *, consistent: bool = False) -> R:
         """Get latest, one id; raises NotFound."""
@@ -61,9 +68,9 @@ class Reading(Generic[R]):
                 return await self.one(str(rows[key]["id"]))
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
-    def admitted(self, item: Attributes | None) -> R | NotFound:
+    def admitted(self, item: Attributes | None, asked: Asked = None) -> R | NotFound:
         """The resource in a latest row, if there is one and the caller may see it."""
         if item is None or "deletedAt" in item:
             return absent(self.kind.noun)
-        resource = load(self.kind.record, item, id=resource_id(item))
+        resource = load(self.kind.record, item, both(asked, _DECISIVE), id=resource_id(item))
         return resource if self.scope.sees(resource) else absent(self.kind.noun)

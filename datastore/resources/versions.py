@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -11,6 +11,7 @@ from datastore.clock import is_id
 from datastore.errors import NotFound
 from datastore.items import load
 from datastore.layout import Kind
+from datastore.parts import Asked, both
 from datastore.records import Resource
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
@@ -20,8 +21,18 @@ from datastore.table import Attributes, Key, Query, Range
 
 R = TypeVar("R", bound=Resource)
 
+_DECISIVE: Asked = frozenset(("id", "version"))
+"""The fields by which a version is found."""
+
 MAX_VERSION = 9_999_999_999
 SHORT_PAGE = 5
+
+
+class Wanted(NamedTuple):
+    """A page of versions, and what is asked of each of them."""
+
+    window: Window
+    asked: Asked = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,9 @@ class Versions(Generic[R]):
                 high = middle
         return self.kind.record(**msgspec.structs.asdict(found))
 
-    async def numbered(self, wanted: Sequence[tuple[R, int]]) -> list[R | NotFound]:
+    async def numbered(
+        self, wanted: Sequence[tuple[R, int]], asked: Asked = None
+    ) -> list[R | NotFound]:
         """Get versions of resources in hand: `pk = P:<id>, sk = PV:<version>`, batched, aligned."""
         keys = [
             self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
@@ -82,14 +95,17 @@ class Versions(Generic[R]):
         ]
         rows = await read_rows(self.scope.table, (key for key in keys if key is not None))
         return [
-            load(self.kind.version_record, rows[key], id=of.id)
+            load(self.kind.version_record, rows[key], asked, id=of.id)
             if key is not None and key in rows
             else _no_version(n)
             for key, (of, n) in zip(keys, wanted, strict=True)
         ]
 
-    async def page(self, of: R, window: Window) -> Slice[R]:
-        """List versions: `pk = P:<id>`, sk from the first `PV:` to that in hand, newest first."""
+    async def page(self, of: R, window: Window, asked: Asked = None) -> Slice[R]:
+        """List versions: `pk = P:<id>`, sk from the first `PV:` to that in hand, newest first.
+
+        Of each version, at least what is asked for is there.
+        """
         row = self.kind.version
         low, high = (row.sk.fill({"version": n}) for n in (1, of.version))
         after = None if window.after is None else row.key(id=of.id, version=int(window.after))
@@ -107,16 +123,20 @@ class Versions(Generic[R]):
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await self.scope.table.query(query)
             items += page.items
-        found = [load(self.kind.version_record, item, id=of.id) for item in items]
+        part = both(asked, _DECISIVE)
+        found = [load(self.kind.version_record, item, part, id=of.id) for item in items]
         return sliced(found, window, _position, more=False)
 
-    async def pages(self, wanted: Sequence[tuple[R, Window]]) -> list[Slice[R]]:
-        """List versions of many resources, aligned.
+    async def pages(self, wanted: Sequence[tuple[R, Wanted]]) -> list[Slice[R]]:
+        """List versions of many resources, aligned; of each, at least what is asked for is there.
 
         Short pages are known by their numbers and read together by BatchGet; a longer one costs
         fewer units as a query of its own.
         """
-        plans = [_numbers(of, window) for of, window in wanted]
+        plans = [_numbers(of, window) for of, (window, _) in wanted]
+        asked = _DECISIVE
+        for _, (_, more) in wanted:
+            asked = both(asked, more)
         short = [len(numbers) <= SHORT_PAGE for numbers in plans]
         keyed = [
             (of, n)
@@ -126,13 +146,14 @@ class Versions(Generic[R]):
         ]
         queried = [page for page, is_short in zip(wanted, short, strict=True) if not is_short]
         records, pages = await gather(
-            self.numbered(keyed), gather(*(self.page(of, window) for of, window in queried))
+            self.numbered(keyed, asked),
+            gather(*(self.page(of, window, asked) for of, (window, asked) in queried)),
         )
         by_number = {(of.id, n): record for (of, n), record in zip(keyed, records, strict=True)}
         rest = iter(pages)
         return [
             _known(of, window, [by_number[of.id, n] for n in numbers]) if is_short else next(rest)
-            for (of, window), numbers, is_short in zip(wanted, plans, short, strict=True)
+            for (of, (window, _)), numbers, is_short in zip(wanted, plans, short, strict=True)
         ]
 
     def _found(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:

@@ -8,6 +8,7 @@ from datastore.errors import NameTaken
 from datastore.filters import TagFilter
 from datastore.paths import ROOT
 from datastore.resources.listing import Listed
+from datastore.resources.versions import Wanted
 from datastore.slices import Window
 from datastore.store import Store, View
 from datastore.table import Table
@@ -68,7 +69,7 @@ async def test_reads_by_id_are_one_read(traced: Traced, view: View) -> None:
     assert await cost(traced, pipelines.reading.one(made.id)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.one(made.id, 1)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.page(made, Window())) == (1, 0, 1)
-    pages = [(made, Window(size=3)), (made, Window(size=30))]
+    pages = [(made, Wanted(Window(size=3))), (made, Wanted(Window(size=30)))]
     assert await cost(traced, pipelines.versions.pages(pages)) == (1, 0, 1)
     many = [made.id, *(view.pipelines.reading.scope.clock.new_id() for _ in range(150))]
     assert await cost(traced, pipelines.reading.many(many)) == (2, 0, 1)

@@ -6,6 +6,7 @@ import pytest
 
 from datastore.errors import NotFound
 from datastore.records import Pipeline, PipelineVersion
+from datastore.resources.versions import Wanted
 from datastore.slices import Slice, Window
 from datastore.store import Store, View
 from tests.datastore.world import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
@@ -46,7 +47,7 @@ async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: 
     versions = view.pipelines.versions
 
     async def together(window: Window) -> Slice[Pipeline]:
-        other, page = await versions.pages([(made, Window(size=3)), (made, window)])
+        other, page = await versions.pages([(made, Wanted(Window(size=3))), (made, Wanted(window))])
         assert numbers(other) == [12, 11, 10]
         return page
 
@@ -76,7 +77,7 @@ async def test_a_page_says_where_it_ends_and_whether_the_list_goes_on(
 ) -> None:
     view = await grow(store, USA)
     made = await twelve(view)
-    (together,) = await view.pipelines.versions.pages([(made, window)])
+    (together,) = await view.pipelines.versions.pages([(made, Wanted(window))])
     for page in (together, await view.pipelines.versions.page(made, window)):
         assert (numbers(page), page.more, page.reached) == (found, more, reached)
 
@@ -86,7 +87,12 @@ async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
     view = await grow(store, USA)
     twelfth, first = await twelve(view), await make(view, USA, "Cast")
     pages = await view.pipelines.versions.pages(
-        [(first, Window()), (twelfth, Window(size=2)), (twelfth, Window()), (first, Window())]
+        [
+            (first, Wanted(Window())),
+            (twelfth, Wanted(Window(size=2))),
+            (twelfth, Wanted(Window())),
+            (first, Wanted(Window())),
+        ]
     )
     assert [numbers(page) for page in pages] == [[1], [12, 11], NUMBERS, [1]]
     asked = [(twelfth, 3), (first, 2), (twelfth, 13), (first, 1), (twelfth, 0)]
