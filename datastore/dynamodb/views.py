@@ -37,36 +37,45 @@ class _MaybeText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     NULL: bool | None = None
 
 
+class _MaybeNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    N: str | None = None
+    NULL: bool | None = None
+
+
 class _Form(NamedTuple):
     """How values of a type are told: as which struct, under which letter, and what is still to do.
 
-    Without a letter, the struct is the value.
+    Without a letter, the struct is the value. `null` is the struct of a null, if it is read alike.
     """
 
     struct: Any
     letter: str = ""
     then: Callable[[Any], Any] | None = None
-
-
-class View(NamedTuple):
-    """Decodes rows that hold one kind of record, or a part of it."""
-
-    decoder: "msgspec.json.Decoder[Any]"
-    record: type
-    is_part: bool
-
-    def load(self, text: bytes) -> Any:
-        found = self.decoder.decode(text)
-        return found if self.is_part else msgspec.convert(found, self.record, from_attributes=True)
+    null: Any = None
 
 
 @lru_cache(_KEPT)
-def view_of(record: type, asked: Asked) -> View:
-    """Give what decodes a record, or of it the fields that are asked for."""
+def decoder_of(record: type, asked: Asked) -> Callable[[bytes], Any]:
+    """Give what decodes rows with a record each: to the record, or the part that is asked for."""
     wanted = wanted_fields(record, asked)
     held, properties = _members(fields(record) if wanted is None else wanted, "")
-    struct = _struct(record, held, {**properties, **mark(record)})
-    return View(msgspec.json.Decoder(struct), record, wanted is not None)
+    decode_part = msgspec.json.Decoder(_struct(record, held, properties)).decode
+    return decode_part if wanted is not None else partial(_whole, record, decode_part)
+
+
+@lru_cache(_KEPT)
+def _names(record: type) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[str, ...]]:
+    every = fields(record)
+    # A name that there always is makes a tuple of every answer.
+    get = attrgetter(*(field.name for field in every), "__class__")
+    return get, tuple(field.encode_name for field in every)
+
+
+def _whole(record: type, decode_part: Callable[[bytes], Any], text: bytes) -> Any:
+    # msgspec would take a default for an attribute that raises.
+    get, names = _names(record)
+    values = dict(zip(names, get(decode_part(text)), strict=False))
+    return msgspec.convert(values, record, from_attributes=True)
 
 
 @cache
@@ -76,7 +85,19 @@ def _nested(record: type) -> Any:
     return _struct(record, [("M", _struct(record, held, {}))], properties)
 
 
-def _struct(record: type, held: Sequence[tuple[Any, ...]], namespace: dict[str, Any]) -> Any:
+@cache
+def _may_be_nested(kind: Any) -> bool:
+    """Whether a type is a record's, of which no field that may be left out can fail to be read."""
+    is_record = isinstance(kind, msgspec.StructMeta)
+    return (
+        is_record
+        and not kind.__struct_config__.array_like
+        and all(field.required or _form(field.type).then is None for field in fields(kind))
+    )
+
+
+def _struct(record: type, held: Sequence[tuple[Any, ...]], properties: dict[str, Any]) -> Any:
+    namespace = {**properties, **mark(record)}
     return msgspec.defstruct(
         record.__name__, held, namespace=namespace, kw_only=True, frozen=True, gc=False
     )
@@ -90,17 +111,15 @@ def _members(
     properties: dict[str, Any] = {}
     for field in wanted:
         name, form = f"told_{field.name}", _form(field.type)
-        told = form.struct if field.required else form.struct | None
-        absent = _MaybeText() if form.struct is _MaybeText else None
-        default = msgspec.NODEFAULT if field.required else absent
-        held.append((name, told, msgspec.field(name=field.encode_name, default=default)))
+        absent = msgspec.NODEFAULT if field.required else form.null
+        held.append((name, form.struct, msgspec.field(name=field.encode_name, default=absent)))
         properties[field.name] = property(_reader(f"{inside}{name}", form, field))
     return held, properties
 
 
 def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
     """Give what reads a field; where all that takes is a way to it, no code of ours runs."""
-    if field.required or (form.struct is _MaybeText and field.default is None):
+    if field.required or (form.null is not None and field.default is None):
         whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
         return whole if form.then is None else partial(_ended, whole, form.then)
     content = attrgetter(form.letter) if form.letter else _same
@@ -125,18 +144,18 @@ def _read_if_told(
 def _form(kind: Any) -> _Form:
     """Choose how a type is told; for what is seldom, as any value of DynamoDB's."""
     kind = getattr(kind, "__supertype__", kind)
-    others = [each for each in get_args(kind) if each is not NoneType]
+    of = get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
-    if get_origin(kind) is tuple and others[1:] == [...]:
-        return _list_form(_form(others[0]))
+    if get_origin(kind) is tuple and of[1:] == (...,):
+        return _list_form(_form(of[0]))
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _Form(_Text, "S", kind)
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+    if _may_be_nested(kind):
         return _Form(_nested(kind))
-    if NoneType in get_args(kind) and getattr(others[0], "__supertype__", others[0]) is str:
-        return _Form(_MaybeText, "S")
-    return _Form(msgspec.Raw, "", partial(_converted, kind))
+    if of[1:] == (NoneType,):
+        kind = getattr(of[0], "__supertype__", of[0]) | None
+    return _MAYBE.get(kind) or _Form(msgspec.Raw, "", partial(_converted, kind))
 
 
 def _list_form(item: _Form) -> _Form:
@@ -155,15 +174,23 @@ def _each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:
 
 
 def _converted(kind: Any, text: msgspec.Raw) -> Any:
-    return msgspec.convert(decode(orjson.loads(text)), kind)
+    return msgspec.convert(decode(orjson.loads(bytes(text))), kind)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
+def _number_or_none(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
 _SIMPLE: Final = {
     str: _Form(_Text, "S"),
     int: _Form(_Number, "N", int),
     bool: _Form(_Truth, "BOOL"),
+}
+_MAYBE: Final = {
+    str | None: _Form(_MaybeText, "S", None, _MaybeText()),
+    int | None: _Form(_MaybeNumber, "N", _number_or_none, _MaybeNumber()),
 }

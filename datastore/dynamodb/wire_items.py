@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from datastore.dynamodb.views import view_of
+from datastore.dynamodb.views import decoder_of
 from datastore.dynamodb.wire import encode_item, measured_item
 from datastore.encoded import EncodedItem, with_more
 from datastore.limits import READ_BLOCK
@@ -53,7 +53,7 @@ class WireItem(EncodedItem):
     def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
         told = orjson.dumps(encode_item(more)) if more else None
         text = self._text if told is None else with_more(self._text, told)
-        return view_of(record, asked).load(text)
+        return decoder_of(record, asked)(text)
 
     def _decoded(self) -> Item:
         return self._measured()[0]

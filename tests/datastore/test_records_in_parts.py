@@ -1,0 +1,175 @@
+"""Every record is the same from an item, from the embedded table's text and from DynamoDB's."""
+
+from decimal import Decimal
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, NewType, Union, get_args, get_origin
+
+import msgspec
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import fields
+
+from datastore.audio.records import Album, Audio, AudioLink, Connection, ImportFailure, Totals
+from datastore.dynamodb.wire import encode_item
+from datastore.dynamodb.wire_items import WireItem
+from datastore.executions.records import Execution, ExecutionEvent
+from datastore.items import load
+from datastore.jobs import Job
+from datastore.json_items import JsonItem, encode
+from datastore.limits import read_units, size_of
+from datastore.listening.records import Play
+from datastore.manifest.records import Manifest, Run, RunEvent
+from datastore.parts import record_type
+from datastore.paths import GroupPath
+from datastore.playlists.records import Entry, Playlist
+from datastore.records import (
+    Calculation,
+    CalculationVersion,
+    Group,
+    Pipeline,
+    PipelineVersion,
+    ReferenceDataset,
+    Tag,
+)
+from datastore.table import Attributes, Item, Key
+
+RECORDS = (
+    *(Album, Audio, AudioLink, Connection, ImportFailure, Totals, Execution, ExecutionEvent, Job),
+    *(Play, Manifest, Run, RunEvent, Entry, Playlist, Calculation, CalculationVersion),
+    *(Group, Pipeline, PipelineVersion, ReferenceDataset),
+)
+KEY = {"pk": "P:1", "sk": "PV:latest"}
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+NUMBERS = st.integers(-(10**18), 10**18)
+EXACT = st.decimals(-1000, 1000, places=3).filter(lambda number: number % 1 != 0)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | EXACT | TEXTS,
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(NAMES, inside, max_size=3),
+    max_leaves=6,
+)
+
+
+def values_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of the type of a record's field."""
+    kind = kind.__supertype__ if isinstance(kind, NewType) else kind
+    of = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        return st.one_of([st.none() if each is NoneType else values_of(each) for each in of])
+    if get_origin(kind) is tuple:
+        return st.lists(values_of(of[0]), max_size=3).map(tuple)
+    if get_origin(kind) is dict:
+        return st.dictionaries(NAMES, values_of(of[1]), max_size=3)
+    if kind in (str, int, bool, Any):
+        return {str: TEXTS, int: NUMBERS, bool: st.booleans(), Any: JSON}[kind]
+    if issubclass(kind, Enum):
+        return st.sampled_from(list(kind))
+    return records_of(kind)
+
+
+def records_of(kind: Any) -> st.SearchStrategy[Any]:
+    return st.builds(kind, **{field.name: values_of(field.type) for field in fields(kind)})
+
+
+def plain(value: Any) -> Any:
+    """A value of a record as an item holds it."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return {key: plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def item_of(record: msgspec.Struct) -> Item:
+    return {**KEY, **plain(msgspec.to_builtins(record, builtin_types=(Decimal,)))}
+
+
+def told_by_each(item: Item) -> tuple[Attributes, ...]:
+    """The item as it is, and as each of the stores tells it."""
+    spaced = msgspec.json.format(orjson.dumps(encode_item(item)), indent=1)
+    return item, JsonItem(Key(**KEY), encode(item)), WireItem.read(msgspec.Raw(spaced))
+
+
+def shown(value: Any) -> Any:
+    """All that can be read of a record, or of a part of one as whole as it."""
+    kind: Any = record_type(value)
+    if isinstance(value, list | tuple):
+        return [shown(each) for each in value]
+    if hasattr(kind, "__struct_fields__"):
+        return {field.name: shown(getattr(value, field.name)) for field in fields(kind)}
+    return value
+
+
+@pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.__name__)
+@given(st.data())
+def test_a_record_and_each_of_its_parts_are_told_alike_by_all(
+    kind: Any, data: st.DataObject
+) -> None:
+    record = data.draw(records_of(kind))
+    names = [field.name for field in fields(kind)]
+    asked = frozenset(data.draw(st.sets(st.sampled_from(names))))
+    for told in told_by_each(item_of(record)):
+        assert load(kind, told) == record
+        part = load(kind, told, asked)
+        assert record_type(part) is kind
+        assert [shown(getattr(part, name)) for name in asked] == [
+            shown(getattr(record, name)) for name in asked
+        ]
+        assert not any(hasattr(part, name) for name in set(names) - asked)
+
+
+@given(st.sampled_from(RECORDS).flatmap(records_of))
+def test_a_row_is_a_mapping_of_its_attributes(record: msgspec.Struct) -> None:
+    item = item_of(record)
+    for told in told_by_each(item)[1:]:
+        assert (told["pk"], told["sk"], len(told)) == (KEY["pk"], KEY["sk"], len(item))
+        assert "none of the names" not in told
+        assert all(name in told for name in item)
+        assert told == item
+        assert {**told} == item
+
+
+@given(records_of(Pipeline))
+def test_what_an_item_is_charged_by_costs_as_much_as_its_size(record: Pipeline) -> None:
+    item = item_of(record)
+    for length in (0, 3_000, 4_096, 5_000, 9_000):
+        longer = {**item, "description": "x" * length}
+        _, _, told = told_by_each(longer)
+        assert isinstance(told, WireItem)
+        assert read_units(told.charged_size, consistent=True) == read_units(
+            size_of(longer), consistent=True
+        )
+
+
+def test_more_attributes_stand_for_those_of_the_row() -> None:
+    item = item_of(Tag(key="a", value="b"))
+    for told in told_by_each(item):
+        assert load(Tag, told, value="c") == Tag(key="a", value="c")
+        assert load(Tag, told, frozenset(["value"]), value="c").value == "c"
+
+
+def test_what_is_worked_out_from_fields_takes_the_whole_record() -> None:
+    record = Manifest(group=GroupPath("/"), name="n", created_at="t", created_by="me")
+    for told in told_by_each(item_of(record)):
+        assert load(Manifest, told, frozenset(["place"])) == record
+
+
+def test_a_null_is_what_an_optional_attribute_without_a_value_is() -> None:
+    item = {**item_of(Album(id="1", name="n", album_artist="", count=1, duration_ms=2))}
+    for told in told_by_each({**item, "artwork": None}):
+        assert load(Album, told).artwork is None
+        assert load(Album, told, frozenset(["artwork"])).artwork is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("name", 1), ("name", None), ("count", "many"), ("artwork", 1), ("year", "late")],
+)
+def test_a_value_of_another_type_is_refused_whole_and_in_part(name: str, value: Any) -> None:
+    item = item_of(Album(id="1", name="n", album_artist="", count=1, duration_ms=2))
+    for told in told_by_each({**item, name: value}):
+        with pytest.raises((msgspec.ValidationError, ValueError)):
+            load(Album, told)
+        with pytest.raises((msgspec.ValidationError, ValueError)):
+            getattr(load(Album, told, frozenset([name])), name)
