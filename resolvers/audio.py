@@ -21,6 +21,7 @@ from datastore.aws_credentials import Credentials
 from datastore.errors import NotFound
 from datastore.files import Download
 from datastore.jobs import Job
+from datastore.parts import Asked
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 
@@ -36,11 +37,15 @@ async def linked(context: Context, link: AudioLink) -> Audio | None:
     return await _if_there(context.loaders.audio.tracks, link.audio_id)
 
 
-async def newest(context: Context, window: Window, *, newest_first: bool) -> Slice[Audio]:
-    """A page of tracks, which the loader then knows as well."""
-    found = await context.view.audio.lists.audios(window, newest_first=newest_first)
-    for _, track in found.entries:
-        context.loaders.audio.tracks.prime(track.id, track)
+async def newest(
+    context: Context, window: Window, asked: Asked, *, newest_first: bool
+) -> Slice[Audio]:
+    """A page of tracks, which the loader then knows as well, where they are whole."""
+    lists = context.view.audio.lists
+    found = await lists.audios(window, newest_first=newest_first, asked=asked)
+    if asked is None:
+        for _, track in found.entries:
+            context.loaders.audio.tracks.prime(track.id, track)
     return found
 
 

@@ -14,6 +14,7 @@ from datastore.executions.listing import ListedExecutions
 from datastore.executions.records import Execution, ExecutionEvent
 from datastore.files import UploadForm
 from datastore.layout import PIPELINE
+from datastore.parts import Asked
 from datastore.records import Pipeline, TagKey, TagValue
 from datastore.slices import Slice, Window
 from kernel.outcome import Counts
@@ -29,12 +30,17 @@ async def pipeline_of(context: Context, execution: Execution) -> Pipeline:
 
 
 async def page(
-    context: Context, pipeline: Pipeline, listed: ListedExecutions, window: Window
+    context: Context,
+    pipeline: Pipeline,
+    listed: ListedExecutions,
+    window: Window,
+    asked: Asked,
 ) -> Slice[Execution]:
-    """A page of executions, which the loader then knows as well."""
-    found = await context.view.executions.listing.page(pipeline, listed, window)
-    for _, execution in found.entries:
-        context.loaders.executions.prime(execution.id, execution)
+    """A page of executions, which the loader then knows as well, where they are whole."""
+    found = await context.view.executions.listing.page(pipeline, listed, window, asked)
+    if asked is None:
+        for _, execution in found.entries:
+            context.loaders.executions.prime(execution.id, execution)
     return found
 
 

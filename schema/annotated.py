@@ -8,6 +8,7 @@ from strawberry import UNSET
 from datastore.audio.records import Audio
 from datastore.listening.annotations import Thing
 from datastore.listening.records import Kind
+from datastore.parts import record_type
 from datastore.playlists.records import Playlist
 from resolvers import listening, playlists
 from schema.common import After, Before, First, Info, Last
@@ -19,7 +20,7 @@ Markable: TypeAlias = Audio | Playlist
 
 def thing_of(record: Markable) -> Thing:
     """The name under which something is kept about a record."""
-    return (Kind.AUDIO if isinstance(record, Audio) else Kind.PLAYLIST), record.id
+    return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
 
 
 @strawberry.type

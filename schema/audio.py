@@ -8,6 +8,7 @@ from strawberry import UNSET
 from datastore import files
 from datastore.audio import records
 from datastore.clock import canonical
+from execution import reads
 from resolvers import audio
 from schema.annotated import Listened
 from schema.common import After, Before, First, Info, Last
@@ -33,6 +34,7 @@ class SignedUrl:
 def or_null(name: str, description: str) -> Any:
     """Make the field of a number whose 0 says that the tag is absent."""
 
+    @reads({"Audio": (name,)})
     def shown(track: strawberry.Parent[records.Audio]) -> int | None:
         return getattr(track, name) or None
 
@@ -71,6 +73,7 @@ class Audio(Node, Listened):
     is_type_of = shows(records.Audio)
 
     @strawberry.field(description="The artists as the tags name them, joined for display.")
+    @reads({"Audio": ("artists",)})
     @staticmethod
     def display_artist(track: strawberry.Parent[records.Audio]) -> str | None:
         return ", ".join(track.artists) or None

@@ -11,6 +11,7 @@ from datastore.audio import records
 from datastore.audio.lists import Lists
 from datastore.errors import BadInput
 from datastore.slices import Slice, Window
+from execution import attributes_asked
 from resolvers import audio
 from schema.audio import Album, Artist, Audio, AudioLink, Genre
 from schema.common import After, Before, First, Info, Last, given
@@ -229,5 +230,6 @@ async def _page(
         case (("genre", name),):
             links = lists.by_genre(name, window, newest_first=newest_first)
         case _:
-            return await audio.newest(info.context, window, newest_first=newest_first)
+            asked = attributes_asked(info, "Audio")
+            return await audio.newest(info.context, window, asked, newest_first=newest_first)
     return await audio.tracks_in(info.context, links)

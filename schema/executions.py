@@ -9,6 +9,7 @@ from datastore.executions import records
 from datastore.executions.downloads import FileKind
 from datastore.executions.records import ExecutionMode, ExecutionState
 from datastore.records import Pipeline as PipelineRecord
+from execution import reads
 from resolvers import executions
 from schema.common import After, Before, First, Info, Last, Tag, given
 from schema.connections import Connection, connect, page_of
@@ -66,6 +67,7 @@ class Execution(Node):
         return await executions.pipeline_of(info.context, execution)
 
     @strawberry.field(description="What there is to say about its state, in words.")
+    @reads({"Execution": ("message",)})
     @staticmethod
     def state_message(execution: strawberry.Parent[records.Execution]) -> str | None:
         return execution.message

@@ -11,6 +11,7 @@ from datastore.executions.listing import ListedExecutions
 from datastore.executions.records import Execution as ExecutionRecord
 from datastore.executions.records import ExecutionState
 from datastore.filters import TagFilter as Filter
+from execution import attributes_asked
 from resolvers import executions
 from schema.common import After, Before, First, Info, Last, Order, given
 from schema.connections import Connection, connect, page_of
@@ -59,11 +60,12 @@ class HasExecutions:
             until=_moment(given(until)),
             newest_first=order is not Order.OLDEST_FIRST,
         )
+        asked = attributes_asked(info, "Execution")
         return await connect(
             info,
             ("executions", pipeline.id, listed.tags, sorted(listed.states), since, until, order),
             page_of(first, after, last, before),
-            lambda window: executions.page(info.context, pipeline, listed, window),
+            lambda window: executions.page(info.context, pipeline, listed, window, asked),
         )
 
     @strawberry.field(

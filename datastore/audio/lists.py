@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from datastore.audio import names
@@ -20,6 +21,7 @@ from datastore.layout import (
     GENRE,
     Row,
 )
+from datastore.parts import Asked
 from datastore.resources.scope import Scope
 from datastore.slices import Slice, Window, sliced
 from datastore.table import Attributes, Key, Query, Range
@@ -85,10 +87,15 @@ class Lists:
         """List genres, as artists are."""
         return await self._page(_named(GENRE, prefix), window, genre_of)
 
-    async def audios(self, window: Window, *, newest_first: bool = True) -> Slice[Audio]:
-        """List whole tracks by the time they were added: `sk` begins with `AU:`."""
-        prefix = AUDIO.sk.prefix({})
-        return await self._page(prefix, window, audio_of, descending=newest_first)
+    async def audios(
+        self, window: Window, *, newest_first: bool = True, asked: Asked = None
+    ) -> Slice[Audio]:
+        """List tracks by the time they were added: `sk` begins with `AU:`.
+
+        Of each, at least what is asked for is there.
+        """
+        read = partial(audio_of, asked=asked)
+        return await self._page(AUDIO.sk.prefix({}), window, read, descending=newest_first)
 
     async def by_artist(self, artist_id: str, window: Window) -> Slice[AudioLink]:
         """List the tracks of an artist: `sk` begins with `AUR:<artist id>:`."""

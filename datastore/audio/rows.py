@@ -8,6 +8,7 @@ from datastore.audio.records import Album, Artist, Audio, AudioFile, AudioLink, 
 from datastore.items import load
 from datastore.keys import unescape
 from datastore.layout import ALBUM, ARTIST, AUDIO, GENRE
+from datastore.parts import Asked
 from datastore.resources.scope import Scope
 from datastore.table import Attributes, Item, Key
 
@@ -24,10 +25,10 @@ def audio_item(track: Audio) -> Item:
     return {**AUDIO.item(user=track.owner, audio=track.id), **attributes, **lists}
 
 
-def audio_of(item: Attributes) -> Audio:
-    """The track in a row."""
+def audio_of(item: Attributes, asked: Asked = None) -> Audio:
+    """The track in a row; at least what is asked for of it is there."""
     owner = unescape(AUDIO.pk.read(str(item["pk"]))["user"])
-    return load(Audio, item, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
+    return load(Audio, item, asked, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
 
 
 def new_audio(scope: Scope, tags: Tags, file: AudioFile) -> Audio:

@@ -15,6 +15,7 @@ from datastore.intersect.streams import Stream
 from datastore.keys import split
 from datastore.layout import EXECUTION
 from datastore.metered import Metered
+from datastore.parts import Asked, both
 from datastore.paths import GroupPath
 from datastore.records import Pipeline
 from datastore.resources.listing import wanted_tags
@@ -25,6 +26,9 @@ from datastore.slices import Slice, Window
 from datastore.table import Query, Range
 
 CHUNK = 100
+
+_DECISIVE: Asked = frozenset(("id", "state", "deleted_at"))
+"""The fields by which an execution is found and kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +75,22 @@ class ListExecutions:
     scope: Scope
 
     async def page(
-        self, pipeline: Pipeline, listed: ListedExecutions, window: Window
+        self,
+        pipeline: Pipeline,
+        listed: ListedExecutions,
+        window: Window,
+        asked: Asked = None,
     ) -> Slice[Execution]:
         """List executions of a pipeline in hand: `siKey1 = P:<pipelineId>`, `pk` from `PE:` on.
 
         With tags, the rarest tag's `pk = T:<pipelineId>:<key>`, then BatchGet. A page that costs
-        more than its budget ends early.
+        more than its budget ends early. Of each execution at least what is asked for is there.
         """
         listed.tags.check()
         bounds = self.scope.budget
         table = Metered(self.scope.table)
         descending = listed.newest_first is not window.backward
-        walk = _Walk(self.scope, table, pipeline.id, listed, descending)
+        walk = _Walk(self.scope, table, pipeline.id, listed, descending, both(asked, _DECISIVE))
         found: list[Execution] = []
         reached, more = walk.start(window.after), True
         for _ in range(bounds.rounds):
@@ -109,6 +117,7 @@ class _Walk:
     pipeline: str
     listed: ListedExecutions
     descending: bool
+    asked: Asked
 
     def start(self, after: str | None) -> str | None:
         """Where to begin: behind the cursor, or where the time wanted begins."""
@@ -141,7 +150,7 @@ class _Walk:
             limit=limit,
         )
         page = await self.table.query(query)
-        found = [execution_of(item) for item in page.items]
+        found = [execution_of(item, self.asked) for item in page.items]
         return _Found(found, found[-1].id if found else after, page.last is not None)
 
     async def _by_tags(self, after: str | None, need: int) -> _Found:
@@ -159,7 +168,7 @@ class _Walk:
         )
         keys = [key_of_execution(id) for id in found.ids]
         rows = await read_rows(self.table, keys)
-        there = [execution_of(rows[key]) for key in keys if key in rows]
+        there = [execution_of(rows[key], self.asked) for key in keys if key in rows]
         return _Found(there, found.examined, found.more)
 
     def _keeps(self, one: Execution) -> bool:

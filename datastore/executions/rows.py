@@ -13,6 +13,7 @@ from datastore.executions.records import (
 )
 from datastore.items import attributes_of, load, resource_id
 from datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
+from datastore.parts import Asked
 from datastore.table import (
     AllOf,
     Attributes,
@@ -69,8 +70,9 @@ def execution_item(execution: Execution) -> Item:
     return {**row, **attributes_of(execution)}
 
 
-def execution_of(item: Attributes) -> Execution:
-    return load(Execution, item, id=resource_id(item))
+def execution_of(item: Attributes, asked: Asked = None) -> Execution:
+    """The execution in a row; at least what is asked for of it is there."""
+    return load(Execution, item, asked, id=resource_id(item))
 
 
 class Told(NamedTuple):
