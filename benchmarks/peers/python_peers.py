@@ -80,8 +80,8 @@ async def ariadne_cached(served: Served) -> AsyncIterator[ASGIApp]:
     """Ariadne as its documentation makes it fast: documents are parsed and checked once."""
     query, item = QueryType(), ObjectType("Item")
     async with source_of(served) as source:
-        query.set_field("item", lambda _, _info, **given: source.item(given["id"]))
-        query.set_field("items", lambda _, _info, first: source.items(first))
+        query.set_field("item", lambda _, _info, **given: source.item(given["id"], None))
+        query.set_field("items", lambda _, _info, first: source.items(first, None))
         query.set_field("page", lambda _, _info, first, after=None: source.page(first, after))
         item.set_field("owner", lambda item, info: info.context["owners"].load(item.owner_id))
         item.set_field(

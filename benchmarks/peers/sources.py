@@ -9,22 +9,28 @@ from benchmarks.peers.records import (
     Data,
     Item,
     Owner,
+    Part,
     connection,
     item_of,
     owner_of,
     part_of,
 )
-from datastore.table import Key, Query, Table
+from datastore.items import load
+from datastore.parts import Asked
+from datastore.table import Attributes, Key, Query, Table
 
 T = TypeVar("T")
 Soon: TypeAlias = T | Awaitable[T]
 
 
 class Source(Protocol):
-    """The four ways in which records are read; a client of a store is awaited."""
+    """The four ways in which records are read; a client of a store is awaited.
 
-    def item(self, id: str) -> Soon[Item | None]: ...
-    def items(self, first: int) -> Soon[Sequence[Item]]: ...
+    Of items, no more is needed than what is asked for.
+    """
+
+    def item(self, id: str, asked: Asked) -> Soon[Item | None]: ...
+    def items(self, first: int, asked: Asked) -> Soon[Sequence[Item]]: ...
     def owners(self, ids: Sequence[str]) -> Soon[list[Owner]]: ...
     def page(self, first: int, after: str | None) -> Soon[Connection]: ...
     def parts(self, item: str, first: int, after: str | None) -> Soon[Connection]: ...
@@ -38,10 +44,10 @@ class MemorySource:
         self._parts = data.parts
         self._places = {item.id: place for place, item in enumerate(data.items, 1)}
 
-    def item(self, id: str) -> Item | None:
+    def item(self, id: str, _: Asked) -> Item | None:
         return self._by_id.get(id)
 
-    def items(self, first: int) -> Sequence[Item]:
+    def items(self, first: int, _: Asked) -> Sequence[Item]:
         return self._items[:first]
 
     def owners(self, ids: Sequence[str]) -> list[Owner]:
@@ -57,34 +63,34 @@ class MemorySource:
 
 
 class TableSource:
-    """Reads through Penstock's own client."""
+    """Reads as Penstock's resolvers do."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    async def item(self, id: str) -> Item | None:
+    async def item(self, id: str, asked: Asked) -> Item | None:
         key = Key(f"ITEM#{id}", "ITEM")
         row = (await self._table.get([key])).items.get(key)
-        return None if row is None else item_of(row)
+        return None if row is None else load(Item, row, asked)
 
-    async def items(self, first: int) -> Sequence[Item]:
+    async def items(self, first: int, asked: Asked) -> Sequence[Item]:
         page = await self._table.query(Query(partition=LIST, limit=first))
-        return [item_of(row) for row in page.items]
+        return [load(Item, row, asked) for row in page.items]
 
     async def owners(self, ids: Sequence[str]) -> list[Owner]:
         keys = [Key(f"OWNER#{id}", "OWNER") for id in ids]
         found = (await self._table.get(keys)).items
-        return [owner_of(found[key]) for key in keys]
+        return [load(Owner, found[key]) for key in keys]
 
     async def page(self, first: int, after: str | None) -> Connection:
         rows = await self._rows(LIST, first, after)
-        return connection([item_of(row) for row in rows], first, after)
+        return connection([load(Item, row) for row in rows], first, after)
 
     async def parts(self, item: str, first: int, after: str | None) -> Connection:
         rows = await self._rows(f"PARTS#{item}", first, after)
-        return connection([part_of(row) for row in rows], first, after)
+        return connection([load(Part, row) for row in rows], first, after)
 
-    async def _rows(self, partition: str, first: int, after: str | None) -> Sequence[Any]:
+    async def _rows(self, partition: str, first: int, after: str | None) -> Sequence[Attributes]:
         start = None if after is None else Key(partition, after)
         query = Query(partition=partition, limit=first + 1, after=start)
         return (await self._table.query(query)).items
@@ -97,11 +103,11 @@ class ResourceSource:
         self._resource = resource
         self._table = table
 
-    async def item(self, id: str) -> Item | None:
+    async def item(self, id: str, _: Asked) -> Item | None:
         found = await self._table.get_item(Key={"pk": f"ITEM#{id}", "sk": "ITEM"})
         return item_of(found["Item"]) if "Item" in found else None
 
-    async def items(self, first: int) -> Sequence[Item]:
+    async def items(self, first: int, _: Asked) -> Sequence[Item]:
         return [item_of(row) for row in await self._rows(LIST, first, None)]
 
     async def owners(self, ids: Sequence[str]) -> list[Owner]:

@@ -7,7 +7,7 @@ import strawberry
 
 from benchmarks.peers import records
 from benchmarks.peers.sources import Source
-from execution.batching import batched
+from execution import attributes_asked, batched, reads
 
 Info = strawberry.Info[Any, None]
 
@@ -81,6 +81,7 @@ class Item:
 
     @strawberry.field(graphql_type=Owner)
     @batched(_owners)
+    @reads({"Item": ("owner_id",)})
     @staticmethod
     def owner(item: strawberry.Parent[records.Item], info: Info) -> Any:
         return access.owner(info.context, item.owner_id)
@@ -110,12 +111,12 @@ class Query:
     @strawberry.field(graphql_type=Item | None)
     @staticmethod
     def item(info: Info, id: strawberry.ID) -> Any:
-        return access.source(info.context).item(id)
+        return access.source(info.context).item(id, attributes_asked(info, "Item"))
 
     @strawberry.field(graphql_type=list[Item])
     @staticmethod
     def items(info: Info, first: int) -> Any:
-        return access.source(info.context).items(first)
+        return access.source(info.context).items(first, attributes_asked(info, "Item"))
 
     @strawberry.field(graphql_type=ItemConnection)
     @staticmethod
