@@ -25,8 +25,8 @@ async def by_id(context: Context, id: str) -> Execution:
     return await context.loaders.executions.load(id)
 
 
-async def pipeline_of(context: Context, execution: Execution) -> Pipeline:
-    return await context.desk(PIPELINE).latest.load(execution.pipeline_id)
+async def pipeline_of(context: Context, execution: Execution, asked: Asked) -> Pipeline:
+    return await context.desk(PIPELINE).latest(execution.pipeline_id, asked)
 
 
 async def page(

@@ -10,9 +10,11 @@ from datastore.jobs import Job
 from datastore.layout import Kind
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from datastore.manifest.rules import short_problem
+from datastore.parts import Asked
 from datastore.paths import GroupPath
 from datastore.records import Group, Resource
 from datastore.repository import Repository
+from datastore.resources.found import Found
 from datastore.resources.versions import Wanted
 from datastore.slices import Slice
 from datastore.store import View
@@ -31,9 +33,22 @@ class Desk(Generic[R]):
         self._watch: Final = view.watch
         self._name: Final = kind.noun
 
+    async def latest(self, id: str, asked: Asked = None) -> R:
+        """Read one; at least what is asked for of it is there."""
+        return (await self._found.load(id)).record(asked)
+
+    def prime(self, resource: R) -> None:
+        """Know a whole resource that was read, unless it is known already."""
+        self._found.prime(resource.id, Found.whole(self.repository.kind, resource))
+
+    def renew(self, resource: R) -> None:
+        """Know a whole resource as it was written, or last was."""
+        self._found.clear(resource.id)
+        self.prime(resource)
+
     @cached_property
-    def latest(self) -> "DataLoader[str, R]":
-        return loader(f"{self._name}s", self._watch, self.repository.reading.many)
+    def _found(self) -> "DataLoader[str, Found[R]]":
+        return loader(f"{self._name}s", self._watch, self.repository.reading.found)
 
     @cached_property
     def versions(self) -> "DataLoader[tuple[R, int], R]":

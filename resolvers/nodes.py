@@ -10,6 +10,7 @@ from datastore.executions.records import Execution
 from datastore.jobs import Job
 from datastore.layout import KINDS
 from datastore.manifest.records import Manifest, ManifestName, Run, RunName
+from datastore.parts import Asked
 from datastore.paths import parse_group_path
 from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
@@ -31,6 +32,8 @@ Record: TypeAlias = (
     | Manifest
 )
 Named: TypeAlias = tuple[str, str]
+AskedOf: TypeAlias = Callable[[str], Asked]
+"""Gives what is asked of the objects of a type."""
 
 
 BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
@@ -45,19 +48,24 @@ BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
 """The types whose objects are read by one key, by their loaders."""
 
 
-async def by_ids(context: Context, ids: Sequence[Named | None]) -> list[Record | None]:
-    """One answer for each id, aligned: None for what is not there, not visible, or no id."""
-    return list(await gather(*(_one(context, id) for id in ids)))
+async def by_ids(
+    context: Context, ids: Sequence[Named | None], asked: AskedOf
+) -> list[Record | None]:
+    """One answer for each id, aligned: None for what is not there, not visible, or no id.
+
+    Of a resource, at least what is asked for of its type is there.
+    """
+    return list(await gather(*(_one(context, id, asked) for id in ids)))
 
 
-async def _one(context: Context, id: Named | None) -> Record | None:
+async def _one(context: Context, id: Named | None, asked: AskedOf) -> Record | None:
     try:
-        return None if id is None else await _read(context, *id)
+        return None if id is None else await _read(context, *id, asked)
     except (NotFound, BadInput):
         return None
 
 
-async def _read(context: Context, type: str, key: str) -> Record | None:
+async def _read(context: Context, type: str, key: str, asked: AskedOf) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
         return await context.loaders.groups.load(path) if path == key else None
@@ -69,13 +77,13 @@ async def _read(context: Context, type: str, key: str) -> Record | None:
     if type == "Manifest":
         place = ManifestName.read(key)
         return None if place is None else await context.loaders.manifests.load(place)
-    return await _read_resource(context, type, key)
+    return await _read_resource(context, type, key, asked)
 
 
-async def _read_resource(context: Context, type: str, key: str) -> Resource | None:
+async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
-            latest: Resource = await resources.by_id(context.desk(kind), key)
+            latest: Resource = await resources.by_id(context.desk(kind), key, asked(type))
             return latest
         if type == kind.version_title:
             id, _, version = key.partition(":")

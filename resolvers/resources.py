@@ -19,13 +19,13 @@ from resolvers.loaders import Desk
 R = TypeVar("R", bound=Resource)
 
 
-async def by_id(desk: Desk[R], id: str) -> R:
-    return await desk.latest.load(id)
+async def by_id(desk: Desk[R], id: str, asked: Asked = None) -> R:
+    return await desk.latest(id, asked)
 
 
 async def as_at(desk: Desk[R], id: str, time: str) -> R:
     """The resource as its version of that time has it."""
-    return await desk.repository.versions.as_at(await desk.latest.load(id), time)
+    return await desk.repository.versions.as_at(await desk.latest(id), time)
 
 
 async def by_name(desk: Desk[R], name: str, group: GroupPath | None) -> R:
@@ -37,7 +37,7 @@ async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> S
     found = await desk.repository.listing.page(listed, window, asked)
     if asked is None:
         for _, resource in found.entries:
-            desk.latest.prime(resource.id, resource)
+            desk.prime(resource)
     return found
 
 
@@ -112,5 +112,5 @@ async def revoke(desk: Desk[R], id: str, group: GroupPath) -> R:
 
 def _renewed(desk: Desk[R], written: R) -> R:
     """Let later fields of the document see what this one wrote, or last was."""
-    desk.latest.clear(written.id).prime(written.id, written)
+    desk.renew(written)
     return written

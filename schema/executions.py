@@ -9,7 +9,7 @@ from datastore.executions import records
 from datastore.executions.downloads import FileKind
 from datastore.executions.records import ExecutionMode, ExecutionState
 from datastore.records import Pipeline as PipelineRecord
-from execution import reads
+from execution import attributes_asked, reads
 from resolvers import executions
 from schema.common import After, Before, First, Info, Last, Tag, given
 from schema.connections import Connection, connect, page_of
@@ -64,7 +64,8 @@ class Execution(Node):
     async def pipeline(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> PipelineRecord:
-        return await executions.pipeline_of(info.context, execution)
+        asked = attributes_asked(info, "Pipeline")
+        return await executions.pipeline_of(info.context, execution, asked)
 
     @strawberry.field(description="What there is to say about its state, in words.")
     @reads({"Execution": ("message",)})

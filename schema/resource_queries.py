@@ -34,7 +34,7 @@ def by_id(kind: Kind[R], type: Any) -> Any:
     async def by_id(info: Info, id: OfId, as_at: AsAt = UNSET) -> R | None:
         desk, key, time = info.context.desk(kind), key_of(kind.title, id), given(as_at)
         if time is None:
-            return await resources.by_id(desk, key)
+            return await resources.by_id(desk, key, attributes_asked(info, kind.title))
         return await resources.as_at(desk, key, time)
 
     return strawberry.field(

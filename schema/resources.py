@@ -10,7 +10,7 @@ from datastore.errors import NotFound
 from datastore.layout import Kind
 from datastore.paths import GroupPath
 from datastore.records import State
-from execution import attributes_asked
+from execution import attributes_asked, reads
 from resolvers import resources
 from schema.common import After, Before, First, Info, Last, Tag
 from schema.connections import Connection, connect, page_of
@@ -134,8 +134,10 @@ def version_numbered(kind: Kind[R], type: Any) -> Any:
 def latest_of(kind: Kind[R], type: Any) -> Any:
     """Make the field of a version that leads back to what it is a version of."""
 
+    @reads({kind.version_title: ("id",)})
     async def latest(version: strawberry.Parent[records.Resource], info: Info) -> R:
-        return await resources.by_id(info.context.desk(kind), version.id)
+        asked = attributes_asked(info, kind.title)
+        return await resources.by_id(info.context.desk(kind), version.id, asked)
 
     return strawberry.field(
         resolver=latest, graphql_type=type, description=f"The {kind.noun} as it is now."

@@ -1,11 +1,13 @@
 """Who asks, and objects by their global ids."""
 
+from functools import partial
 from typing import Annotated
 
 import strawberry
 
 from datastore.errors import BadInput
 from datastore.paths import GroupPath
+from execution import attributes_asked
 from resolvers.nodes import Record, by_ids
 from schema.api_keys import ApiKeyViewer
 from schema.common import GroupRole, Info
@@ -41,7 +43,7 @@ class ViewerQuery:
     async def node(
         info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> Record | None:
-        (found,) = await by_ids(info.context, [parsed(id)])
+        (found,) = await by_ids(info.context, [parsed(id)], partial(attributes_asked, info))
         return found
 
     @strawberry.field(
@@ -56,4 +58,6 @@ class ViewerQuery:
     ) -> list[Record | None]:
         if len(ids) > MAX_NODES:
             raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))
-        return await by_ids(info.context, [parsed(id) for id in ids])
+        return await by_ids(
+            info.context, [parsed(id) for id in ids], partial(attributes_asked, info)
+        )

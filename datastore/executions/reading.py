@@ -12,7 +12,9 @@ from datastore.executions.records import Execution, ExecutionEvent
 from datastore.executions.rows import execution_of, key_of_execution
 from datastore.items import load
 from datastore.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
+from datastore.parts import Asked
 from datastore.records import Pipeline
+from datastore.resources.found import DECISIVE
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
@@ -40,7 +42,7 @@ class ReadExecutions:
         self, ids: Sequence[str], *, consistent: bool = False
     ) -> list[Execution | NotFound]:
         """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
-        found = await self.admitted(ids, consistent=consistent)
+        found = await self.admitted(ids, consistent=consistent, asked=DECISIVE)
         return [one if isinstance(one, NotFound) else one.execution for one in found]
 
     async def one(self, id: str, *, consistent: bool = False) -> Admitted:
@@ -51,16 +53,20 @@ class ReadExecutions:
         return found
 
     async def admitted(
-        self, ids: Sequence[str], *, consistent: bool = False
+        self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
     ) -> list[Admitted | NotFound]:
-        """Executions with their pipelines; one answer for each id, aligned."""
+        """Executions with their pipelines; one answer for each id, aligned.
+
+        Of each pipeline, at least what is asked for is there.
+        """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
         rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
         read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
         found = {id: one for id, one in read.items() if one.deleted_at is None}
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
-        pipelines = await Reading(PIPELINE, self.scope).many(owners, consistent=consistent)
-        visible = {one.id: one for one in pipelines if isinstance(one, Pipeline)}
+        reading = Reading(PIPELINE, self.scope)
+        pipelines = await reading.many(owners, consistent=consistent, asked=asked)
+        visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
             Admitted(found[id], visible[found[id].pipeline_id])
             if id in found and found[id].pipeline_id in visible

@@ -6,11 +6,11 @@ from typing import Generic, TypeVar
 
 from datastore.clock import is_id
 from datastore.errors import NotFound
-from datastore.items import load, resource_id
 from datastore.layout import NAME, Kind
-from datastore.parts import Asked, both
+from datastore.parts import Asked
 from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource
+from datastore.resources.found import DECISIVE, Found
 from datastore.resources.groups import key_of_group, unknown
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
@@ -19,9 +19,6 @@ from datastore.table import Attributes
 from datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
-
-_DECISIVE: Asked = frozenset(("id", "groups"))
-"""The fields by which a resource is found and admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +36,12 @@ class Reading(Generic[R]):
         The row carries the grants, so the permission is decided on it. A foreign id and an absent
         one give the same NotFound. Of each resource, at least what is asked for is there.
         """
-        keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
-        found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
-        rows = (found.get(keys[id]) if id in keys else None for id in ids)
+        rows = await self._rows(ids, consistent=consistent)
         return [self.admitted(row, asked) for row in rows]
+
+    async def found(self, ids: Sequence[str]) -> list[Found[R] | NotFound]:
+        """Get latest, for those who may want more and more of each."""
+        return [self._found(row, DECISIVE) for row in await self._rows(ids)]
 
     async def one(self, id: str, *, consistent: bool = False) -> R:
         """Get latest, one id; raises NotFound."""
@@ -70,7 +69,19 @@ class Reading(Generic[R]):
 
     def admitted(self, item: Attributes | None, asked: Asked = None) -> R | NotFound:
         """The resource in a latest row, if there is one and the caller may see it."""
-        if item is None or "deletedAt" in item:
+        found = self._found(item, asked)
+        return found if isinstance(found, NotFound) else found.record(asked)
+
+    async def _rows(
+        self, ids: Sequence[str], *, consistent: bool = False
+    ) -> list[Attributes | None]:
+        keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
+        found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
+        return [found.get(keys[id]) if id in keys else None for id in ids]
+
+    def _found(self, row: Attributes | None, asked: Asked) -> Found[R] | NotFound:
+        """Decide by what is asked for of the resource, as it is decoded in any case."""
+        if row is None or "deletedAt" in row:
             return absent(self.kind.noun)
-        resource = load(self.kind.record, item, both(asked, _DECISIVE), id=resource_id(item))
-        return resource if self.scope.sees(resource) else absent(self.kind.noun)
+        found = Found(self.kind, row)
+        return found if self.scope.sees(found.record(asked)) else absent(self.kind.noun)

@@ -13,6 +13,7 @@ from datastore.items import load
 from datastore.layout import Kind
 from datastore.parts import Asked, both
 from datastore.records import Resource
+from datastore.resources.found import DECISIVE
 from datastore.resources.reading import Reading
 from datastore.resources.rows import read_rows
 from datastore.resources.scope import Scope, absent
@@ -158,7 +159,7 @@ class Versions(Generic[R]):
 
     def _found(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:
         latest = rows.get(self.kind.latest.key(id=id))
-        resource = Reading(self.kind, self.scope).admitted(latest)
+        resource = Reading(self.kind, self.scope).admitted(latest, DECISIVE)
         if isinstance(resource, NotFound):
             return resource
         item = rows.get(self.kind.version.key(id=id, version=number))

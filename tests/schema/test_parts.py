@@ -6,10 +6,10 @@ import pytest
 
 from datastore.audio.rows import audio_key
 from datastore.executions.rows import key_of_execution
-from datastore.layout import KINDS
+from datastore.layout import KINDS, PIPELINE
 from datastore.store import Store
 from datastore.table import Key, Update
-from schema.nodes import key_of
+from schema.nodes import GlobalId, key_of
 from tests.asking import NOUNS, ROOT, Ask, camel, title_of
 from tests.schema.audio_world import album, shelve
 from tests.serving import EXECUTOR
@@ -126,3 +126,38 @@ async def test_whole_records_are_there_for_resolvers_that_are_passed_them(any_st
             "versions": {"nodes": [{"version": 1, "pipeline": again}]},
         }
     ]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        'pipeline(id: "{id}") {{ {fields} }}',
+        'node(id: "{id}") {{ ... on Pipeline {{ {fields} }} }}',
+        'nodes(ids: ["{id}", "{id}"]) {{ ... on Pipeline {{ {fields} }} }}',
+        'execution(id: "{run}") {{ pipeline {{ {fields} }} }}',
+        'node(id: "{version}") {{ ... on PipelineVersion {{ pipeline {{ {fields} }} }} }}',
+    ],
+)
+async def test_a_resource_by_its_id(store: Store, asked: str) -> None:
+    ask = Ask(store)
+    await ask.grow("/usa")
+    id = await ask.make("/usa", "one")
+    told = await ask.input(START, pipelineId=id, mode="INLINE", rows=[{"x": 1}])
+    await spoil(store, PIPELINE.latest.key(id=key_of("Pipeline", id)), "createdBy")
+
+    async def answer(fields: str) -> Any:
+        version = GlobalId("PipelineVersion", f"{key_of('Pipeline', id)}:1").text()
+        names = {"id": id, "version": version, "run": told["execution"]["id"], "fields": fields}
+        return await ask(f"{{ {asked.format_map(names)} }}")
+
+    found = await answer("id name state")
+    assert found.errors == ()
+    assert str(found.data).count(f"{{'id': '{id}', 'name': 'one', 'state': 'ENABLED'}}") == (
+        2 if "nodes" in asked else 1
+    )
+    assert (await answer("id createdBy")).errors != ()
+    both = await ask(
+        f'{{ a: pipeline(id: "{id}") {{ name }} b: pipeline(id: "{id}") {{ owner }} }}'
+    )
+    assert both.data == {"a": {"name": "one"}, "b": {"owner": "/usa"}}
+    assert both.units.calls == 1
