@@ -53,28 +53,35 @@ class _Form(NamedTuple):
     then: Callable[[Any], Any] | None = None
     null: Any = None
 
+    @property
+    def value(self) -> Callable[[Any], Any]:
+        """What makes a value of the struct."""
+        content = attrgetter(self.letter) if self.letter else _same
+        return content if self.then is None else partial(_ended, content, self.then)
+
 
 @lru_cache(_KEPT)
 def decoder_of(record: type, asked: Asked) -> Callable[[bytes], Any]:
     """Give what decodes rows with a record each: to the record, or the part that is asked for."""
-    wanted = wanted_fields(record, asked)
-    held, properties = _members(fields(record) if wanted is None else wanted, "")
+    part = wanted_fields(record, asked)
+    wanted = fields(record) if part is None else part
+    held, properties = _members(wanted, "")
     decode_part = msgspec.json.Decoder(_struct(record, held, properties)).decode
-    return decode_part if wanted is not None else partial(_whole, record, decode_part)
+    if part is not None:
+        return decode_part
+    readers = [(field.encode_name, properties[field.name].fget) for field in wanted]
+    return partial(_whole, record, decode_part, readers)
 
 
-@lru_cache(_KEPT)
-def _names(record: type) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[str, ...]]:
-    every = fields(record)
-    # A name that there always is makes a tuple of every answer.
-    get = attrgetter(*(field.name for field in every), "__class__")
-    return get, tuple(field.encode_name for field in every)
-
-
-def _whole(record: type, decode_part: Callable[[bytes], Any], text: bytes) -> Any:
-    # msgspec would take a default for an attribute that raises.
-    get, names = _names(record)
-    values = dict(zip(names, get(decode_part(text)), strict=False))
+def _whole(
+    record: type,
+    decode_part: Callable[[bytes], Any],
+    readers: Sequence[tuple[str, Callable[[Any], Any]]],
+    text: bytes,
+) -> Any:
+    # Asked for attributes, msgspec would take a default in the place of one that raises.
+    view = decode_part(text)
+    values = {name: read(view) for name, read in readers}
     return msgspec.convert(values, record, from_attributes=True)
 
 
@@ -88,11 +95,9 @@ def _nested(record: type) -> Any:
 @cache
 def _may_be_nested(kind: Any) -> bool:
     """Whether a type is a record's, of which no field that may be left out can fail to be read."""
-    is_record = isinstance(kind, msgspec.StructMeta)
-    return (
-        is_record
-        and not kind.__struct_config__.array_like
-        and all(field.required or _form(field.type).then is None for field in fields(kind))
+    is_object = isinstance(kind, msgspec.StructMeta) and not kind.__struct_config__.array_like
+    return is_object and all(
+        field.required or _form(field.type).then is None for field in fields(kind)
     )
 
 
@@ -122,9 +127,7 @@ def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
     if field.required or (form.null is not None and field.default is None):
         whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
         return whole if form.then is None else partial(_ended, whole, form.then)
-    content = attrgetter(form.letter) if form.letter else _same
-    then = content if form.then is None else partial(_ended, content, form.then)
-    return partial(_read_if_told, attrgetter(path), then, field)
+    return partial(_read_if_told, attrgetter(path), form.value, field)
 
 
 def _ended(get: Callable[[Any], Any], then: Callable[[Any], Any], view: Any) -> Any:
@@ -164,9 +167,7 @@ def _list_form(item: _Form) -> _Form:
     )
     if not item.letter and item.then is None:
         return _Form(struct, "L")
-    content = attrgetter(item.letter) if item.letter else _same
-    then = content if item.then is None else partial(_ended, content, item.then)
-    return _Form(struct, "L", partial(_each, then))
+    return _Form(struct, "L", partial(_each, item.value))
 
 
 def _each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:

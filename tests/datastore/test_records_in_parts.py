@@ -8,7 +8,7 @@ from typing import Any, NewType, Union, get_args, get_origin
 import msgspec
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
@@ -41,6 +41,7 @@ RECORDS = (
     *(Play, Manifest, Run, RunEvent, Entry, Playlist, Calculation, CalculationVersion),
     *(Group, Pipeline, PipelineVersion, ReferenceDataset),
 )
+few = settings(max_examples=30, deadline=None)
 KEY = {"pk": "P:1", "sk": "PV:latest"}
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
@@ -102,6 +103,7 @@ def shown(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.__name__)
+@few
 @given(st.data())
 def test_a_record_and_each_of_its_parts_are_told_alike_by_all(
     kind: Any, data: st.DataObject
@@ -119,6 +121,7 @@ def test_a_record_and_each_of_its_parts_are_told_alike_by_all(
         assert not any(hasattr(part, name) for name in set(names) - asked)
 
 
+@few
 @given(st.sampled_from(RECORDS).flatmap(records_of))
 def test_a_row_is_a_mapping_of_its_attributes(record: msgspec.Struct) -> None:
     item = item_of(record)
@@ -130,6 +133,7 @@ def test_a_row_is_a_mapping_of_its_attributes(record: msgspec.Struct) -> None:
         assert {**told} == item
 
 
+@few
 @given(records_of(Pipeline))
 def test_what_an_item_is_charged_by_costs_as_much_as_its_size(record: Pipeline) -> None:
     item = item_of(record)
