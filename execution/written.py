@@ -154,18 +154,18 @@ def _held(selection: Selection) -> tuple[_Held, ...]:
 
 def _are_plain(values: Sequence[Any], held: tuple[_Held, ...]) -> bool:
     """Tell whether all that objects hold will be read by its attributes, as it is."""
-    if not _OBJECTS.issuperset(map(type, values)):
+    if not set(map(type, values)) <= _OBJECTS:
         values = [value for value in values if value is not None]
         if not all(type(value) in _OBJECTS or _OBJECTS.admits(value) for value in values):
             return False
     for read, is_list, below in held:
         found = list(map(read, values))
         if is_list:
-            if not _LISTS.issuperset(map(type, found)):
+            if not set(map(type, found)) <= _LISTS:
                 found = [each for each in found if each is not None]
-                if not _LISTS.issuperset(map(type, found)):
+                if not set(map(type, found)) <= _LISTS:
                     return False
-            found = list(chain.from_iterable(found))
+            found = [] if below is None else list(chain.from_iterable(found))
         if below is not None and not _are_plain(found, below):
             return False
     return True

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+import msgspec
 from graphql import (
     DocumentNode,
     FragmentDefinitionNode,
@@ -24,7 +25,7 @@ _SINGLE: Final = frozenset((str, int, float, bool, type(None)))
 _Typed: TypeAlias = "tuple[object, GraphQLType | None]"
 
 
-class Counts(NamedTuple):
+class Counts(msgspec.Struct, frozen=True):
     """Numbers of values: those that types of the schema describe, and those inside of scalars."""
 
     values: int

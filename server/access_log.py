@@ -11,8 +11,7 @@ from typing import Final
 import orjson
 import structlog
 
-from datastore.observed import Ended
-from server.observing import Seen
+from server.observing import OperationEnded, Seen
 from server.operation_lines import Form, OperationLines
 
 LOGGER: Final = "penstock.operations"
@@ -32,12 +31,11 @@ class AccessLog:
     """Logs operations among the other lines of their kind."""
 
     def __init__(self, lines: OperationLines) -> None:
-        self._log = lines.log
-        self._line_of = _LINES[lines.form]
+        self._ended = partial(lines.log, _LINES[lines.form])
 
-    def operation(self, seen: Seen) -> Ended:
+    def operation(self, _seen: Seen) -> OperationEnded:
         """Log the operation when it has ended."""
-        return partial(self._log, self._line_of, seen)
+        return self._ended
 
 
 def _facts_of(now: str, seen: Seen) -> dict[str, object]:

@@ -25,7 +25,7 @@ from server.proven_tokens import Proven, ProvenTokens
 from server.settings import Settings
 
 
-class Session(NamedTuple):
+class Session(msgspec.Struct, frozen=True):
     """A caller, and when what proves them ceases to: seconds since 1970, None for never."""
 
     caller: Caller

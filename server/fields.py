@@ -1,13 +1,12 @@
 """The header fields of a request, looked up by name instead of searched through."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast, overload
+from typing import Any, Final, TypeVar, overload
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 _KEPT: Final = "penstock.fields"
-_NOT_TOLD: Final = object()
 
 T = TypeVar("T")
 
@@ -41,10 +40,10 @@ class Fields(Headers):
 
     def told(self, read: Callable[["Fields"], T]) -> T:
         """What `read` makes of these fields; it is asked once for all requests that share them."""
-        found = self._told.get(read, _NOT_TOLD)
-        if found is _NOT_TOLD:
-            found = self._told[read] = read(self)
-        return cast("T", found)
+        if read not in self._told:
+            self._told[read] = read(self)
+        found: T = self._told[read]
+        return found
 
 
 def fields_of(scope: Scope) -> Fields:

@@ -23,10 +23,10 @@ from datastore.errors import LimitExceeded, Unavailable
 from datastore.observed import Call, Ended
 from datastore.table import ConditionFailed
 from execution import Reason
-from server.observing import Seen
+from server.observing import TRANSPORTS, OperationEnded, Seen, Transport
 from server.processes.gathering import Registry, gathered, told_to_siblings
 from server.processes.siblings import Siblings
-from server.series import Counter, Gauge, Histogram, Labels
+from server.series import Counter, Gauge, Histogram
 
 PATH = "/metrics"
 
@@ -74,14 +74,15 @@ class Operations:
             "type",
             _COSTS,
         )
+        self._ends = {each: partial(self._ended, each) for each in TRANSPORTS}
 
-    def watch(self, seen: Seen) -> Ended:
-        began_as = (seen.transport,)
-        self._running.values[began_as] += 1
-        return partial(self._ended, seen, began_as)
+    def watch(self, seen: Seen) -> OperationEnded:
+        began_as = seen.transport
+        self._running.values[began_as,] += 1
+        return self._ends[began_as]
 
-    def _ended(self, seen: Seen, began_as: Labels) -> None:
-        self._running.values[began_as] -= 1
+    def _ended(self, began_as: Transport, seen: Seen) -> None:
+        self._running.values[began_as,] -= 1
         kind, cost = seen.kind, seen.cost
         self._total.sums[kind, seen.transport, seen.outcome] += 1
         self._seconds.observe(kind, seen.seconds)

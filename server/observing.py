@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from time import perf_counter
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
 
 import msgspec
 
-from datastore.observed import Ended
 from schema.documents import Document
 from schema.execution import OperationRequest, Prepared
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
+TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 
 SEEN = "penstock.seen"
 """Where an ASGI scope holds what is seen of its request."""
@@ -55,6 +55,7 @@ class Seen(msgspec.Struct, kw_only=True):
     units: MeasuredUnits | None = None
     status: int | None = None
     codes: tuple[str, ...] = ()
+    started: float = 0.0
     seconds: float = 0.0
     outcome: str = ABORTED
 
@@ -95,28 +96,25 @@ class Seen(msgspec.Struct, kw_only=True):
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
 
 
-WatchOperation: TypeAlias = Callable[[Seen], Ended]
-"""Called when a request for an operation begins; `Seen` is complete when it has ended."""
+OperationEnded: TypeAlias = Callable[[Seen], None]
+"""Called once with what was seen, which is complete then, however the operation ended."""
+
+WatchOperation: TypeAlias = Callable[[Seen], OperationEnded]
+"""Called when a request for an operation begins."""
 
 
-class watched:  # noqa: N801 - reads as a word at its uses
-    """Shows an operation to every watcher, from here to the end of the block, in one task."""
+def shown(watchers: Sequence[WatchOperation], seen: Seen) -> list[OperationEnded]:
+    """Show an operation that begins to every watcher; it is `ended` in the same task."""
+    called = [watch(seen) for watch in watchers]
+    seen.started = perf_counter()
+    return called
 
-    __slots__ = ("_ended", "_seen", "_started")
 
-    _started: float
-
-    def __init__(self, watchers: Sequence[WatchOperation], seen: Seen) -> None:
-        self._seen = seen
-        self._ended = [watch(seen) for watch in watchers]
-
-    def __enter__(self) -> None:
-        self._started = perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._seen.seconds = perf_counter() - self._started
-        for end in reversed(self._ended):
-            end()
+def ended(called: list[OperationEnded], seen: Seen) -> None:
+    """Tell those that were shown an operation that it has ended, the last of them first."""
+    seen.seconds = perf_counter() - seen.started
+    for each in reversed(called):
+        each(seen)
 
 
 def _code(error: Mapping[str, object]) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from time import gmtime, strftime, time_ns
-from typing import Final, Literal, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TextIO, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
@@ -22,25 +22,28 @@ class OperationLines:
     def __init__(self, stream: TextIO, form: Literal["text", "json"]) -> None:
         self.form: Form = "coloured" if form == "text" and stream.isatty() else form
         self._stream = stream
-        self._waiting: list[str] = []
+        self._waiting: list[tuple[Callable[[str, Any], str], int, Any]] = []
         self._second, self._told = -_SECOND, ""
 
     def log(self, line_of: Callable[[str, T], str], told: T) -> None:
         """Log the line that `line_of` makes of the time and what is told; it ends the line.
 
-        Outside of an event loop it is written at once.
+        It is made when it is written, outside of an event loop at once: nothing changes what is
+        told any more.
         """
-        rest = time_ns() // 1_000 - self._second
-        if not 0 <= rest < _SECOND:
-            rest = self._begin_second(rest + self._second)
-        # A number that always has the same digits needs no format.
-        now = f"{self._told}{f'{_SECOND + rest}'[1:]}Z"
-        self._waiting.append(line_of(now, told))
+        self._waiting.append((line_of, time_ns(), told))
         if len(self._waiting) == 1:
             try:
                 asyncio.get_running_loop().call_soon(self._write)
             except RuntimeError:
                 self._write()
+
+    def _time(self, nanoseconds: int) -> str:
+        rest = nanoseconds // 1_000 - self._second
+        if not 0 <= rest < _SECOND:
+            rest = self._begin_second(rest + self._second)
+        # A number that always has the same digits needs no format.
+        return f"{self._told}{f'{_SECOND + rest}'[1:]}Z"
 
     def _begin_second(self, microseconds: int) -> int:
         """Write the date and time of a second; returns the microseconds since it began."""
@@ -50,6 +53,7 @@ class OperationLines:
         return rest
 
     def _write(self) -> None:
-        lines, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, []
+        lines = [line_of(self._time(at), told) for line_of, at, told in waiting]
         self._stream.write("".join(lines))
         self._stream.flush()

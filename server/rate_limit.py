@@ -1,12 +1,14 @@
 """How much each caller may ask for, in the unit in which operations cost."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
+
+import msgspec
 
 from datastore.errors import RateLimited
-from schema.lru import Lru
 
 MAX_CALLERS: Final = 10_000
 """How many callers are remembered; who asked least recently is forgotten first."""
@@ -14,7 +16,7 @@ MAX_CALLERS: Final = 10_000
 _ROUNDING: Final = 1e-6
 
 
-class Bucket(NamedTuple):
+class Bucket(msgspec.Struct, frozen=True):
     """What a caller had left, or below zero owed, at a time of the clock."""
 
     level: float
@@ -36,10 +38,18 @@ class OwnBuckets:
     """Buckets in the memory of this process."""
 
     def __init__(self, callers: int = MAX_CALLERS) -> None:
-        self._known: Lru[str, Bucket] = Lru(callers, callers)
+        self._callers = callers
+        self._known: OrderedDict[str, Bucket] = OrderedDict()
 
     def update(self, caller: str, change: Change) -> None:
-        self._known.put(caller, change(self._known.get(caller)), 1)
+        known = self._known
+        bucket = known.get(caller)
+        if bucket is not None:
+            # Also of who is refused, or asking would have a debt forgotten.
+            known.move_to_end(caller)
+        known[caller] = change(bucket)
+        if len(known) > self._callers:
+            known.popitem(last=False)
 
 
 class RateLimiter:

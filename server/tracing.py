@@ -12,7 +12,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from datastore.errors import ErrorCode
 from datastore.observed import Call, Ended, unwatched
-from server.observing import OK, Seen
+from server.observing import OK, OperationEnded, Seen
 
 _CALLERS: Final = TraceContextTextMapPropagator()
 _FAULTS: Final = frozenset(
@@ -27,7 +27,7 @@ class Tracing:
         self._tracer = tracer
         self._names = {"db.system.name": system, "db.collection.name": table}
 
-    def operation(self, seen: Seen) -> Ended:
+    def operation(self, seen: Seen) -> OperationEnded:
         """Begin the span that the others lie below; it continues the caller's trace."""
         callers = seen.trace
         above = _CALLERS.extract(callers) if callers else None
@@ -36,7 +36,7 @@ class Tracing:
         made = span.get_span_context()
         seen.trace_id = trace.format_trace_id(made.trace_id) if made.is_valid else None
 
-        def ended() -> None:
+        def ended(seen: Seen) -> None:
             context.detach(token)
             _describe(span, seen)
             span.end()

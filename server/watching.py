@@ -17,7 +17,7 @@ from server.access_log import AccessLog
 from server.fields import fields_of
 from server.logs import operation_lines
 from server.metrics import Metrics
-from server.observing import SEEN, Seen, WatchOperation, watched
+from server.observing import SEEN, Seen, WatchOperation, ended, shown
 from server.opening import DATABASE
 from server.processes.siblings import Siblings
 from server.request import request_id_of
@@ -42,8 +42,11 @@ class Watched:
         headers = fields_of(scope)
         seen = Seen.of(request_id_of(headers), "http", headers)
         scope[SEEN] = seen
-        with watched(self._watchers, seen):
+        called = shown(self._watchers, seen)
+        try:
             await self._app(scope, receive, send)
+        finally:
+            ended(called, seen)
 
 
 @dataclass(frozen=True, slots=True)

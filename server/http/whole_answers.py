@@ -1,6 +1,7 @@
 """Answers that an application gives whole, written at once: each write is a call of the system."""
 
 from collections.abc import Awaitable, Iterable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from uvicorn._types import (
@@ -19,6 +20,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 _Field: TypeAlias = tuple[bytes, bytes]
+Fields: TypeAlias = tuple[_Field, ...]
 
 BODILESS: Final = (204, 304)
 """Statuses of answers that have no body, whatever their length says."""
@@ -46,13 +48,14 @@ class WholeAnswers:
     ) -> Awaitable[None]:
         return self._app(scope, receive, self._send)
 
-    def write(self, status: int, fields: Iterable[_Field], dynamic: bytes, body: bytes) -> bool:
+    def write(self, status: int, fields: Fields, dynamic: bytes, body: bytes) -> bool:
         """Write an answer whose length is in its `dynamic` lines; False where it has to be sent."""
         if self._start is not None or self._cycle.response_started or not self._is_usual():
             return False
-        if any(name in _ASKING_FOR_MORE for name, _ in fields):
+        lines = _plain_lines(fields)
+        if lines is None:
             return False
-        self._write(status, _lines(fields) + dynamic, body)
+        self._write(status, lines + dynamic, body)
         return True
 
     async def _send(self, message: ASGISendEvent) -> None:
@@ -107,6 +110,12 @@ def _fields_of_whole(start: HTTPResponseStartEvent, part: HTTPResponseBodyEvent)
     if named.get(b"content-length") != b"%d" % length or named.keys() & _ASKING_FOR_MORE:
         return None
     return _lines(fields)
+
+
+@lru_cache(_MOST_WRITTEN)
+def _plain_lines(fields: Fields) -> bytes | None:
+    """Write the fields that many answers have in common; None where they ask for more."""
+    return None if any(name in _ASKING_FOR_MORE for name, _ in fields) else _lines(fields)
 
 
 _written: Final[dict[_Field, bytes]] = {}

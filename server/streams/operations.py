@@ -12,7 +12,7 @@ from datastore.metered import Units
 from schema.errors import FormattedError, formatted, internal, known
 from schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
 from server.graphql import Admission, MeteredContext, OpenContext
-from server.observing import Seen, WatchOperation, watched
+from server.observing import Seen, WatchOperation, ended, shown
 
 
 class Sink(Protocol):
@@ -141,15 +141,17 @@ class Operation:
         return not self._must_finish
 
     async def _run(self, sink: Sink) -> None:
-        with watched(self._watchers, self._seen):
-            try:
-                await self._answer(sink)
-            except Refused as refused:
-                await self._fail(sink, refused.errors)
-            except PenstockError as error:
-                await self._fail(sink, [known(error)])
-            except Exception as error:
-                await self._fail(sink, [internal(error, self._seen.request_id)])
+        called = shown(self._watchers, self._seen)
+        try:
+            await self._answer(sink)
+        except Refused as refused:
+            await self._fail(sink, refused.errors)
+        except PenstockError as error:
+            await self._fail(sink, [known(error)])
+        except Exception as error:
+            await self._fail(sink, [internal(error, self._seen.request_id)])
+        finally:
+            ended(called, self._seen)
 
     async def _answer(self, sink: Sink) -> None:
         if isinstance(self._asked, Refused):

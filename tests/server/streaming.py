@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from schema.execution import Engine
 from schema.limits import Limits
 from server.auth import Session
 from server.graphql import Admission, GraphQLApp
-from server.observing import Seen
+from server.observing import OperationEnded, Seen
 from server.rate_limit import RateLimiter
 from server.streams.events import EventStreams
 from server.streams.limits import StreamLimits
@@ -165,8 +165,8 @@ class House:
         self.opened.append(admission)
         return self.world
 
-    def _watch(self, seen: Seen) -> Callable[[], None]:
-        return lambda: self.seen.append(seen)
+    def _watch(self, _seen: Seen) -> OperationEnded:
+        return self.seen.append
 
 
 class Line:

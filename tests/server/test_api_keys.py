@@ -89,7 +89,7 @@ async def test_a_session_ends_with_its_key_and_within_a_quarter_of_an_hour(world
 async def test_what_is_no_key_is_left_to_the_tokens(world: World) -> None:
     for token in ("eyJ.e30.AA", "Penstock_x", "xpenstock_", "penstock", "penstock-1"):
         assert await world.authenticator.caller_of(bearer(token)) is TOKEN_CALLER
-        assert await world.authenticator.session_of(bearer(token)) == (TOKEN_CALLER, 5.0)
+        assert await world.authenticator.session_of(bearer(token)) == Session(TOKEN_CALLER, 5.0)
     assert world.reads == []
 
 

@@ -50,7 +50,7 @@ def facts_of(seen: Seen) -> dict[str, Any]:
 def written(seen: Seen, form: Literal["text", "json"], *, terminal: bool = False) -> str:
     stream = Written(terminal)
     with patch("server.operation_lines.time_ns", lambda: NANOSECONDS):
-        AccessLog(OperationLines(stream, form)).operation(seen)()
+        AccessLog(OperationLines(stream, form)).operation(seen)(seen)
     return stream.getvalue()
 
 

@@ -186,12 +186,13 @@ def test_a_call_for_a_file_is_counted_apart() -> None:
 
 def test_an_operation_that_nobody_waits_for_is_counted_as_aborted() -> None:
     metrics = Metrics()
-    metrics.operation(seen("websocket"))()
+    gone = seen("websocket")
+    metrics.operation(gone)(gone)
     finished = seen("sse", kind="subscription")
     ended = metrics.operation(finished)
     assert samples(metrics, "penstock_operations_running") == {("sse",): 1}
     finished.answered(200)
-    ended()
+    ended(finished)
     assert samples(metrics, "penstock_operations_running") == {}
     assert samples(metrics, "penstock_operations_total") == {
         ("unknown", "websocket", "ABORTED"): 1,

@@ -27,6 +27,21 @@ async def test_what_is_logged_in_one_round_of_the_loop_is_written_at_once() -> N
     assert stream.writes == 2
 
 
+async def test_lines_that_are_written_together_keep_the_times_at_which_they_were_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter([1_000, 2_000])
+    monkeypatch.setattr(operation_lines, "time_ns", lambda: next(clock))
+    stream = Written()
+    lines = OperationLines(stream, "text")
+    lines.log("{} {}\n".format, "one")
+    lines.log("{} {}\n".format, "two")
+    await asyncio.sleep(0)
+    assert stream.getvalue() == (
+        "1970-01-01T00:00:00.000001Z one\n1970-01-01T00:00:00.000002Z two\n"
+    )
+
+
 def test_outside_of_an_event_loop_a_line_is_written_at_once() -> None:
     stream = Written()
     OperationLines(stream, "text").log(UNTIMED, "one\n")
