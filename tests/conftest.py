@@ -7,6 +7,8 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +40,23 @@ def pytest_collection_finish() -> None:
     """Never look for garbage again in the tests themselves, and in what they import."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first, and next to each other, the tests that share something that is long in the making.
+
+    `--dist worksteal` gives the first half of the tests to one worker, and takes from its end what
+    it does not come to: so the thing is made once, and what is left in the end are small tests.
+    """
+    groups: dict[str, int] = {}
+    items.sort(key=partial(_place, groups))
+
+
+def _place(groups: dict[str, int], item: pytest.Item) -> float:
+    """The place of the test's group in the order in which groups were met; inf without one."""
+    mark = item.get_closest_marker("xdist_group")
+    return inf if mark is None else groups.setdefault(mark.args[0], len(groups))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

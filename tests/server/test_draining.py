@@ -22,6 +22,8 @@ from tests.server.streaming import House, accepted, connected
 from tests.server.test_sse import SILENCE, posted
 from tests.serving import PLAIN, Serving, serving
 
+pytestmark = pytest.mark.xdist_group("shutdown")
+
 CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
   ...on CreatePipelinePayload { pipeline { id } } } }"""
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name } }"

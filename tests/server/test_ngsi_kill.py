@@ -22,6 +22,7 @@ from random import Random
 from typing import Any
 
 import httpx
+import pytest
 
 from datastore.sqlite import SqliteTable
 from server.claims import default_group_from, roles_from
@@ -29,6 +30,8 @@ from server.dev_key import dev_key, sign_dev_token
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, started
 from tests.serving import PLAIN
+
+pytestmark = pytest.mark.xdist_group("kill")
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))

@@ -24,6 +24,8 @@ from server.streams.messages import PROTOCOL
 from tests.server.running import Server, client, penstock, started, token_of
 from tests.serving import PLAIN, environment, free_port
 
+pytestmark = pytest.mark.xdist_group("run")
+
 PIPELINE = "oracle:aluminium:00001"
 GROUP = "/usa/northwest"
 ROWS = 5_000

@@ -12,12 +12,15 @@ from signal import SIGTERM
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from datastore.access import Role
 from datastore.paths import ROOT
 from server.dev_key import dev_key, sign_dev_token
 from tests.server.running import Server, started
 from tests.serving import PLAIN
+
+pytestmark = pytest.mark.xdist_group("shutdown")
 
 BODY = json.dumps({"query": "{ viewer { userId } }"}).encode()
 RUNNING = 'penstock_operations_running{transport="http"} 1.0\n'
