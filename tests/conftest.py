@@ -18,6 +18,7 @@ from datastore.ngsi.reading import Ingest
 from datastore.store import Store
 from schema import execution, executors
 from tests.asking import Ask
+from tests.clients import sharing_clients
 from tests.ngsi.places import open_destinations, open_embedded
 from tests.serving import EXECUTOR
 from tests.stores import IMPLEMENTATIONS, TWO, open_store
@@ -99,6 +100,13 @@ def executor() -> Iterator[None]:
             patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
         if EXECUTOR == "reference":
             patch.setattr(execution, "CompiledExecutor", executors.Interpreter)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def clients() -> AsyncIterator[None]:
+    """Let the tables of all tests share the clients of their servers."""
+    async with sharing_clients():
         yield
 
 
