@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from datastore.audio.records import AudioFormat, Tags
 from datastore.audio.sniffing import HEAD_BYTES, audio_format, picture_type
-from tests.audio.uploads import COVER, sounds
+from tests.audio.uploads import COVER, sound
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 def test_every_format_is_told_by_its_head(name: str) -> None:
-    head = sounds(0.1, Tags(title="t"))[name][:HEAD_BYTES]
+    head = sound(name, 0.1, Tags(title="t"))[:HEAD_BYTES]
     assert audio_format(head) is AudioFormat(name)
 
 
