@@ -16,7 +16,7 @@ test: all tools ## lint, types, floors and the whole test suite
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: audit
 audit: all tools ## run the published GraphQL over HTTP audits against a server

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,13 +17,14 @@ from uuid import uuid4
 
 import certifi
 
-from datastore.dynamodb.protocol import DEFAULT, ClientKind
+from datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
 from datastore.dynamodb.retry import DEADLINE
 from datastore.dynamodb.store import DynamoDBTable
 from datastore.local_files import LocalFiles
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Table
+from tests.clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
 CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
@@ -56,7 +57,8 @@ async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
     if name == "sqlite":
         table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
     else:
-        table = await open_dynamodb(_ENDPOINTS[name](), kind=CLIENTS[name])
+        client = await client_of(_ENDPOINTS[name](), CLIENTS[name])
+        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), DEADLINE)
     try:
         await table.create()
         yield table
@@ -86,6 +88,12 @@ async def open_local(directory: Path) -> LocalFiles:
     return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
 
 
+async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT) -> Client:
+    """The client of the endpoint that tests share, to be closed by none."""
+    with aws_environment():
+        return await shared_client(REGION, endpoint_url, kind)
+
+
 async def open_dynamodb(
     endpoint_url: str,
     *,
@@ -93,7 +101,7 @@ async def open_dynamodb(
     deadline: float = DEADLINE,
     kind: ClientKind = DEFAULT,
 ) -> DynamoDBTable:
-    """Connect to a table at the endpoint, by default to one that does not exist yet."""
+    """Connect to a table at the endpoint by a client of its own; by default there is none yet."""
     with aws_environment():
         return await DynamoDBTable.open(
             name or f"penstock-{uuid4()}",

@@ -35,7 +35,7 @@ from datastore.slices import Window
 from datastore.store import Store
 from datastore.table import Put, Table
 from datastore.vault import LocalVault, Tampered
-from tests.audio.uploads import TAGS, chunked, open_files, sounds
+from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, listener
 from tests.datastore.recount import contents
 from tests.datastore.world import walk
@@ -45,7 +45,7 @@ ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 KEYS = Credentials(ACCESS_KEY, SECRET_KEY)
 ROLE = "arn:aws:iam::123456789012:role/penstock/reader"
-FLAC = sounds(1, TAGS)["flac"]
+FLAC = sound("flac", 1, TAGS)
 
 
 class FakeRoles:

@@ -22,7 +22,7 @@ from datastore.slices import Window
 from datastore.store import Store
 from datastore.table import Table
 from datastore.vault import LocalVault
-from tests.audio.uploads import chunked, open_files, sounds
+from tests.audio.uploads import chunked, open_files, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 from tests.datastore.watched import Cut, Died
 from tests.datastore.world import Watch, walk
@@ -34,7 +34,7 @@ ALL = Window(size=1000)
 
 def song(n: int) -> bytes:
     tags = Tags(title=f"t{n}", artists=(f"Artist {n % 3}",), album=f"Album {n % 2}", track=n + 1)
-    return sounds(0.1, tags)["mp3"]
+    return sound("mp3", 0.1, tags)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from datastore.dynamodb.scan import scanned
 from datastore.store import Store
 from datastore.vault import LocalVault
 from server.__main__ import run
-from tests.audio.uploads import TAGS, chunked, open_files, sounds
+from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import ANN, BOB, drift, listener
 from tests.datastore.recount import contents
 from tests.datastore.world import walk
@@ -107,7 +107,7 @@ async def test_audio_comes_into_the_library_of_an_owner_who_has_connected_the_bu
     store: Store, tmp_path: Path
 ) -> None:
     async with open_files("s3", tmp_path) as theirs:
-        await theirs.write("songs/1.mp3", chunked(sounds(1, TAGS)["mp3"]), content_type="a/b")
+        await theirs.write("songs/1.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b")
         name = theirs.bucket
         old = [
             row

@@ -19,7 +19,7 @@ from datastore.local_files import LocalFiles
 from datastore.no_files import NO_FILES
 from datastore.slices import Window
 from datastore.store import Store
-from tests.audio.uploads import COVER, TAGS, content_of, put, registered, sounds
+from tests.audio.uploads import COVER, TAGS, content_of, put, registered, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 
 locally = pytest.mark.parametrize("files", ["local"], indirect=True)
@@ -32,7 +32,7 @@ ALL = Window(size=1000)
 async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
     library: AudioLibrary, files: Files, name: str
 ) -> None:
-    content = sounds(2, TAGS, COVER)[name]
+    content = sound(name, 2, TAGS, COVER)
     track = await registered(library, f"02 Hélls.{name}", content)
     stat = await files.stat(track.object_key)
     assert stat is not None
@@ -53,21 +53,21 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
 
 
 async def test_covers_of_one_content_are_kept_once(library: AudioLibrary, files: Files) -> None:
-    first = await registered(library, "1.mp3", sounds(1, TAGS, COVER)["mp3"])
-    second = await registered(library, "2.flac", sounds(1, TAGS, COVER)["flac"])
-    third = await registered(library, "3.mp3", sounds(1, TAGS, COVER + b"\0")["mp3"])
+    first = await registered(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
+    second = await registered(library, "2.flac", sound("flac", 1, TAGS, COVER))
+    third = await registered(library, "3.mp3", sound("mp3", 1, TAGS, COVER + b"\0"))
     assert first.artwork == second.artwork != third.artwork
     assert len(await files.list("audio/ann/artwork/")) == 2
 
 
 async def test_a_cover_that_is_no_picture_is_left_out(library: AudioLibrary, files: Files) -> None:
-    track = await registered(library, "1.mp3", sounds(1, TAGS, b"<svg onload=x>")["mp3"])
+    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS, b"<svg onload=x>"))
     assert track.artwork is None
     assert await files.list("audio/ann/artwork/") == ()
 
 
 async def test_an_object_is_registered_once(library: AudioLibrary) -> None:
-    key = await put(library, "1.mp3", sounds(1, TAGS)["mp3"])
+    key = await put(library, "1.mp3", sound("mp3", 1, TAGS))
     outcomes = await asyncio.gather(
         *(library.registering.register(key) for _ in range(4)), return_exceptions=True
     )
@@ -93,7 +93,7 @@ async def test_what_is_no_audio_is_refused_and_changes_nothing(
 async def test_what_another_user_uploaded_cannot_be_registered(
     library: AudioLibrary, files: Files
 ) -> None:
-    key = await put(library, "1.mp3", sounds(1, TAGS)["mp3"])
+    key = await put(library, "1.mp3", sound("mp3", 1, TAGS))
     theirs = listener(Store(library.reading.scope.table, files=files), BOB)
     unheard = "audio/bob/uploads/none/1.mp3"
     for wanted in (key, unheard, "pipelines/x", key.replace("ann", "bob/../ann"), "", "audio/bob/"):
@@ -142,7 +142,7 @@ def test_a_url_holds_twice_as_long_as_the_track_and_some_more(minutes: int, seco
 async def test_a_stream_is_signed_with_its_type_and_time(
     library: AudioLibrary, files: Files
 ) -> None:
-    track = await registered(library, "Bjørk.flac", sounds(1, TAGS, COVER)["flac"])
+    track = await registered(library, "Bjørk.flac", sound("flac", 1, TAGS, COVER))
     for attachment, file_name in ((False, None), (True, "Bjørk.flac")):
         download = await library.streaming.stream(track, attachment=attachment)
         left = (download.expires_at - datetime.now(UTC)).total_seconds()
@@ -173,7 +173,7 @@ async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
     library: AudioLibrary, files: Files
 ) -> None:
     """However it came to stand in a row: the server's rights reach all of the bucket."""
-    track = await registered(library, "1.mp3", sounds(1, TAGS)["mp3"])
+    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
     for foreign in (
         replace(track, object_key="audio/bob/uploads/1/x.mp3"),
         replace(track, object_key="pipelines/1/1/executions/1/output.txt"),
@@ -190,8 +190,8 @@ async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
 async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
     library: AudioLibrary, files: Files
 ) -> None:
-    track = await registered(library, "1.mp3", sounds(1, TAGS, COVER)["mp3"])
-    other = await registered(library, "2.mp3", sounds(1, TAGS, COVER)["mp3"])
+    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
+    other = await registered(library, "2.mp3", sound("mp3", 1, TAGS, COVER))
     with pytest.raises(VersionConflict):
         await library.removing.delete(track.id, 7)
     assert await files.stat(track.object_key) is not None
@@ -206,7 +206,7 @@ async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
 async def test_a_track_goes_also_where_its_object_cannot_be_reached(
     library: AudioLibrary,
 ) -> None:
-    track = await registered(library, "1.mp3", sounds(1, TAGS)["mp3"])
+    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
     without = listener(Store(library.reading.scope.table))
     assert without.registering.sources.files is NO_FILES
     await without.removing.delete(track.id)

@@ -17,10 +17,8 @@ from datastore.audio.scanning import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scann
 from datastore.audio.tag_parsing import MAX_PICTURE, Unreadable, parse
 from datastore.errors import Invalid
 from server.samples.sounds.labels import id3
-from server.samples.sounds.m4a import m4a
-from server.samples.sounds.opus import opus
 from server.samples.sounds.writers import mp3
-from tests.audio.uploads import COVER, TAGS, sounds
+from tests.audio.uploads import COVER, FORMATS, TAGS, sound
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ async def scanned(content: bytes, title: str = "file") -> tuple[Scanned, OneFile
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 async def test_every_field_is_read_from_every_format(name: str) -> None:
-    content = sounds(2, TAGS, COVER)[name]
+    content = sound(name, 2, TAGS, COVER)
     found, files = await scanned(content)
     assert found.format is AudioFormat(name)
     assert found.parsed.tags == TAGS
@@ -57,23 +55,17 @@ async def test_every_field_is_read_from_every_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 async def test_a_file_without_tags_has_the_title_it_is_given(name: str) -> None:
-    found, _ = await scanned(sounds(1, Tags(title=""))[name], "01 Intro")
+    found, _ = await scanned(sound(name, 1, Tags(title="")), "01 Intro")
     assert found.parsed.tags == Tags(title="01 Intro")
     assert found.parsed.picture is None
 
 
 @pytest.mark.parametrize(
-    ("content", "blocks"),
-    [
-        (mp3(3600, TAGS, COVER), 2),
-        (opus(1800, TAGS, COVER), 3),
-        (m4a(3600, TAGS, COVER), 3),
-        (sounds(60, TAGS, COVER)["flac"], 1),
-        (sounds(60, TAGS, COVER)["wav"], 2),
-    ],
-    ids=["mp3", "opus", "m4a", "flac", "wav"],
+    ("name", "seconds", "blocks"),
+    [("mp3", 3600, 2), ("opus", 1800, 3), ("m4a", 3600, 3), ("flac", 60, 1), ("wav", 60, 2)],
 )
-async def test_of_a_long_file_few_blocks_are_read(content: bytes, blocks: int) -> None:
+async def test_of_a_long_file_few_blocks_are_read(name: str, seconds: int, blocks: int) -> None:
+    content = sound(name, seconds, TAGS, COVER)
     found, files = await scanned(content)
     assert found.parsed.tags == TAGS
     assert sum(((end or 0) - start) // BLOCK for start, end in files.ranges) <= blocks
@@ -113,13 +105,13 @@ async def test_garbage_is_refused_with_a_reason(content: bytes, code: str) -> No
     assert (problem.path, problem.code) == (["objectKey"], code)
 
 
-SOUNDS = sounds(0.3, TAGS, COVER)
+SOUNDS = {name: sound(name, 0.3, TAGS, COVER) for name in FORMATS}
 
 
 CHANGES = st.tuples(st.integers(0, 2**16), st.binary(min_size=1, max_size=4))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SOUNDS)), st.lists(CHANGES, max_size=8), st.integers(0, 2**16))
 def test_no_file_however_broken_does_more_than_fail(
     name: str, changes: list[tuple[int, bytes]], cut: int
@@ -203,7 +195,7 @@ async def test_text_that_no_record_may_hold_is_made_fit() -> None:
 async def test_an_id_of_musicbrainz_is_taken_only_where_it_is_one() -> None:
     mbid = "018f3b6e-0000-7000-8000-000000000001"
     for said, taken in ((mbid, mbid), (mbid.upper(), mbid), ("nonsense", None)):
-        found, _ = await scanned(sounds(0.2, replace(TAGS, album_mbid=said))["flac"])
+        found, _ = await scanned(sound("flac", 0.2, replace(TAGS, album_mbid=said)))
         assert found.parsed.tags.album_mbid == taken
 
 

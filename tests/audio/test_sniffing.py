@@ -1,17 +1,17 @@
 """What a file is told to be by its first bytes alone."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.audio.records import AudioFormat, Tags
 from datastore.audio.sniffing import HEAD_BYTES, audio_format, picture_type
-from tests.audio.uploads import COVER, sounds
+from tests.audio.uploads import COVER, sound
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 def test_every_format_is_told_by_its_head(name: str) -> None:
-    head = sounds(0.1, Tags(title="t"))[name][:HEAD_BYTES]
+    head = sound(name, 0.1, Tags(title="t"))[:HEAD_BYTES]
     assert audio_format(head) is AudioFormat(name)
 
 
@@ -36,7 +36,6 @@ def test_what_is_no_audio_is_told_too(head: bytes, format: AudioFormat | None) -
     assert audio_format(head) is format
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=HEAD_BYTES))
 def test_no_head_is_too_odd_to_look_at(head: bytes) -> None:
     audio_format(head)

@@ -33,16 +33,16 @@ TAGS = Tags(
 )
 
 
-def sounds(seconds: float, tags: Tags, cover: bytes | None = None) -> dict[str, bytes]:
-    """A file of each format."""
-    samples = tone(440, seconds)
-    return {
-        "wav": wav(samples, tags, cover),
-        "flac": flac(samples, tags, cover),
-        "mp3": mp3(seconds, tags, cover),
-        "opus": opus(seconds, tags, cover),
-        "m4a": m4a(seconds, tags, cover),
-    }
+OF_SAMPLES = {"wav": wav, "flac": flac}
+OF_SILENCE = {"mp3": mp3, "opus": opus, "m4a": m4a}
+FORMATS = (*OF_SAMPLES, *OF_SILENCE)
+
+
+def sound(name: str, seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
+    """A file of a format."""
+    if name in OF_SAMPLES:
+        return OF_SAMPLES[name](tone(440, seconds), tags, cover)
+    return OF_SILENCE[name](seconds, tags, cover)
 
 
 @asynccontextmanager

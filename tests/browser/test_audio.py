@@ -21,6 +21,8 @@ from server.samples.sounds.writers import wav
 from tests.browser.conftest import PATIENCE
 from tests.serving import Serving, serving
 
+pytestmark = pytest.mark.xdist_group("browser")
+
 MINUTES = 20
 UPLOAD = """mutation($input: CreateAudioUploadInput!) { createAudioUpload(input: $input) {
   ...on CreateAudioUploadPayload { objectKey form { url fields { name value } } } } }"""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.conftest import LOCAL, Visit
+
+pytestmark = pytest.mark.xdist_group("browser")
 
 EDITOR = ".graphiql-query-editor"
 ANSWER = ".graphiql-response .view-lines"

@@ -62,7 +62,6 @@ def matches(tag_set: tuple[Tag, ...], wanted: TagFilter) -> bool:
 @on_sqlite
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

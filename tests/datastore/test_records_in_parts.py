@@ -41,7 +41,7 @@ RECORDS = (
     *(Play, Manifest, Run, RunEvent, Entry, Playlist, Calculation, CalculationVersion),
     *(Group, Pipeline, PipelineVersion, ReferenceDataset),
 )
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=30)
 KEY = {"pk": "P:1", "sk": "PV:latest"}
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)

@@ -14,7 +14,7 @@ from datastore.errors import NotFound, ObjectTaken
 from datastore.slices import Slice, Window
 from datastore.store import Store
 from datastore.vault import LocalVault
-from tests.audio.uploads import TAGS, chunked, open_files, sounds
+from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, draft, drift, listener
 from tests.datastore.watched import Traced
 from tests.datastore.world import walk
@@ -165,7 +165,7 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
     async with open_files("local", tmp_path) as files:
         over = replace(store, files=files)
         await files.write(
-            "audio/ann/uploads/1/x.mp3", chunked(sounds(1, TAGS)["mp3"]), content_type="a/b"
+            "audio/ann/uploads/1/x.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b"
         )
         await listener(over).importing.begin(None, "")
         assert await over.run_jobs("worker") == 1

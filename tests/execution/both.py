@@ -57,6 +57,28 @@ async def reference(
     return answer(await finished(result))
 
 
+class Prepared:
+    """The only operation of a document, to be run compiled any number of times.
+
+    One that is left to graphql-core fails the test.
+    """
+
+    def __init__(
+        self, schema: GraphQLSchema, document: DocumentNode, *, written: bool = False
+    ) -> None:
+        self._left: Counter[Reason] = Counter()
+        self._written = written
+        options = Options(schema=schema, lists=written_of if written else None)
+        self._run = Compiled(options, document, operation_of(document), self._left)
+
+    async def answer(
+        self, variables: Mapping[str, Any] | None, context: object, root: object = None
+    ) -> Answer:
+        result = await finished(self._run(dict(variables or {}), context, root))
+        assert not self._left.keys() - {Reason.ODD_VALUE}
+        return answer(result, written=self._written)
+
+
 async def compiled(
     schema: GraphQLSchema,
     document: DocumentNode,
@@ -66,13 +88,8 @@ async def compiled(
     *,
     written: bool = False,
 ) -> Answer:
-    """Run it compiled; an operation that is left to graphql-core fails the test."""
-    left: Counter[Reason] = Counter()
-    options = Options(schema=schema, lists=written_of if written else None)
-    run = Compiled(options, document, operation_of(document), left)
-    result = await finished(run(dict(variables or {}), context, root))
-    assert not left.keys() - {Reason.ODD_VALUE}
-    return answer(result, written=written)
+    """Compile the only operation of a document and run it once."""
+    return await Prepared(schema, document, written=written).answer(variables, context, root)
 
 
 def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:

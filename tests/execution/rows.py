@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 from typing import Any, cast
 
 import strawberry
+from graphql import DocumentNode, parse
 
 from execution import batched
+from tests.execution.both import Prepared
 
 Info = strawberry.Info["Context", Any]
 
@@ -160,3 +163,10 @@ def at_once(values: Any) -> Any:
 
 SCHEMA: Any = strawberry.Schema(Query)._schema
 Give = Callable[[Any], Any | Awaitable[Any]]
+
+
+@cache
+def prepared(text: str) -> tuple[DocumentNode, Prepared]:
+    """Parse and compile once what hundreds of rows are asked for by."""
+    document = parse(text)
+    return document, Prepared(SCHEMA, document)

@@ -31,7 +31,7 @@ async def compare(seed: int, faults: int, waits: int, operation: str) -> None:
 
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize(("faults", "waits"), [(0, 0), (0, 30), (8, 0), (8, 30), (30, 50)])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32))
 async def test_both_executors_answer_alike(
     seed: int, faults: int, waits: int, operation: str

@@ -20,6 +20,7 @@ from datastore.local_files import LocalFiles
 from datastore.s3_files import PART_BYTES, S3Files
 from server.files import routes
 from tests.loopback import Answer, Connection, LoopbackServer, Request
+from tests.serving import PLAIN
 from tests.stores import REGION, aws_environment, moto_endpoint
 
 BOUNDARY = "b0undary"
@@ -267,5 +268,5 @@ def files(request: pytest.FixtureRequest) -> Files:
 
 @pytest.fixture(scope="session")
 async def http() -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(trust_env=False, timeout=10) as client:
+    async with AsyncClient(trust_env=False, timeout=10, verify=PLAIN) as client:
         yield client

@@ -24,7 +24,7 @@ def outcome(compute: Callable[[], Value]) -> object:
     return (type(value), text_of(value))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(formulas(), ROWS)
 def test_generated_code_agrees_with_the_plain_reading_of_the_tree(
     text: str, row: Mapping[str, object]
@@ -40,7 +40,7 @@ def test_generated_code_agrees_with_the_plain_reading_of_the_tree(
     assert outcome(lambda: compiled.run(row, DATA, EARLIER)) == plain
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(formulas(), ROWS)
 def test_an_explanation_has_the_result_of_the_evaluation(
     text: str, row: Mapping[str, object]
@@ -60,7 +60,7 @@ def test_an_explanation_has_the_result_of_the_evaluation(
     assert outcome(explanation) == outcome(lambda: compiled.run(row, DATA, EARLIER))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(formulas())
 def test_a_formula_written_anew_means_the_same(text: str) -> None:
     lines = parse(text).lines

@@ -1,7 +1,7 @@
 """Destinations, events and reads that tests of the sink share."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,14 @@ from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
 from datastore.sqlite import SqliteTable
 from datastore.store import Store
 from datastore.table import Attributes, Query
-from tests.stores import REGION, aws_environment, dynoxide_endpoint, moto_endpoint, open_store
+from tests.stores import (
+    REGION,
+    aws_environment,
+    client_of,
+    dynoxide_endpoint,
+    moto_endpoint,
+    open_store,
+)
 
 AT = 1_429_535_775_005
 
@@ -32,7 +39,8 @@ async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinat
         opened: Destinations = EmbeddedDestinations(shared)
     else:
         endpoint = moto_endpoint() if name == "moto" else dynoxide_endpoint()
-        opened = Apart(await open_dynamodb(endpoint), f"{uuid4().hex[:8]}.")
+        over = DynamoDBDestinations(await client_of(endpoint), AsyncExitStack(), DEADLINE)
+        opened = Apart(over, f"{uuid4().hex[:8]}.")
     try:
         yield opened
     finally:

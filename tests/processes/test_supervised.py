@@ -18,6 +18,7 @@ from server.processes.supervisor import Supervisor
 from server.settings import Settings
 from tests.asking import CREATE_GROUP
 from tests.server.running import Server, started, token_of
+from tests.serving import PLAIN
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -56,12 +57,14 @@ def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> http
     """Ask over a connection of its own, which any of the processes may take."""
     headers = {"authorization": f"Bearer {token_of(data_dir, '/=admin', user=user)}"}
     url = f"{server.url}/graphql"
-    return httpx.post(url, json=body, headers=headers, timeout=SECONDS, trust_env=False)
+    return httpx.post(
+        url, json=body, headers=headers, timeout=SECONDS, trust_env=False, verify=PLAIN
+    )
 
 
 def counted(server: Server) -> Counter[str]:
     """How many operations each process has answered, as either of them tells."""
-    text = httpx.get(f"{server.url}/metrics", trust_env=False).text
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
     found = re.findall(r'penstock_operations_total\{.*process="(\d)".*\} (\d+)', text)
     total: Counter[str] = Counter()
     for process, count in found:
@@ -70,7 +73,7 @@ def counted(server: Server) -> Counter[str]:
 
 
 def processes_told(server: Server) -> set[str]:
-    text = httpx.get(f"{server.url}/metrics", trust_env=False).text
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
     return set(re.findall(r'process_start_time_seconds\{process="(\d)"\}', text))
 
 

@@ -13,7 +13,7 @@ from datastore.store import Store
 from datastore.vault import LocalVault
 from schema.nodes import GlobalId, key_of
 from tests.asking import Ask, as_caller
-from tests.audio.uploads import COVER, TAGS, chunked, open_files, sounds
+from tests.audio.uploads import COVER, TAGS, chunked, open_files, sound
 from tests.audio.world import draft, drift
 from tests.datastore.watched import Traced
 from tests.schema.audio_world import ADD, UPLOAD, album, connected, global_id, shelve
@@ -45,7 +45,7 @@ async def whole_store(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
 
 
 async def test_an_upload_becomes_a_track_that_plays(whole_store: Store) -> None:
-    ask, content = Ask(whole_store), sounds(2, TAGS, COVER)["flac"]
+    ask, content = Ask(whole_store), sound("flac", 2, TAGS, COVER)
     allowed = (await ask(UPLOAD, {"input": {"fileName": "02.flac"}})).value
     assert [field["name"] for field in allowed["form"]["fields"]] == ["key", "Content-Type"]
     key = allowed["objectKey"]

@@ -15,7 +15,7 @@ from datastore.table import Put
 from datastore.vault import LocalVault
 from schema.nodes import GlobalId
 from tests.asking import ROOT, Ask, as_caller
-from tests.audio.uploads import TAGS, chunked, open_files, sounds
+from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, draft
 from tests.datastore.recount import contents
 from tests.schema.audio_cases import (
@@ -51,7 +51,7 @@ async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
 async def things(ask: Ask) -> dict[str, str]:
     """What the cases need, by name; a storage that leads inside as the name it was given does."""
     (track,) = await shelve(ask.store, draft("there", user="root", bucket="_local"))
-    for key, content in (("there", sounds(1, TAGS)["mp3"]), ("garbage", b"no audio at all")):
+    for key, content in (("there", sound("mp3", 1, TAGS)), ("garbage", b"no audio at all")):
         await ask.store.files.write(f"audio/root/{key}", chunked(content), content_type="a/b")
     storage = (await connected(ask))["storage"]["id"]
     (row,) = [item for item in (await contents(ask.store.table)).values() if "sealed" in item]
@@ -96,7 +96,7 @@ async def others(ask: Ask) -> Theirs:
         ask.store, draft("x.mp3", "Theirs", "Somebody", album="Somebody", user="bob"), caller=BOB
     )
     await ask.store.files.write(
-        "audio/bob/uploads/x.mp3", chunked(sounds(1, TAGS)["mp3"]), content_type="a/b"
+        "audio/bob/uploads/x.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b"
     )
     connections = ask.store.seen_by(BOB).audio.connections
     role = "arn:aws:iam::123456789012:role/reader"

@@ -1,7 +1,7 @@
 """Cursors open where they were made and nowhere else; page arguments mean one thing."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.errors import BadInput
@@ -19,7 +19,6 @@ def is_refused(scope: str, cursor: str, cursors: Cursors = CURSORS) -> bool:
     return caught.value.message == "Invalid cursor."
 
 
-@settings(deadline=None)
 @given(SCOPES, POSITIONS)
 def test_a_cursor_opens_in_its_own_scope(scope: str, position: str) -> None:
     cursor = CURSORS.seal(scope, position)
@@ -28,7 +27,6 @@ def test_a_cursor_opens_in_its_own_scope(scope: str, position: str) -> None:
     assert set(cursor) <= set(ALPHABET) - {"="}
 
 
-@settings(deadline=None)
 @given(SCOPES, POSITIONS, st.data())
 def test_a_changed_character_is_refused(scope: str, position: str, data: st.DataObject) -> None:
     cursor = CURSORS.seal(scope, position)
@@ -37,7 +35,6 @@ def test_a_changed_character_is_refused(scope: str, position: str, data: st.Data
     assert is_refused(scope, cursor[:at] + other + cursor[at + 1 :])
 
 
-@settings(deadline=None)
 @given(SCOPES, POSITIONS, st.data())
 def test_a_shortened_or_lengthened_cursor_is_refused(
     scope: str, position: str, data: st.DataObject
@@ -47,7 +44,6 @@ def test_a_shortened_or_lengthened_cursor_is_refused(
     assert is_refused(scope, cursor + data.draw(st.text(ALPHABET, min_size=1, max_size=4)))
 
 
-@settings(deadline=None)
 @given(SCOPES, SCOPES, POSITIONS)
 def test_a_cursor_of_another_scope_is_refused(scope: str, other: str, position: str) -> None:
     if scope != other:
@@ -63,7 +59,6 @@ def test_a_cursor_of_another_key_is_refused() -> None:
     assert is_refused("list", Cursors(b"z" * 32).seal("list", "p"))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_refused_with_the_same_words(text: str) -> None:
     assert is_refused("list", text)

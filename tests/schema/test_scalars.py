@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from graphql import ExecutionResult, GraphQLError, parse_value
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schema.json_scalar import json_input, json_literal, json_output
@@ -84,7 +84,6 @@ def test_what_is_no_instant_is_refused_without_an_echo(text: str) -> None:
     )
 
 
-@settings(deadline=None)
 @given(
     st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)),
     st.integers(-23 * 60, 23 * 60),
@@ -226,7 +225,6 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(JSON_VALUES)
 def test_json_without_fractions_comes_back_as_it_went_in(value: Any) -> None:
     assert json_output(json_input(value)) == value

@@ -15,7 +15,7 @@ import httpx
 
 from server.claims import default_group_from, roles_from
 from server.dev_key import dev_key, sign_dev_token
-from tests.serving import environment
+from tests.serving import PLAIN, environment
 from tests.stores import aws_environment
 
 START_SECONDS = 60.0
@@ -89,7 +89,7 @@ class Client:
     def __init__(self, server: Server, token: str) -> None:
         self._url = f"{server.url}/graphql"
         headers = {"authorization": f"Bearer {token}"}
-        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=False)
+        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=PLAIN)
 
     def ask(self, query: str, **variables: Any) -> Any:
         """Give the value of the one root field; the answer holds no errors."""

@@ -10,11 +10,11 @@ from datastore.access import Caller
 from datastore.audio.records import Audio
 from datastore.local_files import LocalFiles
 from datastore.store import Store
-from tests.audio.uploads import TAGS, registered, sounds
+from tests.audio.uploads import TAGS, registered, sound
 from tests.audio.world import BOB, listener
 from tests.server.whole import Whole, whole
 
-CONTENT = sounds(2, TAGS)["flac"]
+CONTENT = sound("flac", 2, TAGS)
 
 
 @pytest.fixture

@@ -20,7 +20,9 @@ from server.streams.messages import PROTOCOL
 from tests.asking import draft
 from tests.server.streaming import House, accepted, connected
 from tests.server.test_sse import SILENCE, posted
-from tests.serving import Serving, serving
+from tests.serving import PLAIN, Serving, serving
+
+pytestmark = pytest.mark.xdist_group("shutdown")
 
 CREATE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
   ...on CreatePipelinePayload { pipeline { id } } } }"""
@@ -100,7 +102,7 @@ async def test_a_real_server_stops_in_time_while_streams_are_open(
         guest = Guest(server)
         socket_url = guest.url.replace("http://", "ws://")
         async with (
-            httpx.AsyncClient() as http,
+            httpx.AsyncClient(verify=PLAIN) as http,
             connect(socket_url, subprotocols=[PROTOCOL]) as socket,  # type: ignore[list-item]
         ):
             id = await guest.pipeline(http)

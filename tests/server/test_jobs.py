@@ -22,6 +22,8 @@ from tests.datastore.subtree import assert_only_the_rest, begun, follow, plant
 from tests.datastore.world import NORTHWEST, USA, grow, make
 from tests.server.running import Client, client, started
 
+pytestmark = pytest.mark.xdist_group("jobs")
+
 PIPELINES = 500
 STEPS = PIPELINES + 2
 CASCADE = """mutation { deleteGroup(input: {path: "/usa", cascade: true}) {

@@ -19,6 +19,7 @@ from server.jwks import Jwks
 from server.settings import Settings
 from tests.server.issuer import DISCOVERY, Issuer, open_issuer
 from tests.server.tokens import AUDIENCE, bearer, claims, ec_key, signed
+from tests.serving import PLAIN
 
 
 class Clock:
@@ -37,7 +38,7 @@ async def issuer() -> AsyncIterator[Issuer]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=PLAIN) as client:
         yield client
 
 

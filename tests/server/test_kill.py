@@ -18,11 +18,14 @@ from random import Random
 from typing import Any, TypeAlias
 
 import httpx
+import pytest
 
 from datastore.sqlite import SqliteTable
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, started
+
+pytestmark = pytest.mark.xdist_group("kill")
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))

@@ -22,12 +22,16 @@ from random import Random
 from typing import Any
 
 import httpx
+import pytest
 
 from datastore.sqlite import SqliteTable
 from server.claims import default_group_from, roles_from
 from server.dev_key import dev_key, sign_dev_token
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, started
+from tests.serving import PLAIN
+
+pytestmark = pytest.mark.xdist_group("kill")
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))
@@ -159,7 +163,7 @@ def connected(
     headers = {"authorization": f"Bearer {token}"}
     https = [
         httpx.Client(
-            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=False
+            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=PLAIN
         )
         for _ in senders
     ]

@@ -17,7 +17,7 @@ from server.commands.seed import DEFAULT_SIZE
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft, tagged
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, penstock, started
-from tests.serving import free_port
+from tests.serving import PLAIN, free_port
 
 # The tests share a server whose catalogue takes a while to seed.
 pytestmark = pytest.mark.xdist_group("serving")
@@ -83,7 +83,7 @@ def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> 
         "Data": str(data_dir / "penstock.db"),
     }
     for url in (server.said["GraphiQL"], *server.said["Health"].split()):
-        assert httpx.get(url, trust_env=False).status_code == 200
+        assert httpx.get(url, trust_env=False, verify=PLAIN).status_code == 200
 
 
 def test_the_token_command_makes_tokens_for_the_running_server(
@@ -109,7 +109,10 @@ def test_a_request_without_a_token_or_with_a_foreign_one_is_refused(
     with client(server, tmp_path, "/=admin") as stranger:
         answer = stranger.answer("{ viewer { userId } }")
     assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
-    assert httpx.post(f"{server.url}/graphql", trust_env=False, json={}).status_code == 401
+    assert (
+        httpx.post(f"{server.url}/graphql", trust_env=False, verify=PLAIN, json={}).status_code
+        == 401
+    )
 
 
 def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
@@ -117,7 +120,9 @@ def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
 ) -> None:
     rebound = {"host": "rebound.example"}
     status = {
-        path: httpx.get(f"{server.url}/{path}", headers=rebound, trust_env=False).status_code
+        path: httpx.get(
+            f"{server.url}/{path}", headers=rebound, trust_env=False, verify=PLAIN
+        ).status_code
         for path in ("graphql", "graphiql", "healthz", "readyz")
     }
     assert status == {"graphql": 400, "graphiql": 400, "healthz": 200, "readyz": 200}

@@ -3,10 +3,14 @@
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from server.__main__ import run
 from tests.asking import CREATE, CREATE_GROUP, draft
 from tests.server.running import client, penstock, started
 from tests.stores import REGION, aws_environment, moto_endpoint
+
+pytestmark = pytest.mark.xdist_group("serving dynamodb")
 
 
 def store(table: str) -> tuple[str, ...]:

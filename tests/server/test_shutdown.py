@@ -12,11 +12,15 @@ from signal import SIGTERM
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from datastore.access import Role
 from datastore.paths import ROOT
 from server.dev_key import dev_key, sign_dev_token
 from tests.server.running import Server, started
+from tests.serving import PLAIN
+
+pytestmark = pytest.mark.xdist_group("shutdown")
 
 BODY = json.dumps({"query": "{ viewer { userId } }"}).encode()
 RUNNING = 'penstock_operations_running{transport="http"} 1.0\n'
@@ -74,7 +78,7 @@ def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, Slow
 def _until_begun(server: Server) -> None:
     """Wait until the server knows of the request: one it has not read yet is not answered."""
     until = time.monotonic() + 10
-    while RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False).text:
+    while RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text:
         assert time.monotonic() < until
         time.sleep(0.02)
 

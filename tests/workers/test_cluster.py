@@ -32,6 +32,8 @@ from tests.executions.shelf import looking_up
 from tests.executions.world import TRIPS, content, now, planted, put, ready
 from tests.files.conftest import files, local, local_store, s3, s3_store, until
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
 cluster = pytest.importorskip("server.workers.cluster")
 parts = pytest.importorskip("server.workers.parts")
@@ -63,7 +65,7 @@ def scheduler() -> Any:
     return distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine of one thread for the scheduler at an address."""
     directory = str(tmp_path_factory.mktemp("dask"))
@@ -71,7 +73,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return partial(distributed.Worker, **more)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def machines(machine: Machine) -> AsyncIterator[Any]:
     """A scheduler with two machines."""
     async with scheduler() as found, machine(found.address), machine(found.address):

@@ -24,6 +24,8 @@ from tests.datastore.recount import faults
 from tests.executions.shelf import looking_up
 from tests.executions.world import ANN, ERRORS, INPUT, OUTPUT, content, now, planted, ready
 
+pytestmark = pytest.mark.xdist_group("pool")
+
 LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
 LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000
 SECONDS = 60

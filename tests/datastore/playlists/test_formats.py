@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.playlists.formats.document import (
@@ -51,7 +51,6 @@ documents = st.builds(
 
 
 @ALL
-@settings(deadline=None)
 @given(documents)
 def test_what_is_written_is_read_again_as_it_was(
     format: PlaylistFormat, document: Document
@@ -68,7 +67,6 @@ def test_the_longest_texts_there_may_be_come_back(format: PlaylistFormat) -> Non
     assert read(format, write(format, document)) == document
 
 
-@settings(deadline=None)
 @given(st.text(characters, max_size=30))
 def test_a_path_comes_back_from_its_uri(path: str) -> None:
     assert location(uri(path)) == path

@@ -5,7 +5,7 @@ from contextlib import suppress
 from time import perf_counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.errors import FieldProblem, Invalid, LimitExceeded
@@ -173,7 +173,6 @@ def test_a_line_of_a_megabyte_takes_no_time(line: str) -> None:
 
 
 @pytest.mark.parametrize("format", PlaylistFormat)
-@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200)))
 def test_no_input_ends_in_anything_but_a_document_or_a_typed_error(
     format: PlaylistFormat, data: str | bytes

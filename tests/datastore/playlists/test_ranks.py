@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore.playlists.ranks import (
@@ -50,7 +50,6 @@ def test_ranks_are_texts_of_digits_in_the_order_of_their_bytes() -> None:
     assert set("".join(ranks)) <= set(DIGITS)
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(1, 98))
 def test_a_block_lies_between_its_neighbours(chance: Random, count: int) -> None:
     low, high = between(None, None, 2, chance)
@@ -121,7 +120,6 @@ def test_at_one_spot_a_rank_grows_by_a_digit_in_five_and_never_beyond_the_longes
     assert lengths[99] <= WIDTH + 100 // 5 + 3
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.text(DIGITS, max_size=6), min_size=2, max_size=9))
 def test_ranks_in_keys_sort_as_they_do_alone(chance: Random, ends: list[str]) -> None:
     ranks = [f"{'M' * WIDTH}{end}" for end in ends]
@@ -143,7 +141,6 @@ def test_nothing_fits_between_equal_ranks() -> None:
         between(rank, rank)
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(2, 30), st.integers(0, 40), st.integers(0, 40), st.data())
 def test_equal_ranks_are_told_apart_and_the_list_keeps_its_order(
     chance: Random, same: int, before: int, behind: int, data: Any
@@ -161,7 +158,6 @@ def test_equal_ranks_are_told_apart_and_the_list_keeps_its_order(
     assert not crowd(ranks, at, 98)
 
 
-@settings(deadline=None)
 @given(seeds, st.lists(st.text(DIGITS, min_size=1, max_size=80), min_size=2, max_size=90))
 def test_spreading_keeps_the_order_after_every_change(chance: Random, texts: list[str]) -> None:
     ranks = sorted(text.rjust(WIDTH, "M").rstrip("A") + "B" for text in texts)

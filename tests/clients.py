@@ -1,0 +1,39 @@
+"""Clients of tables on servers, made once in a run: each takes as long to make as a small test."""
+
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from datastore.dynamodb.client import connect
+from datastore.dynamodb.protocol import Client, ClientKind
+
+_OPEN: dict[AbstractEventLoop, "Clients"] = {}
+
+
+class Clients:
+    """A client of each kind for each server, made when it is first asked for."""
+
+    def __init__(self, held: AsyncExitStack) -> None:
+        self._held = held
+        self._made: dict[tuple[str, ClientKind], Client] = {}
+
+    async def of(self, region: str, endpoint_url: str, kind: ClientKind) -> Client:
+        if (endpoint_url, kind) not in self._made:
+            opened = connect(region, endpoint_url, kind=kind)
+            self._made[endpoint_url, kind] = await self._held.enter_async_context(opened)
+        return self._made[endpoint_url, kind]
+
+
+@asynccontextmanager
+async def sharing_clients() -> AsyncIterator[None]:
+    """Let whatever runs on this event loop meanwhile share its clients."""
+    loop = get_running_loop()
+    async with AsyncExitStack() as held:
+        _OPEN[loop] = Clients(held)
+        yield
+        del _OPEN[loop]
+
+
+async def shared_client(region: str, endpoint_url: str, kind: ClientKind) -> Client:
+    """The client that all have here; it is not for them to close."""
+    return await _OPEN[get_running_loop()].of(region, endpoint_url, kind)
