@@ -35,9 +35,12 @@ from graphql import (
 
 
 class Held:
-    """An object with attributes."""
+    """An object with attributes, whose text is the same wherever it lies."""
 
     kind: str
+
+    def __repr__(self) -> str:
+        return "<Held>"
 
 
 class Later:
