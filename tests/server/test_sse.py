@@ -226,11 +226,12 @@ async def test_a_quiet_stream_is_kept_alive_by_comments() -> None:
 
 
 async def test_the_deadline_is_for_queries_and_the_token_is_for_all() -> None:
-    house = House(engine=Limits(deadline_seconds=SOON), valid=4 * SOON)
-    async with posted(house, {"query": "{ wait }"}) as stream:
+    deadline = Limits(deadline_seconds=SOON)
+    async with posted(House(engine=deadline), {"query": "{ wait }"}) as stream:
         await stream.opened()
         event, last = await stream.rest()
         assert (b'"TIMEOUT"' in event, last) == (True, COMPLETE)
+    house = House(engine=deadline, valid=4 * SOON)
     async with posted(house, {"query": SILENCE}) as stream:
         await stream.opened()
         assert await stream.part() == FIRST
