@@ -1,30 +1,24 @@
 """What an operation asks of the objects of one type, for resolvers that need to read no more."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from strawberry import Info
 
 from execution.fields import Field, Selection
 from execution.infos import FieldInfo
+from execution.marking import R, marking
 from execution.reading import Attribute, Constant, Direct
 
 Reads: TypeAlias = Mapping[str, Collection[str]]
 """By the name of an object type, the attributes of its objects that a resolver may read."""
 
 _MARK: Final = "__reads__"
-R = TypeVar("R", bound=Callable[..., Any])
 
 
 def reads(attributes: Reads) -> Callable[[R], R]:
     """Mark a resolver that is passed its object as reading nothing of it but these attributes."""
-
-    def marked(resolver: R) -> R:
-        function = resolver.__func__ if isinstance(resolver, staticmethod) else resolver
-        setattr(function, _MARK, attributes)
-        return resolver
-
-    return marked
+    return marking(_MARK, attributes)
 
 
 def attributes_asked(info: "Info[Any, Any]", type_name: str) -> frozenset[str] | None:

@@ -1,12 +1,13 @@
 """Resolvers that answer for every object of a level at once."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
+
+from execution.marking import R, marking
 
 Many: TypeAlias = Callable[..., Awaitable[Sequence[Any]] | Sequence[Any]]
 
 _MARK = "__answers_many__"
-R = TypeVar("R", bound=Callable[..., Any])
 
 
 def batched(many: Many) -> Callable[[R], R]:
@@ -17,13 +18,7 @@ def batched(many: Many) -> Callable[[R], R]:
     their order; an exception among them fails that object's field alone, a raised one all. The
     resolver itself is what runs where an operation is not compiled.
     """
-
-    def marked(resolver: R) -> R:
-        function = resolver.__func__ if isinstance(resolver, staticmethod) else resolver
-        setattr(function, _MARK, many)
-        return resolver
-
-    return marked
+    return marking(_MARK, many)
 
 
 def many_of(resolver: object) -> Many | None:
