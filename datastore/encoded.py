@@ -13,10 +13,10 @@ _ESCAPE = b"\\u"
 class EncodedItem(Mapping[str, Value]):
     """A row as text of a store's own; its key is known without the text."""
 
-    __slots__ = ("_item", "_key", "_text")
+    __slots__ = ("_item", "_text", "key")
 
     def __init__(self, key: Key, text: bytes) -> None:
-        self._key = key
+        self.key = key
         self._text = text
         self._item: Item | None = None
 
@@ -37,8 +37,8 @@ class EncodedItem(Mapping[str, Value]):
 
     def __getitem__(self, name: str) -> Value:
         if name == "pk":
-            return self._key.pk
-        return self._key.sk if name == "sk" else self.item[name]
+            return self.key.pk
+        return self.key.sk if name == "sk" else self.item[name]
 
     def __contains__(self, name: object) -> bool:
         if self._item is None and f'"{name}"'.encode() not in self._text:

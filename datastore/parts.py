@@ -38,8 +38,10 @@ def mark(record: type) -> Mapping[str, Any]:
 
 
 def both(one: Asked, other: Asked) -> Asked:
-    """Give what is wanted where two ask for something."""
-    return None if one is None or other is None else one | other
+    """Give what is wanted where two ask for something; the first itself, if that is all."""
+    if one is None or other is None:
+        return None
+    return one if one >= other else one | other
 
 
 @lru_cache(_KEPT)

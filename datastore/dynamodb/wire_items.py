@@ -1,29 +1,25 @@
 """Items in DynamoDB's JSON, of which records are decoded without anything between."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
 
 import msgspec
 import orjson
 
 from datastore.dynamodb.views import decoder_of
-from datastore.dynamodb.wire import encode_item, measured_item
+from datastore.dynamodb.wire import decode_item, decode_key, encode_item, measured_item
 from datastore.encoded import EncodedItem, with_more
 from datastore.limits import READ_BLOCK
 from datastore.parts import Asked
-from datastore.table import Item, Key, Value
+from datastore.table import Item, Value
 
 
-class _Text(msgspec.Struct, frozen=True, gc=False):
-    S: str
+class _Keyed(TypedDict):
+    pk: dict[str, str]
+    sk: dict[str, str]
 
 
-class _Keyed(msgspec.Struct, frozen=True, gc=False):
-    pk: _Text
-    sk: _Text
-
-
-_keyed = msgspec.json.Decoder(_Keyed).decode
+_keyed: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(_Keyed).decode
 
 
 class WireItem(EncodedItem):
@@ -34,12 +30,7 @@ class WireItem(EncodedItem):
     @classmethod
     def read(cls, text: msgspec.Raw) -> "WireItem":
         """Read the key, which an item always has."""
-        found = _keyed(text)
-        return cls(Key(found.pk.S, found.sk.S), bytes(text))
-
-    @property
-    def key(self) -> Key:
-        return self._key
+        return cls(decode_key(_keyed(text)), bytes(text))
 
     @property
     def charged_size(self) -> int:
@@ -48,7 +39,7 @@ class WireItem(EncodedItem):
         No item is longer than its text, so that only those of some length are measured.
         """
         length = len(self._text)
-        return length if length <= READ_BLOCK else self._measured()[1]
+        return length if length <= READ_BLOCK else self._measured()
 
     def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
         told = orjson.dumps(encode_item(more)) if more else None
@@ -56,7 +47,9 @@ class WireItem(EncodedItem):
         return decoder_of(record, asked)(text)
 
     def _decoded(self) -> Item:
-        return self._measured()[0]
+        return decode_item(orjson.loads(self._text))
 
-    def _measured(self) -> tuple[Item, int]:
-        return measured_item(orjson.loads(self._text))
+    def _measured(self) -> int:
+        """Count the bytes, and keep what was decoded for it."""
+        self._item, size = measured_item(orjson.loads(self._text))
+        return size

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from datastore.clock import is_id
 from datastore.errors import NotFound
 from datastore.layout import NAME, Kind
-from datastore.parts import Asked
+from datastore.parts import Asked, both
 from datastore.paths import ROOT, GroupPath, ancestors
 from datastore.records import Resource
 from datastore.resources.found import DECISIVE, Found
@@ -36,8 +36,8 @@ class Reading(Generic[R]):
         The row carries the grants, so the permission is decided on it. A foreign id and an absent
         one give the same NotFound. Of each resource, at least what is asked for is there.
         """
-        rows = await self._rows(ids, consistent=consistent)
-        return [self.admitted(row, asked) for row in rows]
+        rows, part = await self._rows(ids, consistent=consistent), both(asked, DECISIVE)
+        return [self.admitted(row, part) for row in rows]
 
     async def found(self, ids: Sequence[str]) -> list[Found[R] | NotFound]:
         """Get latest, for those who may want more and more of each."""
