@@ -24,6 +24,7 @@ from datastore.jobs import Job
 from datastore.parts import Asked
 from datastore.slices import Slice, Window
 from resolvers.context import Context
+from resolvers.loading import known
 
 T = TypeVar("T")
 
@@ -43,10 +44,8 @@ async def newest(
     """A page of tracks, which the loader then knows as well, where they are whole."""
     lists = context.view.audio.lists
     found = await lists.audios(window, newest_first=newest_first, asked=asked)
-    if asked is None:
-        for _, track in found.entries:
-            context.loaders.audio.tracks.prime(track.id, track)
-    return found
+    loader = context.loaders.audio.tracks
+    return known(found, asked, lambda track: loader.prime(track.id, track))
 
 
 async def tracks_in(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:

@@ -19,6 +19,7 @@ from datastore.records import Pipeline, TagKey, TagValue
 from datastore.slices import Slice, Window
 from kernel.outcome import Counts
 from resolvers.context import Context
+from resolvers.loading import known
 
 
 async def by_id(context: Context, id: str) -> Execution:
@@ -38,10 +39,8 @@ async def page(
 ) -> Slice[Execution]:
     """A page of executions, which the loader then knows as well, where they are whole."""
     found = await context.view.executions.listing.page(pipeline, listed, window, asked)
-    if asked is None:
-        for _, execution in found.entries:
-            context.loaders.executions.prime(execution.id, execution)
-    return found
+    loader = context.loaders.executions
+    return known(found, asked, lambda execution: loader.prime(execution.id, execution))
 
 
 async def tag_keys(context: Context, pipeline: Pipeline, window: Window) -> Slice[TagKey]:

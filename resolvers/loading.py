@@ -6,11 +6,21 @@ from typing import Any, TypeVar
 from aiodataloader import DataLoader
 
 from datastore.observed import WatchBatch
+from datastore.parts import Asked
+from datastore.slices import Slice
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 MAX_BATCH = 100
+
+
+def known(page: Slice[T], asked: Asked, know: Callable[[T], object]) -> Slice[T]:
+    """Have a loader know what a page holds, unless that is only what was asked for."""
+    if asked is None:
+        for _, entry in page.entries:
+            know(entry)
+    return page
 
 
 def loader(

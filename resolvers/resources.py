@@ -15,6 +15,7 @@ from datastore.resources.versions import Wanted
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 from resolvers.loaders import Desk
+from resolvers.loading import known
 
 R = TypeVar("R", bound=Resource)
 
@@ -35,10 +36,7 @@ async def by_name(desk: Desk[R], name: str, group: GroupPath | None) -> R:
 async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
     """A page of resources, which the loader then knows as well, where they are whole."""
     found = await desk.repository.listing.page(listed, window, asked)
-    if asked is None:
-        for _, resource in found.entries:
-            desk.prime(resource)
-    return found
+    return known(found, asked, desk.prime)
 
 
 async def version(desk: Desk[R], resource: R, number: int) -> R:
