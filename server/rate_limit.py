@@ -1,7 +1,6 @@
 """How much each caller may ask for, in the unit in which operations cost."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from math import ceil
 from typing import Final, Protocol, TypeAlias
@@ -9,6 +8,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from datastore.errors import RateLimited
+from schema.lru import Lru
 
 MAX_CALLERS: Final = 10_000
 """How many callers are remembered; who asked least recently is forgotten first."""
@@ -38,18 +38,10 @@ class OwnBuckets:
     """Buckets in the memory of this process."""
 
     def __init__(self, callers: int = MAX_CALLERS) -> None:
-        self._callers = callers
-        self._known: OrderedDict[str, Bucket] = OrderedDict()
+        self._known: Lru[str, Bucket] = Lru(callers, callers)
 
     def update(self, caller: str, change: Change) -> None:
-        known = self._known
-        bucket = known.get(caller)
-        if bucket is not None:
-            # Also of who is refused, or asking would have a debt forgotten.
-            known.move_to_end(caller)
-        known[caller] = change(bucket)
-        if len(known) > self._callers:
-            known.popitem(last=False)
+        self._known.put(caller, change(self._known.get(caller)), 1)
 
 
 class RateLimiter:
