@@ -26,6 +26,12 @@ AsAt: TypeAlias = Annotated[
         "Who may see it goes by the latest."
     ),
 ]
+AlsoBelow: TypeAlias = Annotated[
+    bool | None, strawberry.argument(description="Whether to look below the group as well.")
+]
+InOrder: TypeAlias = Annotated[
+    Order | None, strawberry.argument(description="By the time of creation.")
+]
 
 
 def by_id(kind: Kind[R], type: Any) -> Any:
@@ -68,12 +74,8 @@ def listed(kind: Kind[R], type: Any) -> Any:
         info: Info,
         group: InGroup = UNSET,
         tags: TagFilter | None = UNSET,
-        include_child_groups: Annotated[
-            bool | None, strawberry.argument(description="Whether to look below the group as well.")
-        ] = False,
-        order: Annotated[
-            Order | None, strawberry.argument(description="By the time of creation.")
-        ] = Order.NEWEST_FIRST,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
