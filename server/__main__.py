@@ -51,7 +51,6 @@ for path, purpose in {
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "table:table": "Make or check the table that everything is kept in.",
     "manifest:manifest": "Look at runs, work on them, get stuck ones going.",
-    "audio:audio": "Bring audio of other layouts into the libraries of its owners.",
     "doctor:doctor": "Check everything the server depends on.",
     "iam:iam": "Print the permissions that the server needs on AWS.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
