@@ -4,10 +4,10 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
-from email.message import Message
-from email.parser import BytesHeaderParser
 from email.utils import format_datetime
 
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.datastructures import Headers, URLPath
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -139,64 +139,96 @@ class Form:
     """
 
     def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
-        self._delimiter = b"\r\n--" + boundary
-        # The first delimiter lacks the line break that begins the others.
-        self._buffer = bytearray(b"\r\n")
         self._stream = stream
+        self._fields: dict[str, str] = {}
+        self._header = self._value = b""
+        self._name = ""
+        self._content: list[bytes] = []
+        self._overhead = 0
+        self._in_file = self._is_over = self._is_malformed = False
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._add_header,
+                "on_header_value": self._add_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._end_head,
+                "on_part_data": self._add_data,
+                "on_part_end": self._end_part,
+                "on_end": self._end,
+            },
+            max_header_size=FIELD_BYTES,
+        )
 
     async def fields(self) -> dict[str, str]:
         """Read up to the content of the part named `file`."""
-        fields: dict[str, str] = {}
-        await self._until(self._delimiter)
-        while (name := await self._name()) != "file":
-            if name in fields or len(fields) == FIELDS:
-                raise _malformed()
-            value = await self._until(self._delimiter)
-            fields[name] = value.decode(errors="replace")
-        return fields
+        while not self._in_file:
+            await self._feed()
+        return self._fields
 
     async def content(self) -> Chunks:
         """Yield the file, and see that the form ends with it."""
-        kept = len(self._delimiter) - 1
-        while (at := self._buffer.find(self._delimiter)) < 0:
-            if len(self._buffer) > kept:
-                yield bytes(self._buffer[:-kept])
-                del self._buffer[:-kept]
-            await self._more()
-        yield bytes(self._buffer[:at])
-        del self._buffer[: at + len(self._delimiter)]
-        if await self._take(2) != b"--":
-            raise _malformed()
+        while True:
+            content, self._content = self._content, []
+            for chunk in content:
+                yield chunk
+            if self._is_over:
+                return
+            await self._feed()
 
-    async def _name(self) -> str:
-        """Read the head of a part."""
-        if await self._take(2) != b"\r\n":
-            raise _malformed()
-        head = BytesHeaderParser().parsebytes(await self._until(b"\r\n\r\n"))
-        return str(head.get_param("name", header="content-disposition"))
-
-    async def _until(self, mark: bytes) -> bytes:
-        """Read what comes before the mark, and pass over the mark."""
-        while (at := self._buffer.find(mark, 0, FIELD_BYTES)) < 0:
-            if len(self._buffer) >= FIELD_BYTES:
-                raise _malformed()
-            await self._more()
-        found = bytes(self._buffer[:at])
-        del self._buffer[: at + len(mark)]
-        return found
-
-    async def _take(self, size: int) -> bytes:
-        while len(self._buffer) < size:
-            await self._more()
-        taken = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return taken
-
-    async def _more(self) -> None:
-        chunk = await anext(self._stream, b"")
+    async def _feed(self) -> None:
+        chunk = b"" if self._is_malformed else await anext(self._stream, b"")
         if not chunk:
             raise _malformed()
-        self._buffer += chunk
+        self._overhead += len(chunk)
+        try:
+            self._parser.write(chunk)
+        except MultipartParseError:
+            # What came before it is looked at first: fields that were not signed are a 403.
+            self._is_malformed = True
+        # The parser passes over blanks before and behind a delimiter, however many there are.
+        self._is_malformed |= self._overhead > FORM_BYTES
+
+    def _begin_part(self) -> None:
+        if self._in_file:
+            raise MultipartParseError("The file is the last part.")
+        self._header = self._value = b""
+        self._name = ""
+
+    def _add_header(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _add_value(self, data: bytes, start: int, end: int) -> None:
+        if len(self._value) + end - start > FIELD_BYTES:
+            raise MultipartParseError("The value is too long.")
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            name = parse_options_header(self._value)[1].get(b"name", b"")
+            self._name = name.decode(errors="replace")
+        self._header = self._value = b""
+
+    def _end_head(self) -> None:
+        self._in_file = self._name == "file"
+        if self._name in self._fields or (len(self._fields) == FIELDS and not self._in_file):
+            raise MultipartParseError("The field is there twice, or one too many.")
+
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._content.append(data[start:end])
+            self._overhead -= end - start
+        else:
+            self._add_value(data, start, end)
+
+    def _end_part(self) -> None:
+        if not self._in_file:
+            self._fields[self._name] = self._value.decode(errors="replace")
+
+    def _end(self) -> None:
+        self._is_over = self._in_file
+        self._is_malformed = not self._in_file
 
 
 def _path(scope: Scope) -> str:
@@ -205,14 +237,13 @@ def _path(scope: Scope) -> str:
 
 
 def _boundary(headers: Headers) -> bytes:
-    message = Message()
-    message["Content-Type"] = headers.get("content-type", "")
-    boundary = message.get_boundary()
-    if message.get_content_type() != "multipart/form-data" or not boundary:
+    kind, options = parse_options_header(headers.get("content-type"))
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not boundary:
         raise Refusal(415, "The body is a form: multipart/form-data.")
     if len(boundary) > 70 or not boundary.isascii():
         raise _malformed()
-    return boundary.encode()
+    return boundary
 
 
 async def _bounded(chunks: Chunks, link: Link) -> Chunks:

@@ -35,6 +35,8 @@ def configure(form: Literal["text", "json"]) -> None:
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # A malformed form of a stranger is a line of the access log, and no trouble of the server's.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -115,6 +115,15 @@ async def test_an_endless_upload_is_ended_early(local: LocalFiles) -> None:
     await until(lambda: debris(local) == [])
 
 
+@pytest.mark.parametrize("begin", [b"\r\n", FIELDS + part("file", b"x") + END[:-4]])
+async def test_a_form_holds_no_endless_blanks(local: LocalFiles, begin: bytes) -> None:
+    form = await upload(local)
+    headers = (f"Content-Type: {KIND['Content-Type']}", "Transfer-Encoding: chunked")
+    chunks = (b"%x\r\n%b\r\n" % (len(data), data) for data in (begin, b" " * 8192))
+    assert await post(form, *headers, body=next(chunks), forever=next(chunks)) == 400
+    await until(lambda: debris(local) == [])
+
+
 async def test_an_announced_size_is_refused_before_the_body_is_sent(local: LocalFiles) -> None:
     form = await upload(local)
     assert await post(form, "Expect: 100-continue", "Content-Length: 1000000") == 413
