@@ -1,8 +1,11 @@
 """Reference datasets in memory, read when they are first asked for and kept within a bound."""
 
 from asyncio import Task, create_task, shield, to_thread
-from collections import OrderedDict
+from contextlib import suppress
 from hashlib import sha256
+from operator import attrgetter
+
+from cachetools import LRUCache
 
 from datastore.dataset_csv import Table, Unreadable, read_table
 from datastore.dataset_files import key_of_file
@@ -25,13 +28,16 @@ class DatasetTables:
     """
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
-        self.max_weight = max_weight
-        self.weight = 0
-        self._kept: OrderedDict[str, Table] = OrderedDict()
+        self._kept = LRUCache[str, Table](max_weight, attrgetter("weight"))
         self._coming: dict[str, Task[Table]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def weight(self) -> int:
+        """How many bytes the kept tables take."""
+        return int(self._kept.currsize)
 
     async def rows(self, files: Files, dataset: ReferenceDataset) -> Rows:
         """The rows of a version, read once for all who ask at the same time.
@@ -39,9 +45,9 @@ class DatasetTables:
         Raises Unavailable, in particular Damaged.
         """
         file = dataset.content.file
-        if file in self._kept:
-            self._kept.move_to_end(file)
-            return self._kept[file].rows
+        kept = self._kept.get(file)
+        if kept is not None:
+            return kept.rows
         if file not in self._coming:
             self._coming[file] = create_task(self._read(files, dataset))
         return (await shield(self._coming[file])).rows
@@ -51,15 +57,9 @@ class DatasetTables:
             table = await _table(files, dataset)
         finally:
             del self._coming[dataset.content.file]
-        self._keep(dataset.content.file, table)
+        with suppress(ValueError):  # one that weighs more than the bound is not kept
+            self._kept[dataset.content.file] = table
         return table
-
-    def _keep(self, file: str, table: Table) -> None:
-        self._kept[file] = table
-        self.weight += table.weight
-        while self.weight > self.max_weight:
-            _, freed = self._kept.popitem(last=False)
-            self.weight -= freed.weight
 
 
 async def _table(files: Files, dataset: ReferenceDataset) -> Table:

@@ -1,11 +1,14 @@
 """Compile a formula once, then run it for any number of rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import DecimalException
+from threading import Lock
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from cachetools import LRUCache
 
 from formula import generate
 from formula.calls import Found
@@ -15,7 +18,6 @@ from formula.errors import Code, Fault, FormulaFailure, Position
 from formula.limits import MAX_BATCH_STEPS
 from formula.link import Linked, closure, link
 from formula.parse import parse
-from formula.recent import Recent
 from formula.routine import FAULTS, Routine, fault_of
 from formula.values import Parameter, Scalar, Value, ValueType
 from formula.work import Work
@@ -113,7 +115,8 @@ def failure_of(error: Fault | DecimalException, routine: Routine) -> FormulaFail
     return FormulaFailure(fault.code, fault.message, routine.locate(error), fault.column)
 
 
-_COMPILED: Final = Recent[_Key, Compiled](max_weight=_COMPILED_STEPS)
+_COMPILED: Final = LRUCache[_Key, Compiled](_COMPILED_STEPS, lambda compiled: 20 + compiled.steps)
+_COMPILED_LOCK: Final = Lock()
 
 
 def compile_formula(text: str, surroundings: Surroundings | None = None) -> Compiled:
@@ -126,11 +129,14 @@ def compile_formula(text: str, surroundings: Surroundings | None = None) -> Comp
     formula = parse(text)
     found = closure(formula, around.library, around.within)
     key = (text, around.parameters, around.output, around.within, around.earlier, found)
-    return _COMPILED.get(key, lambda: Compiled(link(formula, around)), _weight)
-
-
-def _weight(compiled: Compiled) -> int:
-    return 20 + compiled.steps
+    with _COMPILED_LOCK:
+        kept = _COMPILED.get(key)
+    if kept is not None:
+        return kept
+    compiled = Compiled(link(formula, around))
+    with _COMPILED_LOCK, suppress(ValueError):  # one that weighs more than the bound is not kept
+        _COMPILED[key] = compiled
+    return compiled
 
 
 def evaluate_rows(

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Final, cast
 
+from cachetools import LRUCache
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
@@ -12,7 +14,6 @@ from formula import numbers
 from formula.errors import START, Code, Fault, FormulaSyntax, Position, Problem, problem
 from formula.layout import Layout
 from formula.limits import MAX_DEPTH, MAX_TEXT
-from formula.recent import Recent
 from formula.syntax import unexpected_character, unexpected_token
 from formula.tree import (
     Assign,
@@ -128,12 +129,20 @@ _READER: Final = Lark(
     transformer=_Builder(),
     maybe_placeholders=False,
 )
-_READ: Final = Recent[str, Formula](max_weight=500_000)
+_READ: Final = LRUCache[str, Formula](500_000, lambda read: max(1, len(read.text)))
+_READ_LOCK: Final = Lock()
 
 
 def parse(text: str) -> Formula:
     """Read a whole formula; it raises FormulaSyntax, and nothing else, whatever the text is."""
-    return _READ.get(text, lambda: parse_anew(text), weigh=lambda _: len(text))
+    with _READ_LOCK:
+        kept = _READ.get(text)
+    if kept is not None:
+        return kept
+    formula = parse_anew(text)
+    with _READ_LOCK:
+        _READ[text] = formula
+    return formula
 
 
 def parse_anew(text: str) -> Formula:

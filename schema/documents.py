@@ -2,10 +2,12 @@
 
 from asyncio import get_running_loop
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
+from cachetools import LRUCache
 from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
 from strawberry import Schema
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
@@ -15,7 +17,6 @@ from datastore.errors import ErrorCode
 from execution import Compiled
 from schema.errors import FormattedError, formatted, request_error, syntax_error
 from schema.limits import Limits, Operation, operations_of
-from schema.lru import Lru
 
 _RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 _BYTES_PER_CHARACTER: Final = 320
@@ -41,7 +42,10 @@ class Document:
 
 
 class Documents:
-    """The documents of one schema, kept by text: at most `count` of about `size` bytes in all."""
+    """The documents of one schema, kept by text: at most `count` of about `size` bytes in all.
+
+    Each is taken to weigh a `count`-th of `size` or more, so that one bound is both.
+    """
 
     __slots__ = ("_kept", "_limits", "_schema")
 
@@ -50,7 +54,8 @@ class Documents:
     ) -> None:
         self._schema = core_schema(schema)
         self._limits = limits
-        self._kept: Lru[str, Document] = Lru(count, size)
+        least = size // count
+        self._kept = LRUCache[str, Document](size, lambda document: max(least, _weight(document)))
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -72,7 +77,8 @@ class Documents:
             self._keep(await get_running_loop().run_in_executor(executor, self._made, text))
 
     def _keep(self, document: Document) -> None:
-        self._kept.put(document.text, document, _weight(document))
+        with suppress(ValueError):  # one that weighs more than the bound is not kept
+            self._kept[document.text] = document
 
     def _made(self, text: str) -> Document:
         try:

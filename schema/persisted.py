@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from hashlib import sha256
 from typing import Final, NoReturn
 
+from cachetools import LRUCache
+
 from datastore.errors import ErrorCode
 from schema.limits import refused
-from schema.lru import Lru
 
 _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 
@@ -41,7 +43,8 @@ class Persisted:
         self.mode = mode
         self._trusted = {_bare(key): text for key, text in (trusted or {}).items()}
         self._digests = frozenset(_digest(text) for text in self._trusted.values())
-        self._automatic: Lru[str, str] = Lru(count, size)
+        least = size // count
+        self._automatic = LRUCache[str, str](size, lambda text: max(least, len(text.encode())))
 
     @property
     def kept(self) -> int:
@@ -71,7 +74,8 @@ class Persisted:
     def remember(self, text: str, digest: str) -> None:
         """Keep a text that proved valid under the digest it was sent with."""
         if self.mode is PersistedMode.AUTOMATIC:
-            self._automatic.put(_bare(digest), text, len(text.encode()))
+            with suppress(ValueError):  # one that weighs more than the bound is not kept
+                self._automatic[_bare(digest)] = text
 
 
 def digest_of(extensions: Mapping[str, object]) -> str | None:

@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from cachetools import TLRUCache
 
 from datastore.access import Caller
 from datastore.api_keys import PREFIX, Credential, KeyText
 from datastore.clock import wall_clock
 from datastore.errors import Unauthenticated
-from schema.lru import Lru
 from server.auth import Authenticator, Session, sent_token
 from server.claims import default_group_from
 
@@ -49,7 +51,9 @@ class ApiKeyAuthenticator:
         self._seconds = seconds
         self._now = now
         self._clock = clock
-        self._kept: Lru[str, _Kept] = Lru(MAX_KEPT, MAX_KEPT_ROLES)
+        self._kept = TLRUCache[str, _Kept, float](
+            MAX_KEPT_ROLES, lambda _id, kept, _now: kept.until, clock, _weight
+        )
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the user of the key with the key's roles."""
@@ -78,10 +82,18 @@ class ApiKeyAuthenticator:
         )
 
     async def _credential(self, id: str) -> Credential | None:
-        kept, now = self._kept.get(id), self._clock()
-        if kept is not None and now < kept.until:
-            return kept.credential
+        # `get` looks at the clock twice, and fails for a key that expires in between.
+        try:
+            return self._kept[id].credential
+        except KeyError:
+            until = self._clock() + self._seconds
         found = await self._find(id)
         if found is not None:
-            self._kept.put(id, _Kept(found, now + self._seconds), len(found.roles))
+            with suppress(ValueError):  # one of more roles than all may have is not kept
+                self._kept[id] = _Kept(found, until)
         return found
+
+
+def _weight(kept: _Kept) -> int:
+    """Count the roles of a key; few count as more, so that there are no more than MAX_KEPT."""
+    return max(MAX_KEPT_ROLES // MAX_KEPT, len(kept.credential.roles))

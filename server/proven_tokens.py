@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
+from cachetools import LRUCache
+
 from datastore.access import Caller
-from schema.lru import Lru
 
 MAX_KEPT: Final = 10_000
 MAX_KEPT_ROLES: Final = 50_000
@@ -28,7 +30,7 @@ class ProvenTokens:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._kept: Lru[bytes, Proven] = Lru(MAX_KEPT, MAX_KEPT_ROLES)
+        self._kept = LRUCache[bytes, Proven](MAX_KEPT_ROLES, _weight)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -41,4 +43,10 @@ class ProvenTokens:
         return found
 
     def put(self, digest: bytes, proven: Proven) -> None:
-        self._kept.put(digest, proven, len(proven.caller.roles))
+        with suppress(ValueError):  # one of more roles than all may have is not kept
+            self._kept[digest] = proven
+
+
+def _weight(proven: Proven) -> int:
+    """Count the roles of a token; few count as more, so that there are no more than MAX_KEPT."""
+    return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))

@@ -6,9 +6,9 @@ from math import ceil
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
+from cachetools import LRUCache
 
 from datastore.errors import RateLimited
-from schema.lru import Lru
 
 MAX_CALLERS: Final = 10_000
 """How many callers are remembered; who asked least recently is forgotten first."""
@@ -38,10 +38,10 @@ class OwnBuckets:
     """Buckets in the memory of this process."""
 
     def __init__(self, callers: int = MAX_CALLERS) -> None:
-        self._known: Lru[str, Bucket] = Lru(callers, callers)
+        self._known = LRUCache[str, Bucket](callers)
 
     def update(self, caller: str, change: Change) -> None:
-        self._known.put(caller, change(self._known.get(caller)), 1)
+        self._known[caller] = change(self._known.get(caller))
 
 
 class RateLimiter:

@@ -1,12 +1,12 @@
 """What a machine of a cluster does with a part of an input, which it fetches for itself."""
 
-from collections import OrderedDict
 from hashlib import sha256
 from importlib.metadata import version
 from threading import Lock
 from typing import Final
 
 import msgspec
+from cachetools import LRUCache
 
 from datastore.dataset_csv import read_table
 from datastore.executions.engine import Step
@@ -22,7 +22,7 @@ from server.workers.ranged import PartFailed, Source, fetched
 KEPT: Final = 2
 """Programs that a process has at hand; their datasets take most of its memory."""
 
-_programs: Final[OrderedDict[str, Program]] = OrderedDict()
+_programs: Final = LRUCache[str, Program](KEPT)
 _lock: Final = Lock()
 
 
@@ -77,13 +77,11 @@ def program_of(recipe: Recipe) -> Program:
         message = f"The cluster has Penstock {installed()}, the worker {recipe.version}."
         raise PartFailed(message)
     with _lock:
-        if recipe.id not in _programs:
+        program = _programs.get(recipe.id)
+        if program is None:
             data = {table.identity: _rows(table) for table in recipe.tables}
-            _programs[recipe.id] = Program(recipe.plan, data)
-        _programs.move_to_end(recipe.id)
-        while len(_programs) > KEPT:
-            _programs.popitem(last=False)
-        return _programs[recipe.id]
+            program = _programs[recipe.id] = Program(recipe.plan, data)
+        return program
 
 
 def _rows(table: TableFile) -> Rows:

@@ -1,4 +1,5 @@
 # ruff: noqa: E501 - a table reads best with a row on a line
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formula.errors import Code, FormulaSyntax, Position
-from formula.parse import is_writable, parse, parse_anew
+from formula.parse import _READ, is_writable, parse, parse_anew
 from formula.render import render
 from formula.tree import Assign, Call, Chain, CustomCall, Index, Literal, Name, Negate, Option, Step
 
@@ -146,6 +147,15 @@ def test_a_parameter_key_is_writable_when_it_is_a_token() -> None:
 def test_a_text_is_read_once_while_it_is_remembered() -> None:
     assert parse("1 + 41") is parse("1 + 41")
     assert parse_anew("1 + 41") is not parse_anew("1 + 41")
+
+
+def test_threads_share_the_texts_that_are_remembered_within_a_bound() -> None:
+    texts = [f"{number} + {' ' * 9_000}1" for number in range(100)]
+    with ThreadPoolExecutor(4) as pool:
+        read = list(pool.map(parse, texts * 2))
+    assert [formula.text for formula in read] == texts * 2
+    assert sum(len(text) for text in _READ) == _READ.currsize <= _READ.maxsize == 500_000
+    assert parse(texts[-1]) is parse(texts[-1])
 
 
 PIECES = st.sampled_from(

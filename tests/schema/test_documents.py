@@ -11,7 +11,6 @@ from schema import documents as module
 from schema.documents import Documents
 from schema.execution import Engine, OperationRequest, Refused
 from schema.limits import Limits
-from schema.lru import Lru
 from schema.persisted import Persisted, PersistedMode
 from tests.schema.shelves import Notes, shelves_schema
 
@@ -128,18 +127,17 @@ def test_the_least_recently_used_document_goes_first() -> None:
     assert documents.of(HELLO) is first
 
 
-def test_the_cache_is_bounded_by_weight_too() -> None:
-    kept: Lru[str, int] = Lru(100, 10)
-    kept.put("a", 1, 4)
-    kept.put("b", 2, 4)
-    kept.put("c", 3, 4)
-    assert (kept.get("a"), kept.get("b"), kept.get("c"), kept.weight) == (None, 2, 3, 8)
-    kept.put("b", 5, 6)
-    assert (kept.get("b"), kept.weight) == (5, 10)
-    kept.put("huge", 6, 11)
-    assert (kept.get("huge"), kept.get("b"), len(kept), kept.weight) == (None, 5, 2, 10)
-    kept.put("b", 7, 11)
-    assert (kept.get("b"), kept.weight) == (None, 4)
+def test_documents_are_bounded_by_weight_too() -> None:
+    documents = Documents(STRAWBERRY, Limits(), count=10, size=20_000)
+    first = documents.of("{ a: hello }")
+    documents.of("{ b: hello }")
+    assert (len(documents), documents.of("{ a: hello }") is first) == (2, True)
+    documents.of("{ c: hello }")
+    assert (len(documents), documents.of("{ a: hello }") is first) == (3, True)
+    documents.of("{ d: hello }" + " " * 10)
+    assert (len(documents), documents.of("{ a: hello }") is first) == (2, True)
+    huge = documents.of("{ e: hello }" + " " * 60)
+    assert (huge.errors, huge is documents.of(huge.text), len(documents)) == ((), False, 2)
 
 
 def test_a_digest_runs_what_was_once_sent_with_it() -> None:
