@@ -100,9 +100,9 @@ class Watching:
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
-    def told(self) -> AbstractAsyncContextManager[None]:
-        """Tell the other processes of the server what is measured here."""
-        return nullcontext() if self.metrics is None else self.metrics.told()
+    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+        """Give what is measured here to the other processes of the server."""
+        return nullcontext() if self.metrics is None else self.metrics.share_with_workers()
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:
