@@ -39,8 +39,7 @@ _EVERY: Final = 0.001
 _HERE: Final = str(Path(__file__).parents[1]) + "/"
 _AREAS: Final = (
     ("log and metrics", ("server/access_log", "server/metrics", "server/observing",
-                         "server/operation_lines", "server/series", "server/watching",
-                         "prometheus_client")),
+                         "server/logs", "server/watching", "structlog/", "prometheus_client")),
     ("caller", ("server/api_keys", "server/auth", "server/proven_tokens", "server/dev_key")),
     ("limits and rates", ("schema/limits", "schema/inputs", "schema/measure",
                           "server/rate_limit", "schema/lru", "server/within")),

@@ -77,7 +77,7 @@ async def open_app(
     async with (
         open_authenticator(settings) as tokens,
         polled(store.table, settings.change_poll_seconds) as changes,
-        watching.told(),
+        watching.share_with_workers(),
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)

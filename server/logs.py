@@ -1,21 +1,25 @@
 """One line of log for each event, for people or as JSON; never a document, a value or a token."""
 
 import logging
+import re
 import sys
-from typing import Literal
+from typing import Final, Literal
 
 import orjson
 import structlog
-from structlog.typing import EventDict, Processor
+from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
-from server.operation_lines import OperationLines
+OPERATIONS: Final = "penstock.operations"
+"""The name of the logger of operations."""
+
+_ODD: Final = re.compile(r"""[\s="']""")
+"""The characters for which a text is quoted."""
 
 _QUIET = ("aiobotocore", "aiohttp", "asyncio", "botocore", "httpx", "uvicorn.access")
 
 
 def configure(form: Literal["text", "json"]) -> None:
     """Send what Penstock and its libraries log to standard error, in one form."""
-    _operations[:] = [OperationLines(sys.stderr, form)]
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -45,14 +49,50 @@ def configure(form: Literal["text", "json"]) -> None:
     )
 
 
-_operations: list[OperationLines] = []
+def operation_logger(form: Literal["text", "json"]) -> FilteringBoundLogger:
+    """Make the logger of operations: it writes to standard error past the handlers of `logging`.
+
+    One line for each request is too many for those handlers. Text is coloured on a terminal.
+    """
+    logger: FilteringBoundLogger = structlog.wrap_logger(
+        structlog.BytesLogger(sys.stderr.buffer, name=OPERATIONS),
+        [
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.stdlib.add_logger_name,
+            *_operation_renderers(form),
+        ],
+        structlog.make_filtering_bound_logger(logging.INFO),
+        event="operation",
+        level="info",
+    )
+    # What is bound is kept: the proxy would put the logger together again for each line.
+    return logger.bind()
 
 
-def operation_lines() -> OperationLines:
-    """Where operations are logged, in the form that was chosen."""
-    if not _operations:
-        _operations.append(OperationLines(sys.stderr, "text"))
-    return _operations[0]
+def _operation_renderers(form: Literal["text", "json"]) -> list[Processor]:
+    if form == "json":
+        return [structlog.processors.JSONRenderer(serializer=orjson.dumps)]
+    if sys.stderr.isatty():
+        return [structlog.dev.ConsoleRenderer(colors=True), _encode]
+    return [_plain_text, _encode]
+
+
+def _plain_text(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    """Render a line as structlog's renderer without colours does, in a fifth of its time."""
+    head = f"{event.pop('timestamp')} [{event.pop('level'):<9}] {event.pop('event'):<30}"
+    name = event.pop("logger")
+    facts = " ".join([f"{fact}={_quote(value)}" for fact, value in sorted(event.items())])
+    return f"{head} [{name}] {facts}"
+
+
+def _quote(value: object) -> object:
+    if not isinstance(value, str) or value.isalnum() or not _ODD.search(value):
+        return value
+    return repr(value)
+
+
+def _encode(_logger: WrappedLogger, _method: str, line: EventDict | str) -> bytes:
+    return str(line).encode()
 
 
 def _last(form: Literal["text", "json"]) -> list[Processor]:

@@ -1,16 +1,23 @@
-"""`/metrics`: what this process did and holds, as Prometheus reads it.
+"""`/metrics`: counts and times of this process, as Prometheus reads them.
 
-No label holds anything a client chose: each comes from a closed list, or from the code.
+No label holds anything a client chose: each comes from a closed list, or from the code. So the
+series of each metric are few, and `cache` keeps them: to find one again takes longer than to count.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 from typing import Final
 
-import prometheus_client as client
-from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
@@ -24,9 +31,8 @@ from datastore.observed import Call, Ended
 from datastore.table import ConditionFailed
 from execution import Reason
 from server.observing import TRANSPORTS, OperationEnded, Seen, Transport
-from server.processes.gathering import Registry, gathered, told_to_siblings
+from server.processes.gathering import gather_metrics, share_metrics
 from server.processes.siblings import Siblings
-from server.series import Counter, Gauge, Histogram
 
 PATH = "/metrics"
 
@@ -43,117 +49,122 @@ _OUTCOMES: Final[Mapping[type[BaseException] | None, str]] = {
 
 
 class Operations:
-    """What is counted of operations."""
+    """The metrics of operations."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._total = Counter(
-            registry,
+        total = Counter(
             "penstock_operations",
             "Requests for an operation, by the first error code of their answer.",
-            "type",
-            "transport",
-            "code",
+            ("type", "transport", "code"),
+            registry=registry,
         )
-        self._running = Gauge(
-            registry,
+        running = Gauge(
             "penstock_operations_running",
             "Requests for an operation that are not answered yet.",
-            "transport",
+            ("transport",),
+            registry=registry,
         )
-        self._seconds = Histogram(
-            registry,
+        seconds = Histogram(
             "penstock_operation_seconds",
             "Time from a request to its answer.",
-            "type",
-            _SECONDS,
+            ("type",),
+            registry=registry,
+            buckets=_SECONDS,
         )
-        self._cost = Histogram(
-            registry,
+        cost = Histogram(
             "penstock_operation_cost",
             "Computed cost of the operations that were let through, in objects.",
-            "type",
-            _COSTS,
+            ("type",),
+            registry=registry,
+            buckets=_COSTS,
         )
-        self._ends = {each: partial(self._ended, each) for each in TRANSPORTS}
+        self._total, self._running = cache(total.labels), cache(running.labels)
+        self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
+        self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
 
     def watch(self, seen: Seen) -> OperationEnded:
         began_as = seen.transport
-        self._running.values[began_as,] += 1
+        self._running(began_as).inc()
         return self._ends[began_as]
 
-    def _ended(self, began_as: Transport, seen: Seen) -> None:
-        self._running.values[began_as,] -= 1
+    def _count_end(self, began_as: Transport, seen: Seen) -> None:
+        self._running(began_as).dec()
         kind, cost = seen.kind, seen.cost
-        self._total.sums[kind, seen.transport, seen.outcome] += 1
-        self._seconds.observe(kind, seen.seconds)
+        self._total(kind, seen.transport, seen.outcome).inc()
+        self._seconds(kind).observe(seen.seconds)
         if cost is not None:
-            self._cost.observe(kind, cost)
+            self._cost(kind).observe(cost)
 
 
 class FileCalls:
-    """What is counted of calls for files."""
+    """The metrics of calls for files."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._total = Counter(
-            registry, "penstock_file_calls", "Calls for files.", "method", "outcome"
+        total = Counter(
+            "penstock_file_calls", "Calls for files.", ("method", "outcome"), registry=registry
         )
-        self._seconds = Histogram(
-            registry,
+        seconds = Histogram(
             "penstock_file_call_seconds",
             "Time of a call for a file, to its last byte.",
-            "method",
-            _SECONDS,
+            ("method",),
+            registry=registry,
+            buckets=_SECONDS,
         )
+        self._total, self._seconds = cache(total.labels), cache(seconds.labels)
 
     def watch(self, call: Call) -> Ended:
-        return partial(self._ended, call, perf_counter())
+        return partial(self._count_end, call, perf_counter())
 
-    def _ended(self, call: Call, started: float) -> None:
-        self._total.sums[call.method, _OUTCOMES.get(call.raised, "failed")] += 1
-        self._seconds.observe(call.method, perf_counter() - started)
+    def _count_end(self, call: Call, started: float) -> None:
+        self._total(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
+        self._seconds(call.method).observe(perf_counter() - started)
 
 
 class Calls:
-    """What is counted of calls of the table."""
+    """The metrics of calls of the table."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._total = Counter(
-            registry, "penstock_store_calls", "Calls of the store.", "method", "outcome"
+        total = Counter(
+            "penstock_store_calls", "Calls of the store.", ("method", "outcome"), registry=registry
         )
-        self._seconds = Histogram(
-            registry,
+        seconds = Histogram(
             "penstock_store_call_seconds",
             "Time of a call of the store, with all that was sent again.",
-            "method",
-            _SECONDS,
+            ("method",),
+            registry=registry,
+            buckets=_SECONDS,
         )
-        self._units = Counter(
-            registry, "penstock_store_units", "Capacity units consumed.", "method"
+        units = Counter(
+            "penstock_store_units", "Capacity units consumed.", ("method",), registry=registry
         )
-        self._again = Counter(registry, "penstock_store_retries", "Requests sent again.", "reason")
+        retries = Counter(
+            "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
+        )
+        self._total, self._seconds = cache(total.labels), cache(seconds.labels)
+        self._units, self._retries = cache(units.labels), cache(retries.labels)
 
     def watch(self, call: Call) -> Ended:
-        return partial(self._ended, call, perf_counter())
+        return partial(self._count_end, call, perf_counter())
 
-    def _ended(self, call: Call, started: float) -> None:
+    def _count_end(self, call: Call, started: float) -> None:
         method = call.method
-        self._total.sums[method, _OUTCOMES.get(call.raised, "failed")] += 1
-        self._seconds.observe(method, perf_counter() - started)
-        self._units.sums[method,] += call.units
+        self._total(method, _OUTCOMES.get(call.raised, "failed")).inc()
+        self._seconds(method).observe(perf_counter() - started)
+        self._units(method).inc(call.units)
         for reason in call.again:
-            self._again.sums[reason.value,] += 1
+            self._retries(reason.value).inc()
 
 
 class Holdings:
-    """What the process holds in memory, counted each time the metrics are read."""
+    """The metrics of the memory of the process, counted each time they are read."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._streams = client.Gauge(
+        self._streams = Gauge(
             "penstock_open_streams",
             "WebSocket connections and event streams held open.",
             registry=registry,
         )
-        self._cached = client.Gauge(
+        self._cached = Gauge(
             "penstock_cache_entries", "Entries held in memory.", ("cache",), registry=registry
         )
 
@@ -167,7 +178,7 @@ class Holdings:
 
 
 class Fallbacks(Collector):
-    """Why operations were not run compiled, as counted elsewhere."""
+    """The reasons for which operations were not run compiled, as counted elsewhere."""
 
     def __init__(self, reasons: Mapping[Reason, int]) -> None:
         self._reasons = reasons
@@ -195,26 +206,27 @@ class Metrics:
         self.call = Calls(registry).watch
         self.file_call = FileCalls(registry).watch
         self.holdings = Holdings(registry)
-        self._batches = Histogram(
-            registry,
+        batches = Histogram(
             "penstock_loader_batch_size",
             "Keys in each batch that a loader read.",
-            "loader",
-            _SIZES,
+            ("loader",),
+            registry=registry,
+            buckets=_SIZES,
         )
+        self._batches = cache(batches.labels)
 
     def batch(self, loader: str, size: int) -> Ended:
-        return partial(self._batches.observe, loader, size)
+        return partial(self._batches(loader).observe, size)
 
     def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
         """Show counts that grow elsewhere."""
         self.registry.register(Fallbacks(reasons))
 
-    def told(self) -> AbstractAsyncContextManager[None]:
-        """Tell the other processes of the server, if there are any."""
+    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+        """Give the metrics to the other processes of the server, if there are any."""
         if self._siblings is None:
             return nullcontext()
-        return told_to_siblings(self.registry, self._siblings)
+        return share_metrics(self.registry, self._siblings)
 
     def route(self) -> Route:
         """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""
@@ -222,9 +234,10 @@ class Metrics:
         async def metrics(request: Request) -> Response:
             encode, content_type = choose_encoder(request.headers.get("accept", ""))
             headers = {"content-type": content_type, "cache-control": "no-store"}
-            known: Registry = self.registry
-            if self._siblings is not None:
-                known = await gathered(self.registry, self._siblings)
-            return Response(encode(known), headers=headers)
+            if self._siblings is None:
+                return Response(encode(self.registry), headers=headers)
+            return Response(
+                encode(await gather_metrics(self.registry, self._siblings)), headers=headers
+            )
 
         return Route(PATH, metrics)

@@ -15,7 +15,6 @@ from execution import Reason
 from schema.execution import Engine
 from server.access_log import AccessLog
 from server.fields import fields_of
-from server.logs import operation_lines
 from server.metrics import Metrics
 from server.observing import SEEN, Seen, WatchOperation, ended, shown
 from server.opening import DATABASE
@@ -64,7 +63,7 @@ class Watching:
         return cls(
             Metrics(siblings) if settings.metrics else None,
             traced,
-            AccessLog(operation_lines()) if settings.access_log else None,
+            AccessLog(settings.log_format) if settings.access_log else None,
         )
 
     @property
@@ -101,9 +100,9 @@ class Watching:
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
-    def told(self) -> AbstractAsyncContextManager[None]:
-        """Tell the other processes of the server what is measured here."""
-        return nullcontext() if self.metrics is None else self.metrics.told()
+    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+        """Give what is measured here to the other processes of the server."""
+        return nullcontext() if self.metrics is None else self.metrics.share_with_workers()
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

@@ -5,10 +5,11 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from prometheus_client import Metric
+from prometheus_client.registry import Collector
 
 from server.processes.siblings import Siblings
 
@@ -18,13 +19,6 @@ LABEL: Final = "process"
 logger = logging.getLogger("penstock.metrics")
 
 
-class Registry(Protocol):
-    """What has metrics: a registry, or several together."""
-
-    def collect(self) -> Iterable[Metric]:
-        """Give them as they are now."""
-
-
 class _Family(msgspec.Struct, frozen=True, array_like=True):
     name: str
     documentation: str
@@ -32,15 +26,15 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
     samples: list[tuple[str, dict[str, str], float]]
 
 
-class Together:
+class ProcessMetrics(Collector):
     """Metrics of several processes, each sample labelled with the number of its process.
 
     They are not added up: a process that is replaced begins at zero, as only its own series may.
     """
 
-    def __init__(self, told: Iterable[tuple[int, bytes]]) -> None:
+    def __init__(self, encoded: Iterable[tuple[int, bytes]]) -> None:
         self._metrics: dict[str, Metric] = {}
-        for index, families in told:
+        for index, families in encoded:
             for family in msgspec.msgpack.decode(families, type=list[_Family]):
                 self._add(index, family)
 
@@ -56,8 +50,8 @@ class Together:
             metric.add_sample(name, {LABEL: str(index), **labels}, value)
 
 
-def told_of(registry: Registry) -> bytes:
-    """The metrics of this process, as they are told to its siblings."""
+def encode_metrics(registry: Collector) -> bytes:
+    """Encode the metrics of this process for its siblings."""
     return msgspec.msgpack.encode(
         [
             _Family(
@@ -71,20 +65,20 @@ def told_of(registry: Registry) -> bytes:
     )
 
 
-async def gathered(registry: Registry, siblings: Siblings) -> Together:
+async def gather_metrics(registry: Collector, siblings: Siblings) -> ProcessMetrics:
     """Ask every sibling for its metrics; one that does not answer is left out."""
     others = [index for index in range(siblings.count) if index != siblings.index]
-    told = await asyncio.gather(*(_asked(siblings, index) for index in others))
-    found = [(index, said) for index, said in zip(others, told, strict=True) if said is not None]
-    return Together(sorted([(siblings.index, told_of(registry)), *found]))
+    answers = await asyncio.gather(*(_fetch_metrics(siblings, index) for index in others))
+    found = [(index, each) for index, each in zip(others, answers, strict=True) if each is not None]
+    return ProcessMetrics(sorted([(siblings.index, encode_metrics(registry)), *found]))
 
 
 @asynccontextmanager
-async def told_to_siblings(registry: Registry, siblings: Siblings) -> AsyncIterator[None]:
-    """Answer whichever sibling is asked for metrics."""
+async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterator[None]:
+    """Answer the siblings that ask for metrics."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(told_of(registry))
+        writer.write(encode_metrics(registry))
         writer.close()
 
     listener = socket.socket(socket.AF_UNIX)
@@ -94,7 +88,7 @@ async def told_to_siblings(registry: Registry, siblings: Siblings) -> AsyncItera
         yield
 
 
-def _connected(address: str) -> socket.socket:
+def _connect(address: str) -> socket.socket:
     """Connect without waiting: libuv knows no names of the abstract space, Python does."""
     asking = socket.socket(socket.AF_UNIX)
     asking.setblocking(False)
@@ -106,10 +100,10 @@ def _connected(address: str) -> socket.socket:
     return asking
 
 
-async def _asked(siblings: Siblings, index: int) -> bytes | None:
+async def _fetch_metrics(siblings: Siblings, index: int) -> bytes | None:
     try:
         async with asyncio.timeout(SECONDS):
-            asking = _connected(siblings.address_of(index))
+            asking = _connect(siblings.address_of(index))
             reader, writer = await asyncio.open_unix_connection(sock=asking)
             try:
                 return await reader.read()

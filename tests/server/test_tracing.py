@@ -1,9 +1,7 @@
 """Spans: one for each operation, loader batch and call of the store, without what they held."""
 
-import asyncio
 import json
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ from datastore.local_files import LocalFiles
 from datastore.observed import Observed
 from datastore.store import Store
 from schema.persisted import _digest
-from server import watching
-from server.operation_lines import OperationLines
 from server.settings import Settings
 from server.tracing import tracing
 from server.watching import Watching
@@ -132,15 +128,12 @@ async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
     store: Store,
     tmp_path: Path,
     exporter: InMemorySpanExporter,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stream = StringIO()
-    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
-    async with whole(store, tmp_path) as app:
+    async with whole(store, tmp_path, log_format="json") as app:
         await app.ask("{ viewer { __typename } }", headers={"x-request-id": "r1"})
         await app.ask(FIND, headers={"traceparent": f"00-{CALLER_TRACE}-b7ad6b7169203331-01"})
-        await asyncio.sleep(0)
-    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     roots = [each.context for each in exporter.get_finished_spans() if each.name == "query"]
     assert [line["trace_id"] for line in lines] == [
         trace.format_trace_id(root.trace_id) for root in roots
@@ -150,15 +143,15 @@ async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
 
 
 async def test_a_span_that_is_part_of_no_trace_is_not_named(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stream = StringIO()
-    monkeypatch.setattr(watching, "operation_lines", lambda: OperationLines(stream, "json"))
     monkeypatch.setattr(trace, "get_tracer_provider", NoOpTracerProvider)
-    async with whole(store, tmp_path) as app:
+    async with whole(store, tmp_path, log_format="json") as app:
         await app.ask(FIND)
-        await asyncio.sleep(0)
-    (line,) = stream.getvalue().splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert "trace_id" not in json.loads(line)
 
 

@@ -1,0 +1,36 @@
+"""The metrics of several processes, as one of them shows them together."""
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import choose_encoder
+
+from server.processes.gathering import ProcessMetrics, encode_metrics
+
+
+def metrics_of(index: int, seconds: float) -> tuple[int, bytes]:
+    registry = CollectorRegistry()
+    Counter("calls", "Calls.", ("method",), registry=registry).labels("get").inc(index + 1)
+    Histogram("seconds", "Time.", registry=registry, buckets=(1, 10)).observe(seconds)
+    return index, encode_metrics(registry)
+
+
+@pytest.mark.parametrize("accept", ["", "application/openmetrics-text; version=1.0.0"])
+def test_each_sample_is_labelled_with_its_process_and_none_are_added_up(accept: str) -> None:
+    encode, _ = choose_encoder(accept)
+    shown = encode(ProcessMetrics([metrics_of(0, 0.5), metrics_of(1, 10)])).decode()
+    assert shown.count("# TYPE seconds histogram\n") == 1
+    lines = [
+        line for line in shown.splitlines() if not line.startswith("#") and "_created" not in line
+    ]
+    assert [line for line in lines if line.startswith("calls")] == [
+        'calls_total{method="get",process="0"} 1.0',
+        'calls_total{method="get",process="1"} 2.0',
+    ]
+    assert [line for line in lines if line.startswith("seconds_bucket")] == [
+        'seconds_bucket{le="1.0",process="0"} 1.0',
+        'seconds_bucket{le="10.0",process="0"} 1.0',
+        'seconds_bucket{le="+Inf",process="0"} 1.0',
+        'seconds_bucket{le="1.0",process="1"} 0.0',
+        'seconds_bucket{le="10.0",process="1"} 1.0',
+        'seconds_bucket{le="+Inf",process="1"} 1.0',
+    ]
