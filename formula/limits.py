@@ -16,6 +16,5 @@ MAX_BATCH_STEPS = 2_000_000  # operations of all rows of one call
 MAX_ROW_WORK = 1_000_000  # characters handled by one row's text functions, weighed
 MAX_BATCH_WORK = 20_000_000  # the same for all rows of one call
 MAX_PATTERN = 200  # characters of a regular expression, date pattern or JSON path
-MAX_REGEX_STATES = 500  # states of a compiled regular expression
-MAX_REPEAT = 100  # the larger number in `{m,n}`
+MAX_REGEX_MEMORY = 524_288  # bytes of a compiled regular expression
 MAX_JSON_DEPTH = 64  # arrays and objects within each other

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
-from formula import dates, json_path, regex_syntax, units
+from formula import dates, json_path, units
 from formula.date_pattern import date_pattern
 from formula.errors import Code, Fault, Position
 from formula.functions import Function
 from formula.locales import locale_of
+from formula.regex import regex
 from formula.tree import Call, Literal
 from formula.values import Scalar
 
@@ -37,7 +38,7 @@ def _date(given: Given) -> None:
 
 def _regex(given: Given) -> None:
     if isinstance(pattern := given.get("regex"), str):
-        regex_syntax.program(pattern)
+        regex(pattern)
 
 
 def _path(given: Given) -> None:

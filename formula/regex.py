@@ -1,109 +1,174 @@
-"""Matching without backtracking: all ways through a pattern are followed at once (Pike's method).
+r"""Regular expressions that users write, matched by RE2 in time linear in the text.
 
-Each character of the text meets each state of the program at most once, so the work is bounded by
-their product, and the meter stops it long before that hurts.
+This is the one module that knows RE2. Refused are what needs backtracking (back-references,
+look-around, possessive and atomic groups), `\C`, which would cut a character into bytes, and `\Q`.
 """
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final, NoReturn, Protocol
 
-from formula.regex_syntax import (
-    Edge,
-    Fork,
-    Go,
-    Program,
-    Ranges,
-    Take,
-    only_text,
-    program,
-)
+import re2
+
+from formula.errors import Code, Fault
+from formula.limits import MAX_PATTERN, MAX_REGEX_MEMORY
 from formula.work import Work
 
-_STATE_COST = 16  # a state visited costs about as much as so many characters handled
+Span = tuple[int, int]
+
+_MATCH_COST: Final = 20  # a match found costs about as much as so many characters handled
+_COMPILE_COST: Final = 8  # an instruction compiled, likewise
+_SCAN_RATE: Final = 64  # RE2 passes over so many characters while one is handled
+_SMALL: Final = 18  # instructions whose every automaton fits into MAX_REGEX_MEMORY
+_INNER_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
+_ENDLESS: Final = re.compile(r"[*+]|,\}")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_INVALID: Final = "the regular expression is invalid"
+_MESSAGES: Final = {
+    "bad repetition operator": "the repetition `{}` follows another one",
+    "invalid character class range": "the range `{}` ends before it starts, or is none",
+    "invalid escape sequence": "`{}` is not understood",
+    "invalid perl operator": "`{}` is not understood, nor is anything that needs backtracking",
+    "invalid repetition size": "the repetition `{}` is too large, or needs m no larger than n",
+    "missing )": "a group is not closed",
+    "missing ]": "a class is not closed",
+    "no argument for repetition operator": "`{}` has nothing to repeat",
+    "pattern too large - compile failed": f"it compiles to more than {MAX_REGEX_MEMORY} bytes",
+    "trailing \\": "it ends too early",
+    "unexpected )": "a `)` closes nothing",
+}
 
 
-class _Threads:
-    """The states reached at one place of the text, preferred first, with where each began."""
-
-    __slots__ = ("_code", "_seen", "_size", "reached", "visits")
-
-    def __init__(self, code: Program, size: int) -> None:
-        self._code = code
-        self._size = size
-        self._seen: set[int] = set()
-        self.reached: list[tuple[int, int]] = []
-        self.visits = 1
-
-    def follow(self, state: int, began: int, at: int) -> None:
-        """Add a state, and all that is reached from it without taking a character."""
-        waiting = [state]
-        while waiting:
-            state = waiting.pop()
-            if state in self._seen:
-                continue
-            self._seen.add(state)
-            self.visits += 1
-            instruction = self._code[state] if state < len(self._code) else None
-            match instruction:
-                case Fork():
-                    waiting += (state + instruction.second, state + instruction.first)
-                case Go():
-                    waiting.append(state + instruction.offset)
-                case Edge():
-                    if at == (self._size if instruction.at_end else 0):
-                        waiting.append(state + 1)
-                case _:
-                    self.reached.append((state, began))
+class _Match(Protocol):
+    def span(self, group: int = 0) -> Span: ...
 
 
-@lru_cache(maxsize=4096)
-def _takes(ranges: Ranges, character: str) -> bool:
-    code = ord(character)
-    return any(low <= code <= high for low, high in ranges)
+class _Compiled(Protocol):
+    @property
+    def groups(self) -> int: ...
+    @property
+    def programsize(self) -> int: ...
+    def finditer(self, text: str | bytes) -> Iterator[_Match]: ...
+    def fullmatch(self, text: str | bytes) -> _Match | None: ...
 
 
-def _advance(
-    code: Program, threads: _Threads, following: _Threads, text: str, at: int
-) -> tuple[int, int] | None:
-    """Move each thread over the character at `at`; return a match, which ends all lesser ones."""
-    character = text[at : at + 1]
-    for state, began in threads.reached:
-        if state == len(code):
-            return began, at
-        instruction = code[state]
-        if character and isinstance(instruction, Take) and _takes(instruction.ranges, character):
-            following.follow(state + 1, began, at + 1)
-    return None
+class Regex:
+    """A compiled pattern; places in a text count its characters."""
+
+    __slots__ = ("_compiled", "_endless", "_plain", "groups", "size")
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = _compile(pattern)
+        self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
+        self._endless = bool(_ENDLESS.search(pattern))
+        self.groups = self._compiled.groups
+        self.size = self._compiled.programsize
+
+    def matches(self, text: str, work: Work) -> Iterator[Span]:
+        """Yield where each match begins and ends, left to right, none overlapping."""
+        return _find_plain(self._plain, text) if self._plain else self._find(text, work)
+
+    def _find(self, text: str, work: Work) -> Iterator[Span]:
+        work.spend(self.size * _COMPILE_COST)
+        at = 0
+        encoded = _without_surrogates(text).encode()
+        for begin, end in _in_characters(self._byte_spans(encoded), text, encoded):
+            work.spend(_MATCH_COST + self._scan_cost(len(text) - at, end - at))
+            yield begin, end
+            at = end
+        work.spend(self._scan_cost(len(text) - at, len(text) - at))
+
+    def captures(self, text: str) -> tuple[str | None, ...] | None:
+        """Return the whole text and its groups if the whole of it matches."""
+        # RE2's wrapper counts bytes faster than characters; in ASCII they are the same.
+        searchable = text.encode() if text.isascii() else _without_surrogates(text)
+        match = self._compiled.fullmatch(searchable)
+        if match is None:
+            return None
+        spans = map(match.span, range(self.groups + 1))
+        return tuple([text[begin:end] if begin >= 0 else None for begin, end in spans])
+
+    def _byte_spans(self, encoded: bytes) -> Iterator[Span]:
+        """Yield each match once: RE2's own iterator repeats an empty one, and splits characters."""
+        found: Span | None = None
+        for match in self._compiled.finditer(encoded):
+            before, found = found, match.span()
+            begin, end = found
+            if before != found and (begin < end or encoded[begin : begin + 1] not in _INNER_BYTES):
+                yield found
+
+    def _scan_cost(self, rest: int, passed: int) -> int:
+        """Weigh one search; RE2 does not say how far it looked, so the farthest counts.
+
+        A pattern without an endless repetition looks ahead by its own size at most. A large one
+        may have more states than its memory holds, and is then followed instruction by instruction.
+        """
+        looked = rest if self._endless else min(rest, passed + self.size)
+        return looked * (2 * self.size if self.size > _SMALL else 1) // _SCAN_RATE
 
 
-def _find(code: Program, text: str, start: int, work: Work) -> tuple[int, int] | None:
-    """Return where the leftmost match at or after `start` begins and ends."""
-    found: tuple[int, int] | None = None
-    threads = _Threads(code, len(text))
-    for at in range(start, len(text) + 1):
-        if found is None:
-            threads.follow(0, at, at)
-        elif not threads.reached:
-            break
-        work.spend(threads.visits * _STATE_COST)
-        following = _Threads(code, len(text))
-        found = _advance(code, threads, following, text, at) or found
-        threads = following
-    return found
+@lru_cache(maxsize=256)
+def regex(pattern: str) -> Regex:
+    """Return the compiled pattern of a formula."""
+    if len(pattern) > MAX_PATTERN:
+        _refuse(f"longer than {MAX_PATTERN} characters")
+    return Regex(pattern)
 
 
-def matches(pattern: str, text: str, work: Work) -> Iterator[tuple[int, int]]:
-    """Yield where each match begins and ends, left to right, none overlapping."""
-    code = program(pattern)
-    fixed = only_text(code)
-    at = 0
-    while at <= len(text):
-        if fixed:
-            begin = text.find(fixed, at)
-            found = None if begin < 0 else (begin, begin + len(fixed))
-        else:
-            found = _find(code, text, at, work)
-        if found is None:
-            return
-        yield found
-        at = found[1] + 1 if found[0] == found[1] else found[1]
+def _compile(pattern: str) -> _Compiled:
+    readable = _ESCAPE.sub(_escape, _without_surrogates(pattern))
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MAX_REGEX_MEMORY
+    try:
+        compiled: _Compiled = re2.compile(readable, options)
+    except re2.error as error:
+        message = _explain(error.args[0].decode(errors="replace"))
+        raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}") from None
+    else:
+        return compiled
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return an escape as RE2 reads it, which takes no backslash before a sign beyond ASCII."""
+    sign = found[1]
+    if sign in "CQ":
+        _refuse(f"`\\{sign}` is not understood")
+    return found[0] if sign.isascii() or sign.isalnum() else sign
+
+
+def _explain(error: str) -> str:
+    kind, _, excerpt = error.partition(": ")
+    return _MESSAGES.get(kind, f"{kind}: `{{}}`").format(excerpt)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}")
+
+
+def _find_plain(plain: str, text: str) -> Iterator[Span]:
+    begin = text.find(plain)
+    while begin >= 0:
+        end = begin + len(plain)
+        yield begin, end
+        begin = text.find(plain, end)
+
+
+def _without_surrogates(text: str) -> str:
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _in_characters(spans: Iterator[Span], text: str, encoded: bytes) -> Iterator[Span]:
+    """Turn places counted in bytes into places counted in characters."""
+    if len(text) == len(encoded):
+        yield from spans
+        return
+    byte = character = 0
+    for begin, end in spans:
+        first = character + len(encoded[byte:begin].decode())
+        character = first + len(encoded[begin:end].decode())
+        byte = end
+        yield first, character

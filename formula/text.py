@@ -6,7 +6,7 @@ from typing import Final
 from formula import numbers
 from formula.errors import Code, Fault
 from formula.numbers import read_number
-from formula.regex import matches
+from formula.regex import regex
 from formula.values import Scalar, Value, bounded, text_of
 from formula.work import Work
 
@@ -61,7 +61,7 @@ def split(work: Work, text: str, pattern: str, limit: Decimal | None) -> tuple[s
     most = _whole(limit)
     work.spend(len(text))
     start = 0
-    for begin, end in matches(pattern, text, work):
+    for begin, end in regex(pattern).matches(text, work):
         if most and len(pieces) == most - 1:
             break
         if end == 0 or begin == end == len(text):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formula.errors import Code, Fault
-from formula.regex import matches
+from formula.regex import Regex, regex
 from formula.work import Work
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\W", "[a-c1-3]", r"\.", "^", "$"])
@@ -24,54 +24,147 @@ PATTERNS = st.recursive(
 )
 
 
-@given(PATTERNS, st.text("abc1.", max_size=10))
+def spans(pattern: str, text: str) -> list[tuple[int, int]]:
+    return list(regex(pattern).matches(text, Work()))
+
+
+def of_a_backtracking_engine(pattern: str) -> re.Pattern[str]:
+    """Python's own, with the end of a text spelt as it spells it."""
+    return re.compile(pattern.replace("$", r"\Z"), re.ASCII)
+
+
+@given(PATTERNS, st.text("abc1.é€🦉\n", max_size=10))
 def test_the_first_match_is_that_of_a_backtracking_engine(pattern: str, text: str) -> None:
-    expected = re.compile(pattern.replace("$", r"\Z"), re.ASCII).search(text)
-    found = next(matches(pattern, text, Work()), None)
+    expected = of_a_backtracking_engine(pattern).search(text)
 
-    assert found == (expected.span() if expected else None)
-
-
-@given(PATTERNS, st.text("abc1.", max_size=10))
-def test_matches_are_in_order_and_do_not_overlap(pattern: str, text: str) -> None:
-    at = 0
-    for begin, end in matches(pattern, text, Work()):
-        assert at <= begin <= end <= len(text)
-        at = end
+    assert spans(pattern, text)[:1] == ([expected.span()] if expected else [])
 
 
-REFUSED = (
-    *("(", ")", "a)", "[a", "*a", "a**", "a{2}{3}", "a{3,2}", "a{101}", "(a{50}){50}"),
-    *("(?=a)", "(?!a)", "(?<=a)", "(?P<x>a)", "(?i)a", "a++", r"\b", r"\p{L}", "[z-a]", "[[a]]"),
-    *("\\", r"\1", r"(a)\1", "(" * 18 + "a" + ")" * 18, "a" * 201, r"[a-\d]"),
-)
+@given(PATTERNS, st.text("abc1.é€🦉", max_size=10))
+def test_each_match_is_the_first_one_behind_the_match_before(pattern: str, text: str) -> None:
+    expected, at = [], 0
+    engine = of_a_backtracking_engine(pattern)
+    while at <= len(text) and (found := engine.search(text, at)):
+        expected.append(found.span())
+        at = found.end() + (found.start() == found.end())
+
+    assert spans(pattern, text) == expected
+
+
+@given(PATTERNS, st.text("abc1.é", max_size=10))
+def test_the_groups_of_a_whole_text_are_those_of_a_backtracking_engine(
+    pattern: str, text: str
+) -> None:
+    expected = of_a_backtracking_engine(pattern).fullmatch(text)
+
+    assert Regex(pattern).captures(text) == (expected and (expected[0], *expected.groups()))
+
+
+REFUSED = {
+    "(": "a group is not closed",
+    ")": "a `)` closes nothing",
+    "a)": "a `)` closes nothing",
+    "[a": "a class is not closed",
+    "*a": "`*` has nothing to repeat",
+    "a**": "the repetition `**` follows another one",
+    "a++": "the repetition `++` follows another one",
+    "a{2}{3}": "the repetition `{2}{3}` follows another one",
+    "a{3,2}": "the repetition `{3,2}` is too large, or needs m no larger than n",
+    "a{1001}": "the repetition `{1001}` is too large, or needs m no larger than n",
+    "(a{50}){50}": "the repetition `{50}` is too large, or needs m no larger than n",
+    r"\pL{60}": "it compiles to more than 524288 bytes",
+    "(?=a)": "`(?=` is not understood, nor is anything that needs backtracking",
+    "(?!a)": "`(?!` is not understood, nor is anything that needs backtracking",
+    "(?<=a)": "`(?<=` is not understood, nor is anything that needs backtracking",
+    "(?>a)": "`(?>` is not understood, nor is anything that needs backtracking",
+    "(?P<a": "invalid named capture group: `(?P<a`",
+    "[z-a]": "the range `z-a` ends before it starts, or is none",
+    "\\": "it ends too early",
+    r"\1": r"`\1` is not understood",
+    r"(a)\1": r"`\1` is not understood",
+    r"[a-\d]": r"`\d` is not understood",
+    r"\é": r"`\é` is not understood",
+    r"a\C": r"`\C` is not understood",
+    r"\Qa\E": r"`\Q` is not understood",
+    "a" * 201: "longer than 200 characters",
+}
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
-def test_what_needs_backtracking_or_is_malformed_is_refused(pattern: str) -> None:
+def test_what_needs_backtracking_or_is_malformed_is_refused(
+    pattern: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Fault) as caught:
-        list(matches(pattern, "aaa", Work()))
+        regex(pattern)
 
     assert caught.value.code == Code.INVALID_REGEX
+    assert caught.value.message == f"the regular expression is invalid: {REFUSED[pattern]}"
+    assert capfd.readouterr() == ("", "")
 
 
-@given(st.text(r"ab()[]{}*+?|\^$.,-12d", max_size=20))
-def test_any_pattern_works_or_is_refused(pattern: str) -> None:
-    found, refused = [(0, 7)], Code.INVALID_REGEX
+@given(st.text(r"ab()[]{}*+?|\^$.,-12dCQé€", max_size=20), st.text("ab1 2é€\ud800", max_size=7))
+def test_any_pattern_works_or_is_refused(pattern: str, text: str) -> None:
+    found, refused = [(0, 0)], Code.INVALID_REGEX
     try:
-        found = list(matches(pattern, "ab1 2ba", Work()))
+        found = spans(pattern, text)
     except Fault as fault:
         refused = fault.code
 
     assert refused == Code.INVALID_REGEX
-    assert all(0 <= begin <= end <= 7 for begin, end in found)
+    assert all(0 <= begin <= end <= len(text) for begin, end in found)
+    assert found == sorted(set(found))
 
 
 def test_a_class_may_hold_a_bracket_a_hyphen_and_escapes() -> None:
-    assert list(matches(r"[]\-\d]", "]a-b7", Work())) == [(0, 1), (2, 3), (4, 5)]
-    assert list(matches(r"[a-]", "-a", Work())) == [(0, 1), (1, 2)]
+    assert spans(r"[]\-\d]", "]a-b7") == [(0, 1), (2, 3), (4, 5)]
+    assert spans(r"[a-]", "-a") == [(0, 1), (1, 2)]
 
 
 def test_classes_are_ascii_and_a_dot_stops_at_the_end_of_a_line() -> None:
-    assert list(matches(r"\w", "é", Work())) == []
-    assert list(matches(r".+", "ab\ncd", Work())) == [(0, 2), (3, 5)]
+    assert spans(r"\w", "é") == []
+    assert spans(".+", "ab\ncd") == [(0, 2), (3, 5)]
+
+
+def test_flags_word_edges_and_letters_of_every_script_are_understood() -> None:
+    assert spans("(?i)KÖLN", "in köln") == [(3, 7)]
+    assert spans(r"\b", "ab c") == [(0, 0), (2, 2), (3, 3), (4, 4)]
+    assert spans(r"\p{L}+", "été, ночь") == [(0, 3), (5, 9)]
+
+
+def test_a_backslash_may_stand_before_any_sign() -> None:
+    assert spans(r"\€\_\/[\–]", "1€_/–") == [(1, 5)]
+
+
+def test_places_count_characters_and_no_character_is_cut() -> None:
+    assert spans("b", "é€🦉b") == [(3, 4)]
+    assert spans("", "é🦉") == [(0, 0), (1, 1), (2, 2)]
+    assert spans("[^a]", "a\ud800é") == [(1, 2), (2, 3)]
+
+
+def test_plain_text_is_found_as_it_stands() -> None:
+    assert spans(", ", "é, b, , c") == [(1, 3), (4, 6), (6, 8)]
+    assert spans("aa", "aaaaa") == [(0, 2), (2, 4)]
+    assert spans("aa", "a") == []
+
+
+def test_an_empty_match_at_the_end_is_found_once() -> None:
+    assert spans("$", "ab") == [(2, 2)]
+    assert spans("a*", "baab") == [(0, 0), (1, 3), (3, 3), (4, 4)]
+
+
+def test_ten_thousand_letters_that_would_backtrack_for_ever_are_matched(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    letters = "ab" * 5_000
+
+    assert spans("(a+|b+)+c", letters) == []
+    assert spans("(a+)+c|(a*b)", letters)[-1] == (9_998, 10_000)
+    assert spans("[ab]*a[ab]{60}c|b$", letters) == [(9_999, 10_000)]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_looking_ahead_over_and_over_spends_the_work_of_a_row() -> None:
+    with pytest.raises(Fault) as caught:
+        spans("x*y|x", "x" * 32_000)
+
+    assert caught.value.code == Code.WORK_LIMIT

@@ -130,8 +130,26 @@ def test_too_many_mappings_are_refused() -> None:
 
 def test_a_pattern_that_would_backtrack_for_ever_is_matched_at_once() -> None:
     slow = mapper({"originalService": "(a+)+b", "newService": "X"})
-    place = CAR._replace(service="a" * 50)
+    place = CAR._replace(service="a" * 10_000)
     assert slow.place(place) == place
+    assert grouper(rule(regex="(a+)+b")).match(CAR._replace(entity_type="a" * 10_000)) is None
+
+
+def test_a_replacement_that_would_backtrack_for_ever_is_filled_in_at_once() -> None:
+    slow = mapper({"originalService": "(a+)+c|(a*b)", "newService": "x$2"})
+    letters = "a" * 9_999 + "b"
+    assert slow.place(CAR._replace(service=letters)).service == f"x{letters}"
+    many = mapper({"originalService": "((a+)+c|(a*b))+", "newService": "$1-$2-$3"})
+    assert many.place(CAR._replace(service="aab" * 3_333 + "b")).service == "b--b"
+
+
+@pytest.mark.parametrize(
+    ("new", "named"),
+    [("$0!", "Ünit-7!"), ("$2$1", "7Ünit"), ("$3", ""), ("$$1", "$Ünit"), ("$&\\1", "$&\\1")],
+)
+def test_a_reference_stands_for_its_group_and_nothing_else_is_special(new: str, named: str) -> None:
+    renamed = mapper({"originalService": "(Ünit)-(\\d)(x)?", "newService": new})
+    assert renamed.place(CAR._replace(service="Ünit-7")).service == named
 
 
 def test_the_first_rule_that_matches_gives_the_destination() -> None:
