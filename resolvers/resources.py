@@ -1,4 +1,4 @@
-"""What each field and mutation of a kind of resource does, at the desk of that kind."""
+"""Reads and writes of a kind of resource, at the desk of that kind."""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence

@@ -114,8 +114,8 @@ class Audio(Node, Listened):
             bool | None, strawberry.argument(description="Whether browsers save it as a file.")
         ] = False,
     ) -> SignedUrl:
-        found = await audio.stream_of(info.context, track, attachment=bool(attachment))
-        return SignedUrl.of(found)
+        stream = await info.context.loaders.audio.streams.load((track, bool(attachment)))
+        return SignedUrl.of(stream)
 
     @strawberry.field(description="Shows the cover, if the file has one.")
     @staticmethod

@@ -157,7 +157,7 @@ class AudioLibrary:
     @strawberry.field(graphql_type=Audio | None, description="One track, all of it.")
     @staticmethod
     async def get_audio_files_by_audio_id(info: Info, audio_id: OfAudio) -> records.Audio:
-        return await audio.by_id(info.context, key_of("Audio", audio_id))
+        return await info.context.loaders.audio.tracks.load(key_of("Audio", audio_id))
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
@@ -178,17 +178,17 @@ class AudioLibrary:
     @strawberry.field(description="How many tracks there are.")
     @staticmethod
     async def count(info: Info) -> int:
-        return (await audio.totals(info.context)).count
+        return (await _totals(info)).count
 
     @strawberry.field(description="The length of all tracks in milliseconds.")
     @staticmethod
     async def duration_ms(info: Info) -> Long:
-        return Long((await audio.totals(info.context)).duration_ms)
+        return Long((await _totals(info)).duration_ms)
 
     @strawberry.field(description="The size of all tracks in bytes.")
     @staticmethod
     async def size(info: Info) -> Long:
-        return Long((await audio.totals(info.context)).size)
+        return Long((await _totals(info)).size)
 
 
 @strawberry.type
@@ -249,7 +249,7 @@ class AudioQuery:
     @strawberry.field(graphql_type=Audio | None, description="A track by its global id.")
     @staticmethod
     async def audio(info: Info, id: OfAudio) -> records.Audio:
-        return await audio.by_id(info.context, key_of("Audio", id))
+        return await info.context.loaders.audio.tracks.load(key_of("Audio", id))
 
     @strawberry.field(
         graphql_type=Connection[Audio],
@@ -288,6 +288,11 @@ class AudioQuery:
             page_of(first, after, last, before),
             lambda window: _page(info, wanted, newest_first, window),
         )
+
+
+async def _totals(info: Info) -> records.Totals:
+    """The totals of the caller's library, read once for all fields of a request."""
+    return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
 
 
 def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:

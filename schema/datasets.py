@@ -10,7 +10,7 @@ from datastore.layout import REFERENCE_DATASET
 from datastore.records import ValueType
 from datastore.resources import differences
 from execution import attributes_asked, reads
-from resolvers import datasets, resources
+from resolvers import resources
 from schema.common import After, Before, First, Info, InGroup, Last, Order, given
 from schema.connections import Connection, page_of
 from schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
@@ -77,7 +77,7 @@ class _Holding:
         expires_in: ExpiresIn = DOWNLOAD_SECONDS,
     ) -> FileDownload:
         seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
-        found = await datasets.download(info.context, dataset, seconds)
+        found = await info.context.view.dataset_files.download(dataset, seconds)
         if found is None:
             return FileDownload(status=FileStatus.GONE, url=None, expires_at=None, size_bytes=None)
         return FileDownload(
