@@ -74,16 +74,6 @@ class Kind(Generic[R]):
     folder: str | None = None
 
     @property
-    def field(self) -> str:
-        """The noun as the name of a field."""
-        return self.noun.replace(" ", "_")
-
-    @property
-    def camel(self) -> str:
-        """The noun as clients write it in the name of a field."""
-        return self.title[0].lower() + self.title[1:]
-
-    @property
     def title(self) -> str:
         """The noun as the name of a type."""
         return self.noun.title().replace(" ", "")

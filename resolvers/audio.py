@@ -1,4 +1,4 @@
-"""What each field and mutation of audio does."""
+"""Reads and writes of audio that take more than a call of a repository."""
 
 from asyncio import gather
 from collections.abc import Awaitable, Mapping
@@ -13,24 +13,16 @@ from datastore.audio.records import (
     Audio,
     AudioLink,
     Connection,
-    ImportFailure,
-    Totals,
 )
 from datastore.audio.registering import Upload
-from datastore.aws_credentials import Credentials
 from datastore.errors import NotFound
 from datastore.files import Download
-from datastore.jobs import Job
 from datastore.parts import Asked
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 from resolvers.loading import known
 
 T = TypeVar("T")
-
-
-async def by_id(context: Context, id: str) -> Audio:
-    return await context.loaders.audio.tracks.load(id)
 
 
 async def linked(context: Context, link: AudioLink) -> Audio | None:
@@ -78,16 +70,8 @@ async def storage_of(context: Context, track: Audio) -> Connection | None:
     return await _if_there(context.loaders.audio.storages, track.connection_id)
 
 
-async def stream_of(context: Context, track: Audio, *, attachment: bool) -> Download:
-    return await context.loaders.audio.streams.load((track, attachment))
-
-
 async def cover(context: Context, artwork: str | None) -> Download | None:
     return None if artwork is None else await context.view.audio.streaming.cover(artwork)
-
-
-async def totals(context: Context) -> Totals:
-    return await context.loaders.audio.totals.load(context.caller.user_id)
 
 
 async def upload(context: Context, file_name: str, content_type: str | None) -> Upload:
@@ -111,34 +95,6 @@ async def update(
 
 async def delete(context: Context, id: str, expected_version: int | None) -> Audio:
     return _renewed(context, await context.view.audio.removing.delete(id, expected_version))
-
-
-async def begin_import(context: Context, connection_id: str | None, prefix: str | None) -> Job:
-    return await context.view.audio.importing.begin(connection_id, prefix or "")
-
-
-async def failures(context: Context, job: Job, window: Window) -> Slice[ImportFailure]:
-    return await context.view.audio.importing.failures(job.id, window)
-
-
-async def storages(context: Context, window: Window) -> Slice[Connection]:
-    return await context.view.audio.connections.page(window)
-
-
-async def connect_role(
-    context: Context, name: str, bucket: str, region: str, role_arn: str
-) -> Connection:
-    return await context.view.audio.connections.add_role(name, bucket, region, role_arn)
-
-
-async def connect_keys(
-    context: Context, name: str, bucket: str, region: str, keys: Credentials, endpoint: str | None
-) -> Connection:
-    return await context.view.audio.connections.add_keys(name, bucket, region, keys, endpoint)
-
-
-async def disconnect(context: Context, id: str) -> Connection:
-    return await context.view.audio.registering.sources.disconnect(id)
 
 
 async def _artist(context: Context, place: str) -> Artist | None:

@@ -1,12 +1,10 @@
-"""What the fields and mutations that reference datasets alone have do."""
+"""The content of a reference dataset from what a user gives."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from datastore.dataset_files import Brought, Upload
-from datastore.files import Download
-from datastore.paths import GroupPath
-from datastore.records import DatasetColumn, ReferenceDataset
+from datastore.dataset_files import Brought
+from datastore.records import DatasetColumn
 from resolvers.context import Context
 
 
@@ -27,11 +25,3 @@ async def bring(
     if source.upload is not None and source.csv is None:
         return await files.uploaded(columns, key_column, source.upload)
     return files.nothing(columns, key_column)
-
-
-async def upload(context: Context, group: GroupPath | None) -> Upload:
-    return await context.view.dataset_files.upload(group)
-
-
-async def download(context: Context, dataset: ReferenceDataset, seconds: int) -> Download | None:
-    return await context.view.dataset_files.download(dataset, seconds)

@@ -1,4 +1,4 @@
-"""What the fields of an evaluation do."""
+"""The formula that an evaluation is asked for."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

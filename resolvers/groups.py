@@ -1,10 +1,9 @@
-"""What each field and mutation of groups does."""
+"""Reads and writes of groups that take more than a call of a repository."""
 
 from datastore.errors import about
 from datastore.jobs import Job
 from datastore.paths import GroupPath, parent
 from datastore.records import Group
-from datastore.slices import Slice, Window
 from resolvers.context import Context
 
 
@@ -16,10 +15,6 @@ async def by_path(context: Context, path: GroupPath) -> Group:
 async def parent_of(context: Context, group: Group) -> Group | None:
     above = parent(group.path)
     return None if above is None else await context.loaders.groups.load(above)
-
-
-async def children(context: Context, group: Group, window: Window) -> Slice[Group]:
-    return await context.view.groups.children(group, window)
 
 
 async def create(context: Context, path: GroupPath, name: str | None) -> Group:

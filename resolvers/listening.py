@@ -1,4 +1,4 @@
-"""What each field and mutation of favourites, ratings, plays, places and queues does."""
+"""Favourites, ratings, plays and places: reads that combine, and writes that loaders learn of."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from datastore.audio.records import Audio
 from datastore.errors import NotFound
 from datastore.listening.annotations import Kept, Thing
-from datastore.listening.records import Annotation, Kind, Play, PlayQueue
+from datastore.listening.records import Kind, Play
 from datastore.playlists.records import Playlist
 from datastore.slices import Slice, Window
 from resolvers.context import Context
-
-
-async def annotation(context: Context, thing: Thing) -> Annotation:
-    return await context.loaders.listener.annotations.load(thing)
 
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
@@ -35,17 +31,9 @@ async def favourite_playlists(context: Context, window: Window) -> Slice[Playlis
     return Slice(entries, page.more, page.reached)
 
 
-async def plays(context: Context, window: Window) -> Slice[Play]:
-    return await context.view.listening.plays.page(window)
-
-
 async def track_of(context: Context, play: Play) -> Audio | None:
     (found,) = await audio_by_ids(context, [play.audio_id])
     return found
-
-
-async def play_queue(context: Context) -> PlayQueue:
-    return await context.view.listening.queue.get()
 
 
 async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | None]:
@@ -75,12 +63,6 @@ async def go_on_at(context: Context, audio_id: str, position_ms: int | None) -> 
 async def record(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
     audio, kept, counts = await context.view.listening.plays.record(play)
     return _noted(context, (audio, kept)), counts
-
-
-async def save_queue(
-    context: Context, audio_ids: Sequence[str], index: int, position_ms: int
-) -> PlayQueue:
-    return await context.view.listening.queue.save(audio_ids, index, position_ms)
 
 
 def _noted(context: Context, written: Kept) -> Audio | Playlist:

@@ -1,20 +1,15 @@
-"""What each field, mutation and subscription of NGSI does."""
+"""Reads and writes of NGSI that take more than a call of a repository."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import datetime
 
 from datastore.errors import BadInput, NotFound
 from datastore.ngsi.aggregates import Bucket, Method, Period, aggregated
-from datastore.ngsi.counts import Counts
 from datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
 from datastore.ngsi.encoding import Encoding, components, encode
 from datastore.ngsi.following import followed
-from datastore.ngsi.letters import Dead, DeadLetter
 from datastore.ngsi.naming_rules import Documents
 from datastore.ngsi.notification import checked_path
-from datastore.ngsi.reading import Preview
-from datastore.ngsi.registry import Destination
-from datastore.ngsi.replaying import Replayed
 from datastore.ngsi.series import Sample, Span
 from datastore.slices import Slice, Window
 from resolvers.context import Context
@@ -22,40 +17,8 @@ from resolvers.context import Context
 MAX_TEXT = 2000
 
 
-async def services(context: Context, window: Window) -> Slice[Service]:
-    return await context.view.notified.directory.services(window)
-
-
-async def service(context: Context, name: str) -> Service:
-    return await context.view.notified.directory.service(name)
-
-
-async def paths(context: Context, of: Service, window: Window) -> Slice[ServicePath]:
-    return await context.view.notified.directory.paths(of, window)
-
-
 async def path(context: Context, of: Service, path: str) -> ServicePath:
     return await context.view.notified.directory.path(of.name, checked_path(path))
-
-
-async def destinations(context: Context, of: Service, window: Window) -> Slice[Destination]:
-    return await context.view.notified.destinations(of, window)
-
-
-async def service_counts(context: Context, of: Service) -> Counts:
-    return await context.view.notified.service_counts(of)
-
-
-async def counts(context: Context, of: ServicePath) -> Counts:
-    return await context.view.notified.counts(of)
-
-
-async def letters(context: Context, of: ServicePath, window: Window) -> Slice[DeadLetter]:
-    return await context.view.notified.letters(of, window)
-
-
-async def dead_entities(context: Context, of: DeadLetter) -> list[Dead]:
-    return await context.view.notified.entities_of(of)
 
 
 async def entities(
@@ -72,24 +35,9 @@ async def entity(context: Context, of: ServicePath, id: str, type: str) -> Entit
     return await context.view.notified.directory.entity(of, id, type)
 
 
-async def attributes(context: Context, of: Entity, window: Window) -> Slice[Attribute]:
-    return await context.view.notified.directory.attributes(of, window)
-
-
 async def attribute(context: Context, of: Entity, name: str) -> Attribute | None:
     _check(name)
     return await context.view.notified.directory.attribute(of, name)
-
-
-async def latest(context: Context, of: Attribute) -> Sample | None:
-    return await context.view.notified.series.latest(of)
-
-
-async def series(
-    context: Context, of: Attribute, span: Span, window: Window, *, newest_first: bool
-) -> Slice[Sample]:
-    reading = context.view.notified.series
-    return await reading.page(of, span, window, newest_first=newest_first)
 
 
 async def aggregate(
@@ -97,12 +45,6 @@ async def aggregate(
 ) -> list[Bucket]:
     samples = context.view.notified.series.walk(of, span)
     return await aggregated(samples, method, period, fill=fill)
-
-
-async def preview(
-    context: Context, of: Service, path: str, notification: str, form: str | None
-) -> list[Preview]:
-    return await context.view.notified.preview(of, path, notification, form)
 
 
 def encoded(context: Context, text: str, encoding: Encoding | None) -> str:
@@ -115,22 +57,14 @@ def decoded(context: Context, name: str, encoding: Encoding | None) -> list[str]
     return list(components(name, encoding or _encoding(context)))
 
 
-async def naming_rules(context: Context) -> Documents:
-    return await context.view.notified.rules.documents()
-
-
 async def put_mappings(context: Context, document: str) -> Documents:
     await context.view.notified.rules.put_mappings(document.encode())
-    return await naming_rules(context)
+    return await context.view.notified.rules.documents()
 
 
 async def put_rules(context: Context, document: str) -> Documents:
     await context.view.notified.rules.put_rules(document.encode())
-    return await naming_rules(context)
-
-
-async def replay(context: Context, ids: Sequence[str]) -> list[Replayed]:
-    return await context.view.notified.replay(ids)
+    return await context.view.notified.rules.documents()
 
 
 async def samples(

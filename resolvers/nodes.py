@@ -14,7 +14,6 @@ from datastore.parts import Asked
 from datastore.paths import parse_group_path
 from datastore.playlists.records import Playlist
 from datastore.records import Group, Resource
-from resolvers import resources
 from resolvers.context import Context
 from resolvers.loaders import Loaders
 
@@ -83,7 +82,7 @@ async def _read(context: Context, type: str, key: str, asked: AskedOf) -> Record
 async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
-            latest: Resource = await resources.by_id(context.desk(kind), key, asked(type))
+            latest: Resource = await context.desk(kind).latest(key, asked(type))
             return latest
         if type == kind.version_title:
             id, _, version = key.partition(":")

@@ -1,4 +1,4 @@
-"""What each field and mutation of playlists does."""
+"""Reads and writes of playlists that take more than a call of a repository."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -14,24 +14,12 @@ from datastore.slices import Slice, Window
 from resolvers.context import Context
 
 
-async def by_id(context: Context, id: str) -> Playlist:
-    return await context.loaders.listener.playlists.load(id)
-
-
 async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
     """A page of playlists, which the loader then knows as well."""
     found = await context.view.playlists.reading.page(window, newest_first=newest_first)
     for _, playlist in found.entries:
         context.loaders.listener.playlists.prime(playlist.id, playlist)
     return found
-
-
-async def entries(context: Context, playlist: Playlist, window: Window) -> Slice[Entry]:
-    return await context.loaders.listener.entries.load((playlist, window))
-
-
-async def holding(context: Context, audio: Audio, window: Window) -> Slice[Playlist]:
-    return await context.loaders.listener.holding.load((audio, window))
 
 
 async def track_of(context: Context, entry: Entry) -> Audio | None:
@@ -81,7 +69,8 @@ async def remove(context: Context, target: Target, entry_ids: Sequence[str]) -> 
 
 async def exported(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
     """Read it all and write it in a thread: a long one takes longer than the loop may wait."""
-    document = await context.view.playlists.exporting.document(await by_id(context, id))
+    playlist = await context.loaders.listener.playlists.load(id)
+    document = await context.view.playlists.exporting.document(playlist)
     return await to_thread(file_of, format, document)
 
 

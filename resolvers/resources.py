@@ -1,4 +1,4 @@
-"""What each field and mutation of a kind of resource does, at the desk of that kind."""
+"""Reads and writes of a kind of resource, at the desk of that kind."""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,6 @@ from datastore.records import Group, Resource
 from datastore.resources.attachments import Attachment
 from datastore.resources.differences import Change, changes
 from datastore.resources.listing import Listed
-from datastore.resources.versions import Wanted
 from datastore.slices import Slice, Window
 from resolvers.context import Context
 from resolvers.loaders import Desk
@@ -20,31 +19,15 @@ from resolvers.loading import known
 R = TypeVar("R", bound=Resource)
 
 
-async def by_id(desk: Desk[R], id: str, asked: Asked = None) -> R:
-    return await desk.latest(id, asked)
-
-
 async def as_at(desk: Desk[R], id: str, time: str) -> R:
     """The resource as its version of that time has it."""
     return await desk.repository.versions.as_at(await desk.latest(id), time)
-
-
-async def by_name(desk: Desk[R], name: str, group: GroupPath | None) -> R:
-    return await desk.repository.reading.by_name(name, group)
 
 
 async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
     """A page of resources, which the loader then knows as well, where they are whole."""
     found = await desk.repository.listing.page(listed, window, asked)
     return known(found, asked, desk.prime)
-
-
-async def version(desk: Desk[R], resource: R, number: int) -> R:
-    return await desk.versions.load((resource, number))
-
-
-async def versions(desk: Desk[R], resource: R, window: Window, asked: Asked) -> Slice[R]:
-    return await desk.version_pages.load((resource, Wanted(window, asked)))
 
 
 async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Change]:

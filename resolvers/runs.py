@@ -1,11 +1,11 @@
-"""What each field and mutation of runs and their manifests does."""
+"""Reads and writes of manifest runs that loaders learn of."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 
 from datastore.manifest.asks import Ask
 from datastore.manifest.lists import Listed
-from datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunName
+from datastore.manifest.records import ManifestName, Run, RunName
 from datastore.manifest.recovery import Output
 from datastore.manifest.runs import Discovery
 from datastore.paths import GroupPath
@@ -18,10 +18,6 @@ def manifest_named(context: Context, group: GroupPath | None, name: str) -> Mani
     return ManifestName(context.view.runs.scope.group_or_default(group), name)
 
 
-async def by_name(context: Context, name: RunName) -> Run:
-    return await context.loaders.runs.load(name)
-
-
 async def page(
     context: Context, manifest: ManifestName, listed: Listed, window: Window
 ) -> Slice[Run]:
@@ -32,14 +28,6 @@ async def stale(
     context: Context, manifest: ManifestName, older_than: timedelta, window: Window
 ) -> Slice[Run]:
     return _known(context, await context.view.run_lists.stale(manifest, window, older_than))
-
-
-async def history(context: Context, run: Run, window: Window) -> Slice[RunEvent]:
-    return await context.view.run_lists.history(run, window)
-
-
-async def manifests(context: Context, group: GroupPath | None, window: Window) -> Slice[Manifest]:
-    return await context.view.manifests.page(group, window)
 
 
 async def discover(context: Context, manifest: ManifestName, found: Discovery) -> Run:
@@ -73,10 +61,6 @@ async def delete(context: Context, name: RunName, output: Output, force: bool) -
     deleted = await context.view.recovery.delete(name, output, force=force)
     context.loaders.runs.clear(deleted.name)
     return deleted
-
-
-async def delete_manifest(context: Context, name: ManifestName) -> Manifest:
-    return await context.view.manifests.delete(name)
 
 
 def _known(context: Context, found: Slice[Run]) -> Slice[Run]:

@@ -7,10 +7,9 @@ from strawberry import UNSET
 
 from datastore.audio.records import Audio
 from datastore.listening.annotations import Thing
-from datastore.listening.records import Kind
+from datastore.listening.records import Annotation, Kind
 from datastore.parts import record_type
 from datastore.playlists.records import Playlist
-from resolvers import listening, playlists
 from schema.common import After, Before, First, Info, Last
 from schema.connections import Connection, connect, page_of
 from schema.scalars import DateTime
@@ -23,6 +22,10 @@ def thing_of(record: Markable) -> Thing:
     return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
 
 
+async def _annotation(info: Info, record: Markable) -> Annotation:
+    return await info.context.loaders.listener.annotations.load(thing_of(record))
+
+
 @strawberry.type
 class Marked:
     """The marks of the caller on a thing; itself no type of the schema."""
@@ -33,12 +36,12 @@ class Marked:
     )
     @staticmethod
     async def favourite_at(thing: strawberry.Parent[Markable], info: Info) -> str | None:
-        return (await listening.annotation(info.context, thing_of(thing))).favourite_at
+        return (await _annotation(info, thing)).favourite_at
 
     @strawberry.field(description="The caller's rating, 1 to 5; absent where there is none.")
     @staticmethod
     async def rating(thing: strawberry.Parent[Markable], info: Info) -> int | None:
-        return (await listening.annotation(info.context, thing_of(thing))).rating
+        return (await _annotation(info, thing)).rating
 
 
 @strawberry.type
@@ -48,19 +51,19 @@ class Listened(Marked):
     @strawberry.field(description="How often the caller played it, as counted by `recordPlay`.")
     @staticmethod
     async def play_count(audio: strawberry.Parent[Audio], info: Info) -> int:
-        return (await listening.annotation(info.context, thing_of(audio))).play_count
+        return (await _annotation(info, audio)).play_count
 
     @strawberry.field(
         graphql_type=DateTime | None, description="When the latest of those plays began."
     )
     @staticmethod
     async def last_played_at(audio: strawberry.Parent[Audio], info: Info) -> str | None:
-        return (await listening.annotation(info.context, thing_of(audio))).last_played_at
+        return (await _annotation(info, audio)).last_played_at
 
     @strawberry.field(description="Where to go on, in milliseconds; absent for the beginning.")
     @staticmethod
     async def position_ms(audio: strawberry.Parent[Audio], info: Info) -> int | None:
-        return (await listening.annotation(info.context, thing_of(audio))).position_ms
+        return (await _annotation(info, audio)).position_ms
 
     @strawberry.field(
         graphql_type=Connection[Annotated["Playlist", strawberry.lazy("schema.playlists")]],
@@ -80,5 +83,5 @@ class Listened(Marked):
             info,
             ("holding", audio.id),
             page_of(first, after, last, before),
-            lambda window: playlists.holding(info.context, audio, window),
+            lambda window: info.context.loaders.listener.holding.load((audio, window)),
         )

@@ -8,7 +8,6 @@ from strawberry import UNSET
 from datastore import records
 from datastore.access import Role
 from datastore.paths import GroupPath
-from resolvers import api_keys
 from schema.common import After, Before, First, GroupRole, Info, Last
 from schema.connections import Connection, connect, page_of
 from schema.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
@@ -45,7 +44,7 @@ class ApiKeyViewer:
             info,
             ("apiKeys",),
             page_of(first, after, last, before),
-            lambda window: api_keys.page(info.context, window),
+            info.context.view.api_keys.page,
         )
 
 
@@ -107,7 +106,7 @@ class ApiKeyMutation:
     @staticmethod
     async def create_api_key(info: Info, input: CreateApiKeyInput) -> CreateApiKeyPayload:
         roles = [role.record() for role in input.roles]
-        made = await api_keys.create(info.context, input.name, roles, input.expires_at)
+        made = await info.context.view.api_keys.create(input.name, roles, input.expires_at)
         return CreateApiKeyPayload(api_key=made.key, secret=str(made.text))
 
     @strawberry.mutation(
@@ -117,4 +116,5 @@ class ApiKeyMutation:
     )
     @staticmethod
     async def revoke_api_key(info: Info, input: RevokeApiKeyInput) -> RevokeApiKeyPayload:
-        return RevokeApiKeyPayload(api_key=await api_keys.revoke(info.context, input.id))
+        revoked = await info.context.view.api_keys.revoke(input.id)
+        return RevokeApiKeyPayload(api_key=revoked)

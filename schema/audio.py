@@ -1,6 +1,6 @@
 """Audio: tracks, artists, albums and genres."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -31,16 +31,6 @@ class SignedUrl:
         return cls(url=download.url, expires_at=DateTime(canonical(download.expires_at)))
 
 
-def or_null(name: str, description: str) -> Any:
-    """Make the field of a number whose 0 says that the tag is absent."""
-
-    @reads({"Audio": (name,)})
-    def shown(track: strawberry.Parent[records.Audio]) -> int | None:
-        return getattr(track, name) or None
-
-    return strawberry.field(resolver=shown, graphql_type=int | None, description=description)
-
-
 @strawberry.type(description="An audio file of the caller's library.")
 class Audio(Node, Listened):
     title: str = strawberry.field(description="The title, or the name of the file.")
@@ -65,12 +55,33 @@ class Audio(Node, Listened):
     created_at: DateTime = strawberry.field(description="When it came into the library.")
     updated_at: DateTime = strawberry.field(description="When it was last edited.")
 
-    disc = or_null("disc", "The number of the disc.")
-    track = or_null("track", "The number on the disc.")
-    track_total = or_null("track_total", "How many there are on the disc.")
-    year = or_null("year", "The year of the recording or release.")
-
     is_type_of = shows(records.Audio)
+
+    @strawberry.field(description="The number of the disc. Null if the tag is absent.")
+    @reads({"Audio": ("disc",)})
+    @staticmethod
+    def disc(audio: strawberry.Parent[records.Audio]) -> int | None:
+        return audio.disc or None
+
+    @strawberry.field(description="The number of the track on the disc. Null if the tag is absent.")
+    @reads({"Audio": ("track",)})
+    @staticmethod
+    def track(audio: strawberry.Parent[records.Audio]) -> int | None:
+        return audio.track or None
+
+    @strawberry.field(description="The number of tracks on the disc. Null if the tag is absent.")
+    @reads({"Audio": ("track_total",)})
+    @staticmethod
+    def track_total(audio: strawberry.Parent[records.Audio]) -> int | None:
+        return audio.track_total or None
+
+    @strawberry.field(
+        description="The year of the recording or release. Null if the tag is absent."
+    )
+    @reads({"Audio": ("year",)})
+    @staticmethod
+    def year(audio: strawberry.Parent[records.Audio]) -> int | None:
+        return audio.year or None
 
     @strawberry.field(description="The artists as the tags name them, joined for display.")
     @reads({"Audio": ("artists",)})
@@ -103,8 +114,8 @@ class Audio(Node, Listened):
             bool | None, strawberry.argument(description="Whether browsers save it as a file.")
         ] = False,
     ) -> SignedUrl:
-        found = await audio.stream_of(info.context, track, attachment=bool(attachment))
-        return SignedUrl.of(found)
+        stream = await info.context.loaders.audio.streams.load((track, bool(attachment)))
+        return SignedUrl.of(stream)
 
     @strawberry.field(description="Shows the cover, if the file has one.")
     @staticmethod

@@ -2,13 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeVar
 
 import strawberry
 from strawberry import UNSET
 
 from datastore.audio import records
-from datastore.audio.lists import Lists
 from datastore.errors import BadInput
 from datastore.slices import Slice, Window
 from execution import attributes_asked
@@ -16,16 +15,22 @@ from resolvers import audio
 from schema.audio import Album, Artist, Audio, AudioLink, Genre
 from schema.common import After, Before, First, Info, Last, given
 from schema.connections import Connection, connect, page_of
+from schema.cursors import PageArguments
 from schema.nodes import key_of
 from schema.scalars import Long
 
-Links: TypeAlias = Slice[records.AudioLink]
+T = TypeVar("T")
+
 OfAudio = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
 Prefix = Annotated[
     str | None,
     strawberry.argument(
         description="Those whose names begin so, in any case and without a leading article."
     ),
+]
+WholeName = Annotated[str, strawberry.argument(description="The whole name.")]
+OfBucket = Annotated[
+    str, strawberry.argument(name="s3BucketName", description="The whole name of the bucket.")
 ]
 
 
@@ -35,59 +40,16 @@ class AudioOrder(Enum):
     OLDEST_FIRST = "OLDEST_FIRST"
 
 
-def shelf(
-    type: Any, name: str, read: Callable[[Lists, Window, str], Awaitable[Any]], scope: str
-) -> Any:
-    """Make the field that lists artists, albums or genres, all or those with a prefix."""
-
-    async def listed(
-        info: Info,
-        prefix: Prefix = UNSET,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Any:
-        wanted = given(prefix) or ""
-        return await connect(
-            info,
-            (scope, wanted),
-            page_of(first, after, last, before),
-            lambda window: read(info.context.view.audio.lists, window, wanted),
-        )
-
-    return strawberry.field(
-        resolver=listed,
-        graphql_type=Connection[type],
-        description=f"The {name} of the caller's library, each once, sorted by name.",
-    )
-
-
-def use_case(name: str, order: str, read: Callable[[Lists, str, Window], Awaitable[Links]]) -> Any:
-    """Make the field that lists tracks by one name; it costs one query."""
-
-    async def listed(
-        info: Info,
-        by: str,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[records.AudioLink]:
-        return await connect(
-            info,
-            (name, by),
-            page_of(first, after, last, before),
-            lambda window: read(info.context.view.audio.lists, by, window),
-        )
-
-    told = strawberry.argument(name=name, description="The name, whole.")
-    listed.__annotations__["by"] = Annotated[str, told]
-    return strawberry.field(
-        resolver=listed,
-        graphql_type=Connection[AudioLink],
-        description=f"The tracks of one {name}, {order}.",
-    )
+async def _list_shelf(
+    info: Info,
+    name: str,
+    prefix: str | None,
+    page: PageArguments,
+    read: Callable[[Window, str], Awaitable[Slice[T]]],
+) -> Connection[T]:
+    """Read a page of artists, albums or genres: all, or those with a prefix."""
+    wanted = given(prefix) or ""
+    return await connect(info, (name, wanted), page, lambda window: read(window, wanted))
 
 
 @strawberry.type(
@@ -95,30 +57,107 @@ def use_case(name: str, order: str, read: Callable[[Lists, str, Window], Awaitab
     "names. Each is one query. Whose library it is follows from the token alone."
 )
 class AudioLibrary:
-    get_audio_id_by_user_id_by_artist = use_case(
-        "artist",
-        "by year, album, disc and track",
-        Lists.get_audio_id_by_user_id_by_artist,
+    @strawberry.field(
+        graphql_type=Connection[AudioLink],
+        description="The tracks of one artist, by year, album, disc and track.",
     )
-    get_audio_id_by_user_id_by_album = use_case(
-        "album",
-        "by disc and track; albums of one name one after another",
-        Lists.get_audio_id_by_user_id_by_album,
+    @staticmethod
+    async def get_audio_id_by_user_id_by_artist(
+        info: Info,
+        artist: WholeName,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.AudioLink]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await connect(
+            info,
+            ("artist", artist),
+            page,
+            lambda window: lists.get_audio_id_by_user_id_by_artist(artist, window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[AudioLink],
+        description="The tracks of the albums with one name, album by album, by disc and track.",
     )
-    get_audio_id_by_user_id_by_s3bucket_name = use_case(
-        "s3BucketName",
-        "in no order of theirs",
-        Lists.get_audio_id_by_user_id_by_s3bucket_name,
+    @staticmethod
+    async def get_audio_id_by_user_id_by_album(
+        info: Info,
+        album: WholeName,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.AudioLink]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await connect(
+            info,
+            ("album", album),
+            page,
+            lambda window: lists.get_audio_id_by_user_id_by_album(album, window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[AudioLink],
+        description="The tracks of one bucket, in no defined order.",
     )
-    get_artists_by_user_id = shelf(
-        Artist, "artists", Lists.get_artists_by_user_id, "getArtistsByUserId"
+    @staticmethod
+    async def get_audio_id_by_user_id_by_s3bucket_name(
+        info: Info,
+        bucket: OfBucket,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.AudioLink]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await connect(
+            info,
+            ("s3BucketName", bucket),
+            page,
+            lambda window: lists.get_audio_id_by_user_id_by_s3bucket_name(bucket, window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[Artist],
+        description="The artists of the caller's library, each once, sorted by name.",
     )
-    get_album_by_user_id = shelf(Album, "albums", Lists.get_album_by_user_id, "getAlbumByUserId")
+    @staticmethod
+    async def get_artists_by_user_id(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Artist]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await _list_shelf(
+            info, "getArtistsByUserId", prefix, page, lists.get_artists_by_user_id
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[Album],
+        description="The albums of the caller's library, each once, sorted by name.",
+    )
+    @staticmethod
+    async def get_album_by_user_id(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Album]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await _list_shelf(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(graphql_type=Audio | None, description="One track, all of it.")
     @staticmethod
     async def get_audio_files_by_audio_id(info: Info, audio_id: OfAudio) -> records.Audio:
-        return await audio.by_id(info.context, key_of("Audio", audio_id))
+        return await info.context.loaders.audio.tracks.load(key_of("Audio", audio_id))
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
@@ -139,24 +178,68 @@ class AudioLibrary:
     @strawberry.field(description="How many tracks there are.")
     @staticmethod
     async def count(info: Info) -> int:
-        return (await audio.totals(info.context)).count
+        return (await _totals(info)).count
 
     @strawberry.field(description="The length of all tracks in milliseconds.")
     @staticmethod
     async def duration_ms(info: Info) -> Long:
-        return Long((await audio.totals(info.context)).duration_ms)
+        return Long((await _totals(info)).duration_ms)
 
     @strawberry.field(description="The size of all tracks in bytes.")
     @staticmethod
     async def size(info: Info) -> Long:
-        return Long((await audio.totals(info.context)).size)
+        return Long((await _totals(info)).size)
 
 
 @strawberry.type
 class AudioQuery:
-    artists = shelf(Artist, "artists", Lists.get_artists_by_user_id, "artists")
-    albums = shelf(Album, "albums", Lists.get_album_by_user_id, "albums")
-    genres = shelf(Genre, "genres", Lists.genres, "genres")
+    @strawberry.field(
+        graphql_type=Connection[Artist],
+        description="The artists of the caller's library, each once, sorted by name.",
+    )
+    @staticmethod
+    async def artists(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Artist]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await _list_shelf(info, "artists", prefix, page, lists.get_artists_by_user_id)
+
+    @strawberry.field(
+        graphql_type=Connection[Album],
+        description="The albums of the caller's library, each once, sorted by name.",
+    )
+    @staticmethod
+    async def albums(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Album]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await _list_shelf(info, "albums", prefix, page, lists.get_album_by_user_id)
+
+    @strawberry.field(
+        graphql_type=Connection[Genre],
+        description="The genres of the caller's library, each once, sorted by name.",
+    )
+    @staticmethod
+    async def genres(
+        info: Info,
+        prefix: Prefix = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Genre]:
+        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        return await _list_shelf(info, "genres", prefix, page, lists.genres)
 
     @strawberry.field(description="The caller's own library of audio.")
     @staticmethod
@@ -166,7 +249,7 @@ class AudioQuery:
     @strawberry.field(graphql_type=Audio | None, description="A track by its global id.")
     @staticmethod
     async def audio(info: Info, id: OfAudio) -> records.Audio:
-        return await audio.by_id(info.context, key_of("Audio", id))
+        return await info.context.loaders.audio.tracks.load(key_of("Audio", id))
 
     @strawberry.field(
         graphql_type=Connection[Audio],
@@ -205,6 +288,11 @@ class AudioQuery:
             page_of(first, after, last, before),
             lambda window: _page(info, wanted, newest_first, window),
         )
+
+
+async def _totals(info: Info) -> records.Totals:
+    """The totals of the caller's library, read once for all fields of a request."""
+    return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
 
 
 def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:

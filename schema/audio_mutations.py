@@ -206,7 +206,8 @@ class AudioMutation:
     async def import_audio(info: Info, input: ImportAudioInput) -> ImportAudioPayload:
         storage = given(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
-        begun = await audio.begin_import(info.context, connection, given(input.prefix))
+        prefix = given(input.prefix) or ""
+        begun = await info.context.view.audio.importing.begin(connection, prefix)
         return ImportAudioPayload(job=begun)
 
 

@@ -1,15 +1,39 @@
 """The mutations of calculations, and the inputs that are theirs alone."""
 
+from typing import Annotated
+
 import strawberry
 from strawberry import UNSET
 
+from datastore import records
 from datastore.calculations import MAX_SUMMARY
 from datastore.layout import CALCULATION
+from datastore.paths import GroupPath
 from datastore.transformers import MAX_ENTRIES
 from formula.limits import MAX_TEXT
 from schema.calculations import Calculation
+from schema.common import Info
+from schema.failures import (
+    IllegalState,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+    VersionConflict,
+)
 from schema.resource_inputs import Change, Content, Creation, as_given, id_of, key_for, records_of
-from schema.resource_mutations import creates, deletes, grants, revokes, updates
+from schema.resource_mutations import (
+    CHANGED,
+    EXPECTED_VERSION,
+    GRANT,
+    REVOKE,
+    create_resource,
+    delete_resource,
+    grant_resource,
+    revoke_resource,
+    update_resource,
+)
 from schema.transformers import OutputInput, ParameterInput
 
 _SUMMARY = f"What it gives, in short, for people; at most {MAX_SUMMARY} characters."
@@ -18,7 +42,7 @@ _PARAMETERS = f"What it is given, each used by the formula; at most {MAX_ENTRIES
 _OUTPUTS = f"What it gives; 1 to {MAX_ENTRIES}."
 
 
-@strawberry.input(description="The calculation to create.")
+@strawberry.input(description="Describes the calculation to create.")
 class CreateCalculationInput(Creation):
     summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
     formula: str = strawberry.field(description=_FORMULA)
@@ -29,7 +53,10 @@ class CreateCalculationInput(Creation):
     idempotency_key: strawberry.ID | None = key_for("calculation")
 
 
-@strawberry.input(description="What to change; fields left out stay, null clears.")
+@strawberry.input(
+    description="Names the calculation and what to change. A field that is left out keeps its "
+    "value, and null clears it."
+)
 class UpdateCalculationInput(Change):
     id: strawberry.ID = id_of("calculation")
     summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
@@ -51,10 +78,164 @@ _CONTENT = Content(
 )
 
 
+@strawberry.input(description="Names the calculation to delete.")
+class DeleteCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+
+
+@strawberry.input(description="Names the calculation to share and the group to share it with.")
+class GrantCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    group: GroupPath = strawberry.field(description="The group that gains access.")
+
+
+@strawberry.input(description="Names the calculation and the group that loses its grant.")
+class RevokeCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+
+
+@strawberry.type(description="The calculation was created, or found by its idempotency key.")
+class CreateCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation that was created or found."
+    )
+
+
+@strawberry.type(description="A new version of the calculation was made.")
+class UpdateCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation with its new version."
+    )
+
+
+@strawberry.type(description="The calculation and all its versions were deleted.")
+class DeleteCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation as it was before."
+    )
+
+
+@strawberry.type(description="The group and all groups below it have access to the calculation.")
+class GrantCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation with the grant."
+    )
+    changed: bool = strawberry.field(description=CHANGED)
+
+
+@strawberry.type(description="The group no longer has a grant of its own.")
+class RevokeCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation without the grant."
+    )
+
+
+CreateCalculationResult = Annotated[
+    CreateCalculationPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | LimitExceeded,
+    strawberry.union(
+        "CreateCalculationResult",
+        description="The new calculation, or the reason why there is none.",
+    ),
+]
+UpdateCalculationResult = Annotated[
+    UpdateCalculationPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | VersionConflict
+    | LimitExceeded
+    | IllegalState,
+    strawberry.union(
+        "UpdateCalculationResult", description="The new version, or the reason why nothing changed."
+    ),
+]
+DeleteCalculationResult = Annotated[
+    DeleteCalculationPayload | NotFound | NotPermitted | VersionConflict,
+    strawberry.union(
+        "DeleteCalculationResult",
+        description="The deleted calculation, or the reason why it is still there.",
+    ),
+]
+GrantCalculationResult = Annotated[
+    GrantCalculationPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    strawberry.union(
+        "GrantCalculationResult",
+        description="The calculation with the grant, or the reason why nothing changed.",
+    ),
+]
+RevokeCalculationResult = Annotated[
+    RevokeCalculationPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    strawberry.union(
+        "RevokeCalculationResult",
+        description="The calculation without the grant, or the reason why nothing changed.",
+    ),
+]
+
+
 @strawberry.type
 class CalculationMutation:
-    create_calculation = creates(CALCULATION, Calculation, CreateCalculationInput, _CONTENT)
-    update_calculation = updates(CALCULATION, Calculation, UpdateCalculationInput, _CONTENT)
-    delete_calculation = deletes(CALCULATION, Calculation)
-    grant_calculation = grants(CALCULATION, Calculation)
-    revoke_calculation = revokes(CALCULATION, Calculation)
+    @strawberry.mutation(
+        graphql_type=CreateCalculationResult,
+        description="Create a calculation. The caller is contributor at its group.",
+    )
+    @staticmethod
+    async def create_calculation(
+        info: Info, input: CreateCalculationInput
+    ) -> CreateCalculationPayload:
+        key = input.idempotency_key
+        created = await create_resource(info, CALCULATION, _CONTENT, input, key)
+        return CreateCalculationPayload(calculation=created)
+
+    @strawberry.mutation(
+        graphql_type=UpdateCalculationResult,
+        description="Make a new version of a calculation. The caller is contributor at the owner "
+        "group.",
+    )
+    @staticmethod
+    async def update_calculation(
+        info: Info, input: UpdateCalculationInput
+    ) -> UpdateCalculationPayload:
+        updated = await update_resource(info, CALCULATION, _CONTENT, input, input.id)
+        return UpdateCalculationPayload(calculation=updated)
+
+    @strawberry.mutation(
+        graphql_type=DeleteCalculationResult,
+        description="Delete a calculation with all its versions. The caller is admin at the owner"
+        " group.",
+    )
+    @staticmethod
+    async def delete_calculation(
+        info: Info, input: DeleteCalculationInput
+    ) -> DeleteCalculationPayload:
+        deleted = await delete_resource(info, CALCULATION, input.id, input.expected_version)
+        return DeleteCalculationPayload(calculation=deleted)
+
+    @strawberry.mutation(
+        graphql_type=GrantCalculationResult,
+        description=f"Let a group and all groups below it see and use a calculation. {GRANT}",
+    )
+    @staticmethod
+    async def grant_calculation(
+        info: Info, input: GrantCalculationInput
+    ) -> GrantCalculationPayload:
+        granted, changed = await grant_resource(info, CALCULATION, input.id, input.group)
+        return GrantCalculationPayload(calculation=granted, changed=changed)
+
+    @strawberry.mutation(
+        graphql_type=RevokeCalculationResult,
+        description=f"Revoke the grant that a group itself has for a calculation. {REVOKE}",
+    )
+    @staticmethod
+    async def revoke_calculation(
+        info: Info, input: RevokeCalculationInput
+    ) -> RevokeCalculationPayload:
+        revoked = await revoke_resource(info, CALCULATION, input.id, input.group)
+        return RevokeCalculationPayload(calculation=revoked)

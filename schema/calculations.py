@@ -1,24 +1,40 @@
 """Calculations and their versions: types and query fields."""
 
-from typing import Annotated
-
 import strawberry
+from strawberry import UNSET
 
 from datastore import records
 from datastore.layout import CALCULATION
+from datastore.resources import differences
+from execution import attributes_asked, reads
+from resolvers import resources
+from schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from schema.connections import Connection, page_of
 from schema.nodes import shows
-from schema.resource_changes import diff_of
-from schema.resource_queries import by_id, by_name, listed
+from schema.prices import costs
+from schema.resource_changes import DIFF, Change, FromVersion, ToVersion
+from schema.resource_queries import (
+    LIST,
+    AlsoBelow,
+    AsAt,
+    InOrder,
+    OfId,
+    OfName,
+    WithTags,
+    find_resource,
+    list_resources,
+    selection,
+)
 from schema.resources import (
+    VERSION_NUMBERED,
+    VERSIONS,
     Resource,
     ResourceVersion,
-    latest_of,
-    version_numbered,
-    versions_of,
+    VersionNumber,
+    find_version,
+    list_versions,
 )
 from schema.transformers import Output, Parameter
-
-_VERSION = Annotated["CalculationVersion", strawberry.lazy("schema.calculations")]
 
 
 @strawberry.type(description="A calculation: a formula with parameters. Its latest version.")
@@ -29,9 +45,37 @@ class Calculation(Resource):
     outputs: list[Output] = strawberry.field(description="What it gives, in order.")
 
     is_type_of = shows(records.Calculation)
-    versions = versions_of(CALCULATION, _VERSION)
-    version_numbered = version_numbered(CALCULATION, _VERSION)
-    diff = diff_of(CALCULATION)
+
+    @strawberry.field(graphql_type=Connection["CalculationVersion"], description=VERSIONS)
+    @staticmethod
+    async def versions(
+        calculation: strawberry.Parent[records.Calculation],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Calculation]:
+        return await list_versions(
+            info, CALCULATION, calculation, page_of(first, after, last, before)
+        )
+
+    @strawberry.field(graphql_type="CalculationVersion | None", description=VERSION_NUMBERED)
+    @staticmethod
+    async def version_numbered(
+        calculation: strawberry.Parent[records.Calculation], info: Info, version: VersionNumber
+    ) -> records.Calculation | None:
+        return await find_version(info, CALCULATION, calculation, version)
+
+    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @staticmethod
+    async def diff(
+        calculation: strawberry.Parent[records.Calculation],
+        info: Info,
+        from_: FromVersion,
+        to: ToVersion,
+    ) -> list[differences.Change]:
+        return await resources.diff(info.context.desk(CALCULATION), calculation, from_, to)
 
 
 @strawberry.type(description="A calculation as it was at one of its versions.")
@@ -42,11 +86,53 @@ class CalculationVersion(ResourceVersion):
     outputs: list[Output] = strawberry.field(description="What it gave, in order.")
 
     is_type_of = shows(records.CalculationVersion)
-    calculation = latest_of(CALCULATION, Calculation)
+
+    @strawberry.field(graphql_type=Calculation, description="The calculation as it is now.")
+    @reads({"CalculationVersion": ("id",)})
+    @staticmethod
+    async def calculation(
+        version: strawberry.Parent[records.CalculationVersion], info: Info
+    ) -> records.Calculation:
+        asked = attributes_asked(info, "Calculation")
+        return await info.context.desk(CALCULATION).latest(version.id, asked)
 
 
 @strawberry.type
 class CalculationQuery:
-    calculation = by_id(CALCULATION, Calculation)
-    calculation_by_name = by_name(CALCULATION, Calculation)
-    calculations = listed(CALCULATION, Calculation)
+    @strawberry.field(
+        graphql_type=Calculation | None,
+        description="Find a calculation by its global id, as it is now or as it was at a time.",
+    )
+    @staticmethod
+    async def calculation(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Calculation | None:
+        return await find_resource(info, CALCULATION, id, as_at)
+
+    @strawberry.field(
+        graphql_type=Calculation | None,
+        description="Find the calculation that holds a name in the group, or nearest above it.",
+    )
+    @staticmethod
+    async def calculation_by_name(
+        info: Info, name: OfName, group: InGroup = UNSET
+    ) -> records.Calculation | None:
+        return await info.context.view.of(CALCULATION).reading.by_name(name, given(group))
+
+    @strawberry.field(
+        graphql_type=Connection[Calculation], description=f"List calculations. {LIST}"
+    )
+    @staticmethod
+    async def calculations(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: WithTags = UNSET,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Calculation]:
+        selected = selection(info, group, tags, include_child_groups, order)
+        return await list_resources(
+            info, CALCULATION, selected, page_of(first, after, last, before)
+        )

@@ -24,10 +24,28 @@ from resolvers.context import Context
 from resolvers.datasets import Source
 from schema.common import Info, given
 from schema.datasets import ReferenceDataset
-from schema.failures import NotFound, NotPermitted
+from schema.failures import (
+    IllegalState,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+    VersionConflict,
+)
 from schema.files import UploadForm
 from schema.resource_inputs import Change, Content, Creation, id_of, key_for
-from schema.resource_mutations import creates, deletes, grants, revokes, updates
+from schema.resource_mutations import (
+    CHANGED,
+    EXPECTED_VERSION,
+    GRANT,
+    REVOKE,
+    create_resource,
+    delete_resource,
+    grant_resource,
+    revoke_resource,
+    update_resource,
+)
 
 _CONTENT = (
     f"What it holds: at most {MAX_ROWS} rows and {MAX_CELLS} fields. Given as a whole, columns and "
@@ -67,13 +85,17 @@ class DatasetContentInput:
     )
 
 
-@strawberry.input(description="The reference dataset to create.")
+@strawberry.input(description="Describes the reference dataset to create.")
 class CreateReferenceDatasetInput(Creation):
     content: DatasetContentInput = strawberry.field(description=_CONTENT)
     idempotency_key: strawberry.ID | None = key_for("reference dataset")
 
 
-@strawberry.input(description="What to change; fields left out stay, null clears.")
+@strawberry.input(
+    description="Names the reference dataset and what to change. A field that is left out keeps "
+    "its "
+    "value, and null clears it."
+)
 class UpdateReferenceDatasetInput(Change):
     id: strawberry.ID = id_of("reference dataset")
     content: DatasetContentInput | None = strawberry.field(default=UNSET, description=_CONTENT)
@@ -117,17 +139,173 @@ CreateDatasetUploadResult = Annotated[
 ]
 
 
+@strawberry.input(description="Names the reference dataset to delete.")
+class DeleteReferenceDatasetInput:
+    id: strawberry.ID = id_of("reference dataset")
+    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+
+
+@strawberry.input(
+    description="Names the reference dataset to share and the group to share it with."
+)
+class GrantReferenceDatasetInput:
+    id: strawberry.ID = id_of("reference dataset")
+    group: GroupPath = strawberry.field(description="The group that gains access.")
+
+
+@strawberry.input(description="Names the reference dataset and the group that loses its grant.")
+class RevokeReferenceDatasetInput:
+    id: strawberry.ID = id_of("reference dataset")
+    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+
+
+@strawberry.type(description="The reference dataset was created, or found by its idempotency key.")
+class CreateReferenceDatasetPayload:
+    reference_dataset: records.ReferenceDataset = strawberry.field(
+        graphql_type=ReferenceDataset,
+        description="The reference dataset that was created or found.",
+    )
+
+
+@strawberry.type(description="A new version of the reference dataset was made.")
+class UpdateReferenceDatasetPayload:
+    reference_dataset: records.ReferenceDataset = strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset with its new version."
+    )
+
+
+@strawberry.type(description="The reference dataset and all its versions were deleted.")
+class DeleteReferenceDatasetPayload:
+    reference_dataset: records.ReferenceDataset = strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset as it was before."
+    )
+
+
+@strawberry.type(
+    description="The group and all groups below it have access to the reference dataset."
+)
+class GrantReferenceDatasetPayload:
+    reference_dataset: records.ReferenceDataset = strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset with the grant."
+    )
+    changed: bool = strawberry.field(description=CHANGED)
+
+
+@strawberry.type(description="The group no longer has a grant of its own.")
+class RevokeReferenceDatasetPayload:
+    reference_dataset: records.ReferenceDataset = strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset without the grant."
+    )
+
+
+CreateReferenceDatasetResult = Annotated[
+    CreateReferenceDatasetPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | LimitExceeded,
+    strawberry.union(
+        "CreateReferenceDatasetResult",
+        description="The new reference dataset, or the reason why there is none.",
+    ),
+]
+UpdateReferenceDatasetResult = Annotated[
+    UpdateReferenceDatasetPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | VersionConflict
+    | LimitExceeded
+    | IllegalState,
+    strawberry.union(
+        "UpdateReferenceDatasetResult",
+        description="The new version, or the reason why nothing changed.",
+    ),
+]
+DeleteReferenceDatasetResult = Annotated[
+    DeleteReferenceDatasetPayload | NotFound | NotPermitted | VersionConflict,
+    strawberry.union(
+        "DeleteReferenceDatasetResult",
+        description="The deleted reference dataset, or the reason why it is still there.",
+    ),
+]
+GrantReferenceDatasetResult = Annotated[
+    GrantReferenceDatasetPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    strawberry.union(
+        "GrantReferenceDatasetResult",
+        description="The reference dataset with the grant, or the reason why nothing changed.",
+    ),
+]
+RevokeReferenceDatasetResult = Annotated[
+    RevokeReferenceDatasetPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    strawberry.union(
+        "RevokeReferenceDatasetResult",
+        description="The reference dataset without the grant, or the reason why nothing changed.",
+    ),
+]
+
+
 @strawberry.type
 class ReferenceDatasetMutation:
-    create_reference_dataset = creates(
-        REFERENCE_DATASET, ReferenceDataset, CreateReferenceDatasetInput, _READ
+    @strawberry.mutation(
+        graphql_type=CreateReferenceDatasetResult,
+        description="Create a reference dataset. The caller is contributor at its group.",
     )
-    update_reference_dataset = updates(
-        REFERENCE_DATASET, ReferenceDataset, UpdateReferenceDatasetInput, _READ
+    @staticmethod
+    async def create_reference_dataset(
+        info: Info, input: CreateReferenceDatasetInput
+    ) -> CreateReferenceDatasetPayload:
+        key = input.idempotency_key
+        created = await create_resource(info, REFERENCE_DATASET, _READ, input, key)
+        return CreateReferenceDatasetPayload(reference_dataset=created)
+
+    @strawberry.mutation(
+        graphql_type=UpdateReferenceDatasetResult,
+        description="Make a new version of a reference dataset. The caller is contributor at the "
+        "owner group.",
     )
-    delete_reference_dataset = deletes(REFERENCE_DATASET, ReferenceDataset)
-    grant_reference_dataset = grants(REFERENCE_DATASET, ReferenceDataset)
-    revoke_reference_dataset = revokes(REFERENCE_DATASET, ReferenceDataset)
+    @staticmethod
+    async def update_reference_dataset(
+        info: Info, input: UpdateReferenceDatasetInput
+    ) -> UpdateReferenceDatasetPayload:
+        updated = await update_resource(info, REFERENCE_DATASET, _READ, input, input.id)
+        return UpdateReferenceDatasetPayload(reference_dataset=updated)
+
+    @strawberry.mutation(
+        graphql_type=DeleteReferenceDatasetResult,
+        description="Delete a reference dataset with all its versions. The caller is admin at the"
+        " owner group.",
+    )
+    @staticmethod
+    async def delete_reference_dataset(
+        info: Info, input: DeleteReferenceDatasetInput
+    ) -> DeleteReferenceDatasetPayload:
+        deleted = await delete_resource(info, REFERENCE_DATASET, input.id, input.expected_version)
+        return DeleteReferenceDatasetPayload(reference_dataset=deleted)
+
+    @strawberry.mutation(
+        graphql_type=GrantReferenceDatasetResult,
+        description=f"Let a group and all groups below it see and use a reference dataset. {GRANT}",
+    )
+    @staticmethod
+    async def grant_reference_dataset(
+        info: Info, input: GrantReferenceDatasetInput
+    ) -> GrantReferenceDatasetPayload:
+        granted, changed = await grant_resource(info, REFERENCE_DATASET, input.id, input.group)
+        return GrantReferenceDatasetPayload(reference_dataset=granted, changed=changed)
+
+    @strawberry.mutation(
+        graphql_type=RevokeReferenceDatasetResult,
+        description=f"Revoke the grant that a group itself has for a reference dataset. {REVOKE}",
+    )
+    @staticmethod
+    async def revoke_reference_dataset(
+        info: Info, input: RevokeReferenceDatasetInput
+    ) -> RevokeReferenceDatasetPayload:
+        revoked = await revoke_resource(info, REFERENCE_DATASET, input.id, input.group)
+        return RevokeReferenceDatasetPayload(reference_dataset=revoked)
 
     @strawberry.mutation(
         graphql_type=CreateDatasetUploadResult,
@@ -138,7 +316,7 @@ class ReferenceDatasetMutation:
     async def create_dataset_upload(
         info: Info, input: CreateDatasetUploadInput
     ) -> CreateDatasetUploadPayload:
-        upload = await datasets.upload(info.context, given(input.group))
+        upload = await info.context.view.dataset_files.upload(given(input.group))
         return CreateDatasetUploadPayload(
             upload=DatasetUpload(id=strawberry.ID(upload.id), form=UploadForm.of(upload.form))
         )

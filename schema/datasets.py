@@ -1,31 +1,44 @@
 """Reference datasets and their versions: types and query fields."""
 
-from typing import Annotated
-
 import strawberry
+from strawberry import UNSET
 
 from datastore import records
 from datastore.clock import canonical
 from datastore.files import FileStatus
 from datastore.layout import REFERENCE_DATASET
 from datastore.records import ValueType
-from resolvers import datasets
-from schema.common import Info
+from datastore.resources import differences
+from execution import attributes_asked, reads
+from resolvers import resources
+from schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from schema.connections import Connection, page_of
 from schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
 from schema.nodes import shows
 from schema.prices import costs
-from schema.resource_changes import diff_of
-from schema.resource_queries import by_id, by_name, listed
+from schema.resource_changes import DIFF, Change, FromVersion, ToVersion
+from schema.resource_queries import (
+    LIST,
+    AlsoBelow,
+    AsAt,
+    InOrder,
+    OfId,
+    OfName,
+    WithTags,
+    find_resource,
+    list_resources,
+    selection,
+)
 from schema.resources import (
+    VERSION_NUMBERED,
+    VERSIONS,
     Resource,
     ResourceVersion,
-    latest_of,
-    version_numbered,
-    versions_of,
+    VersionNumber,
+    find_version,
+    list_versions,
 )
 from schema.scalars import DateTime, Long
-
-_VERSION = Annotated["ReferenceDatasetVersion", strawberry.lazy("schema.datasets")]
 
 
 @strawberry.type(description="A column of a reference dataset.")
@@ -64,7 +77,7 @@ class _Holding:
         expires_in: ExpiresIn = DOWNLOAD_SECONDS,
     ) -> FileDownload:
         seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
-        found = await datasets.download(info.context, dataset, seconds)
+        found = await info.context.view.dataset_files.download(dataset, seconds)
         if found is None:
             return FileDownload(status=FileStatus.GONE, url=None, expires_at=None, size_bytes=None)
         return FileDownload(
@@ -81,19 +94,99 @@ class _Holding:
 )
 class ReferenceDataset(_Holding, Resource):
     is_type_of = shows(records.ReferenceDataset)
-    versions = versions_of(REFERENCE_DATASET, _VERSION)
-    version_numbered = version_numbered(REFERENCE_DATASET, _VERSION)
-    diff = diff_of(REFERENCE_DATASET)
+
+    @strawberry.field(graphql_type=Connection["ReferenceDatasetVersion"], description=VERSIONS)
+    @staticmethod
+    async def versions(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.ReferenceDataset]:
+        return await list_versions(
+            info, REFERENCE_DATASET, reference_dataset, page_of(first, after, last, before)
+        )
+
+    @strawberry.field(graphql_type="ReferenceDatasetVersion | None", description=VERSION_NUMBERED)
+    @staticmethod
+    async def version_numbered(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        version: VersionNumber,
+    ) -> records.ReferenceDataset | None:
+        return await find_version(info, REFERENCE_DATASET, reference_dataset, version)
+
+    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @staticmethod
+    async def diff(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        from_: FromVersion,
+        to: ToVersion,
+    ) -> list[differences.Change]:
+        return await resources.diff(
+            info.context.desk(REFERENCE_DATASET), reference_dataset, from_, to
+        )
 
 
 @strawberry.type(description="A reference dataset as it was at one of its versions.")
 class ReferenceDatasetVersion(_Holding, ResourceVersion):
     is_type_of = shows(records.ReferenceDatasetVersion)
-    reference_dataset = latest_of(REFERENCE_DATASET, ReferenceDataset)
+
+    @strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset as it is now."
+    )
+    @reads({"ReferenceDatasetVersion": ("id",)})
+    @staticmethod
+    async def reference_dataset(
+        version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
+    ) -> records.ReferenceDataset:
+        asked = attributes_asked(info, "ReferenceDataset")
+        return await info.context.desk(REFERENCE_DATASET).latest(version.id, asked)
 
 
 @strawberry.type
 class ReferenceDatasetQuery:
-    reference_dataset = by_id(REFERENCE_DATASET, ReferenceDataset)
-    reference_dataset_by_name = by_name(REFERENCE_DATASET, ReferenceDataset)
-    reference_datasets = listed(REFERENCE_DATASET, ReferenceDataset)
+    @strawberry.field(
+        graphql_type=ReferenceDataset | None,
+        description="Find a reference dataset by its global id, as it is now or as it was at a "
+        "time.",
+    )
+    @staticmethod
+    async def reference_dataset(
+        info: Info, id: OfId, as_at: AsAt = UNSET
+    ) -> records.ReferenceDataset | None:
+        return await find_resource(info, REFERENCE_DATASET, id, as_at)
+
+    @strawberry.field(
+        graphql_type=ReferenceDataset | None,
+        description="Find the reference dataset that holds a name in the group, or nearest above "
+        "it.",
+    )
+    @staticmethod
+    async def reference_dataset_by_name(
+        info: Info, name: OfName, group: InGroup = UNSET
+    ) -> records.ReferenceDataset | None:
+        return await info.context.view.of(REFERENCE_DATASET).reading.by_name(name, given(group))
+
+    @strawberry.field(
+        graphql_type=Connection[ReferenceDataset], description=f"List reference datasets. {LIST}"
+    )
+    @staticmethod
+    async def reference_datasets(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: WithTags = UNSET,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.ReferenceDataset]:
+        selected = selection(info, group, tags, include_child_groups, order)
+        return await list_resources(
+            info, REFERENCE_DATASET, selected, page_of(first, after, last, before)
+        )

@@ -8,6 +8,7 @@ from strawberry import UNSET
 from datastore.executions import records
 from datastore.executions.downloads import FileKind
 from datastore.executions.records import ExecutionMode, ExecutionState
+from datastore.layout import PIPELINE
 from datastore.records import Pipeline as PipelineRecord
 from execution import attributes_asked, reads
 from resolvers import executions
@@ -65,7 +66,7 @@ class Execution(Node):
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> PipelineRecord:
         asked = attributes_asked(info, "Pipeline")
-        return await executions.pipeline_of(info.context, execution, asked)
+        return await info.context.desk(PIPELINE).latest(execution.pipeline_id, asked)
 
     @strawberry.field(description="What there is to say about its state, in words.")
     @reads({"Execution": ("message",)})
@@ -96,18 +97,16 @@ class Execution(Node):
     async def output_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        return download_of(
-            await executions.download(info.context, execution, FileKind.OUTPUT, given(expires_in))
-        )
+        downloads = info.context.view.executions.downloads
+        return download_of(await downloads.one(execution, FileKind.OUTPUT, given(expires_in)))
 
     @strawberry.field(description="The rejected rows, which are there after success and failure.")
     @staticmethod
     async def errors_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        return download_of(
-            await executions.download(info.context, execution, FileKind.ERRORS, given(expires_in))
-        )
+        downloads = info.context.view.executions.downloads
+        return download_of(await downloads.one(execution, FileKind.ERRORS, given(expires_in)))
 
     @strawberry.field(
         metadata=costs(10),
@@ -117,7 +116,7 @@ class Execution(Node):
     async def results(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> InlineResults | None:
-        found = await executions.answers(info.context, execution)
+        found = await info.context.view.executions.answers.one(execution)
         return None if found is None else results_of(found)
 
     @strawberry.field(
@@ -136,7 +135,7 @@ class Execution(Node):
             info,
             ("timeline", execution.id),
             page_of(first, after, last, before),
-            lambda window: executions.events(info.context, execution, window),
+            lambda window: info.context.view.executions.reading.events(execution, window),
         )
 
 
@@ -147,4 +146,4 @@ class ExecutionQuery:
     async def execution(
         info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> records.Execution | None:
-        return await executions.by_id(info.context, key_of("Execution", id))
+        return await info.context.loaders.executions.load(key_of("Execution", id))

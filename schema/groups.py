@@ -50,7 +50,7 @@ class Group(Node):
             info,
             ("children", group.path),
             page_of(first, after, last, before),
-            lambda window: groups.children(info.context, group, window),
+            lambda window: info.context.view.groups.children(group, window),
         )
 
 

@@ -7,7 +7,6 @@ from strawberry import UNSET
 
 from datastore import jobs as records
 from datastore.audio.records import ImportFailure as ImportFailureRecord
-from resolvers import audio, jobs
 from schema.common import After, Before, First, Info, Last
 from schema.connections import Connection, connect, page_of
 from schema.nodes import Node, key_of, shows
@@ -68,7 +67,7 @@ class Job(Node):
             info,
             ("failures", job.id),
             page_of(first, after, last, before),
-            lambda window: audio.failures(info.context, job, window),
+            lambda window: info.context.view.audio.importing.failures(job.id, window),
         )
 
     is_type_of = shows(records.Job)
@@ -81,4 +80,4 @@ class JobQuery:
     async def job(
         info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> records.Job | None:
-        return await jobs.by_id(info.context, key_of("Job", id))
+        return await info.context.loaders.jobs.load(key_of("Job", id))

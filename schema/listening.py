@@ -106,7 +106,7 @@ class ListeningViewer:
             info,
             ("plays",),
             page_of(first, after, last, before),
-            lambda window: listening.plays(info.context, window),
+            info.context.view.listening.plays.page,
         )
 
     @strawberry.field(
@@ -114,4 +114,4 @@ class ListeningViewer:
     )
     @staticmethod
     async def play_queue(info: Info) -> records.PlayQueue:
-        return await listening.play_queue(info.context)
+        return await info.context.view.listening.queue.get()

@@ -74,7 +74,7 @@ class NgsiServicePath:
     @strawberry.field(graphql_type=NgsiCounts, description="What came in, and what became of it.")
     @staticmethod
     async def counts(of: strawberry.Parent[directory.ServicePath], info: Info) -> Counts:
-        return await ngsi.counts(info.context, of)
+        return await info.context.view.notified.counts(of)
 
     @strawberry.field(
         graphql_type=Connection[NgsiDeadLetter],
@@ -94,7 +94,7 @@ class NgsiServicePath:
             info,
             ("deadLetters", of),
             page_of(first, after, last, before),
-            lambda window: ngsi.letters(info.context, of, window),
+            lambda window: info.context.view.notified.letters(of, window),
         )
 
 
@@ -119,7 +119,7 @@ class NgsiService:
             info,
             ("servicePaths", service),
             page_of(first, after, last, before),
-            lambda window: ngsi.paths(info.context, service, window),
+            lambda window: info.context.view.notified.directory.paths(service, window),
         )
 
     @strawberry.field(graphql_type=NgsiServicePath | None, description="One service path.")
@@ -138,7 +138,7 @@ class NgsiService:
     )
     @staticmethod
     async def counts(service: strawberry.Parent[directory.Service], info: Info) -> Counts:
-        return await ngsi.service_counts(info.context, service)
+        return await info.context.view.notified.service_counts(service)
 
     @strawberry.field(
         graphql_type=Connection[NgsiDestination] | None,
@@ -158,7 +158,7 @@ class NgsiService:
             info,
             ("destinations", service),
             page_of(first, after, last, before),
-            lambda window: ngsi.destinations(info.context, service, window),
+            lambda window: info.context.view.notified.destinations(service, window),
         )
 
     @strawberry.field(
@@ -179,7 +179,7 @@ class NgsiService:
         ] = UNSET,
     ) -> list[reading.Preview]:
         path, form = service_path or "/", given(attrs_format)
-        return await ngsi.preview(info.context, service, path, notification, form)
+        return await info.context.view.notified.preview(service, path, notification, form)
 
     @strawberry.field(
         graphql_type=str | None, description="A text as it is written in names of tables."
@@ -222,7 +222,7 @@ class NgsiQuery:
             info,
             ("ngsiServices",),
             page_of(first, after, last, before),
-            lambda window: ngsi.services(info.context, window),
+            info.context.view.notified.directory.services,
         )
 
     @strawberry.field(
@@ -232,7 +232,7 @@ class NgsiQuery:
     async def ngsi_service(
         info: Info, name: Annotated[str, strawberry.argument(description="As notified.")]
     ) -> directory.Service:
-        return await ngsi.service(info.context, name)
+        return await info.context.view.notified.directory.service(name)
 
     @strawberry.field(
         graphql_type=NgsiNamingRules | None,
@@ -240,4 +240,4 @@ class NgsiQuery:
     )
     @staticmethod
     async def ngsi_naming_rules(info: Info) -> naming_rules.Documents:
-        return await ngsi.naming_rules(info.context)
+        return await info.context.view.notified.rules.documents()

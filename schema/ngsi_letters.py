@@ -5,7 +5,6 @@ import strawberry
 from datastore.ngsi.encoding import Encoding
 from datastore.ngsi.letters import Dead, DeadLetter
 from datastore.ngsi.options import DataModel
-from resolvers import ngsi
 from schema.common import Info
 from schema.prices import costs
 from schema.scalars import DateTime, Long
@@ -53,7 +52,7 @@ class NgsiDeadLetter:
     )
     @staticmethod
     async def entities(letter: strawberry.Parent[DeadLetter], info: Info) -> list[Dead]:
-        return await ngsi.dead_entities(info.context, letter)
+        return await info.context.view.notified.entities_of(letter)
 
 
 @strawberry.type(description="A table of samples, and what it is named after.")

@@ -76,7 +76,8 @@ class NgsiMutation:
     async def replay_dead_letters(
         info: Info, input: ReplayDeadLettersInput
     ) -> ReplayDeadLettersPayload:
-        return ReplayDeadLettersPayload(replayed=await ngsi.replay(info.context, input.ids))
+        replayed = await info.context.view.notified.replay(input.ids)
+        return ReplayDeadLettersPayload(replayed=replayed)
 
     @strawberry.mutation(
         graphql_type=PutNameMappingsResult,

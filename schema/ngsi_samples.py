@@ -61,7 +61,7 @@ class NgsiAttribute:
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
     ) -> Sample | None:
-        return await ngsi.latest(info.context, attribute)
+        return await info.context.view.notified.series.latest(attribute)
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],
@@ -83,11 +83,12 @@ class NgsiAttribute:
         before: Before = UNSET,
     ) -> Connection[Sample]:
         span, newest = ngsi.span_of(given(start), given(end)), order is Order.NEWEST_FIRST
+        samples = info.context.view.notified.series
         return await connect(
             info,
             ("series", attribute.entity, attribute.name, span, newest),
             page_of(first, after, last, before),
-            lambda window: ngsi.series(info.context, attribute, span, window, newest_first=newest),
+            lambda window: samples.page(attribute, span, window, newest_first=newest),
         )
 
     @strawberry.field(
@@ -134,7 +135,7 @@ class NgsiEntity:
             info,
             ("attributes", entity),
             page_of(first, after, last, before),
-            lambda window: ngsi.attributes(info.context, entity, window),
+            lambda window: info.context.view.notified.directory.attributes(entity, window),
         )
 
     @strawberry.field(graphql_type=NgsiAttribute | None, description="One attribute.")

@@ -80,11 +80,12 @@ class HasExecutions:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagKey]:
+        tags_in_use = info.context.view.executions.tags
         return await connect(
             info,
             ("executionTagKeys", pipeline.id),
             page_of(first, after, last, before),
-            lambda window: executions.tag_keys(info.context, pipeline, window),
+            lambda window: tags_in_use.keys_of([pipeline.id], window),
         )
 
     @strawberry.field(
@@ -104,12 +105,12 @@ class HasExecutions:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagValue]:
-        above = given(parent)
+        tags_in_use, above = info.context.view.executions.tags, given(parent)
         return await connect(
             info,
             ("executionTagValues", pipeline.id, key, above),
             page_of(first, after, last, before),
-            lambda window: executions.tag_values(info.context, pipeline, key, above, window),
+            lambda window: tags_in_use.values_of([pipeline.id], key, above, window),
         )
 
 

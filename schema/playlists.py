@@ -89,7 +89,7 @@ class Playlist(Node, Marked):
             info,
             entries_of(playlist.id),
             page_of(first, after, last, before),
-            lambda window: playlists.entries(info.context, playlist, window),
+            lambda window: info.context.loaders.listener.entries.load((playlist, window)),
         )
 
 
@@ -107,7 +107,7 @@ class PlaylistQuery:
     async def playlist(
         info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
     ) -> records.Playlist | None:
-        return await playlists.by_id(info.context, key_of("Playlist", id))
+        return await info.context.loaders.listener.playlists.load(key_of("Playlist", id))
 
     @strawberry.field(
         graphql_type=Connection[Playlist],

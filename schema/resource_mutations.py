@@ -1,10 +1,6 @@
-"""The mutation fields of a kind of resource: create, update, delete, grant and revoke."""
+"""The work of the mutations that every kind of resource has, and the words that they share."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import strawberry
-from strawberry import UNSET
+from typing import Final, TypeVar
 
 from datastore.layout import Kind
 from datastore.paths import GroupPath
@@ -12,125 +8,49 @@ from datastore.records import Resource
 from resolvers import resources
 from schema.common import Info, given
 from schema.nodes import key_of
-from schema.resource_inputs import Content, id_of
-from schema.resource_results import (
-    CREATE,
-    DELETE,
-    GRANT,
-    REVOKE,
-    UPDATE,
-    Verb,
-    make_class,
-    payload_of,
-    result_of,
-)
+from schema.resource_inputs import Change, Content, Creation
 
 R = TypeVar("R", bound=Resource)
 
-
-def creates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
-    """Make the field that creates one from the kind's input."""
-    payload = payload_of(CREATE, kind, type)
-
-    async def create(info: Info, input: Any) -> Any:
-        created = await content.of(info.context, input)
-        key = given(input.idempotency_key)
-        made = await resources.create(info.context.desk(kind), given(input.group), created, key)
-        return payload(**{kind.field: made})
-
-    description = f"Create a {kind.noun}; the caller is contributor at the group."
-    return _mutation(CREATE, kind, payload, create, input, description)
+EXPECTED_VERSION: Final = "If this is given, it must be the number of the current version."
+GRANT: Final = (
+    "The caller is admin at the owner group and at the group that gains access. A grant to an "
+    "ancestor replaces the grants below it."
+)
+REVOKE: Final = (
+    "The caller is admin at the owner group. The owner keeps its access: a grant to a group above "
+    "the owner is narrowed to the owner."
+)
+CHANGED: Final = "This is false if the group had access before."
 
 
-def updates(kind: Kind[R], type: Any, input: Any, content: Content) -> Any:
-    """Make the field that makes a new version from the kind's input."""
-    payload = payload_of(UPDATE, kind, type)
-
-    async def update(info: Info, input: Any) -> Any:
-        id = key_of(kind.title, input.id)
-        changes = await content.changed_by(info.context, input)
-        desk = info.context.desk(kind)
-        updated = await resources.update(desk, id, input.expected_version, changes)
-        return payload(**{kind.field: updated})
-
-    description = "Make a new version; the caller is contributor at the owner group."
-    return _mutation(UPDATE, kind, payload, update, input, description)
+async def create_resource(
+    info: Info, kind: Kind[R], content: Content, input: Creation, idempotency_key: str | None
+) -> R:
+    """Create a resource from the fields of an input."""
+    fields = await content.of(info.context, input)
+    desk, key = info.context.desk(kind), given(idempotency_key)
+    return await resources.create(desk, given(input.group), fields, key)
 
 
-def deletes(kind: Kind[R], type: Any) -> Any:
-    """Make the field that deletes one with all its versions."""
-    payload = payload_of(DELETE, kind, type)
-    expected = strawberry.field(
-        default=UNSET, description="If given, the version that must be the current one."
-    )
-    input = _input(
-        DELETE, kind, f"The {kind.noun} to delete.", expected_version=(int | None, expected)
-    )
-
-    async def delete(info: Info, input: Any) -> Any:
-        id = key_of(kind.title, input.id)
-        expected = given(input.expected_version)
-        deleted = await resources.delete(info.context.desk(kind), id, expected)
-        return payload(**{kind.field: deleted})
-
-    description = f"Delete a {kind.noun} and its versions; the caller is admin at the owner group."
-    return _mutation(DELETE, kind, payload, delete, input, description)
+async def update_resource(info: Info, kind: Kind[R], content: Content, input: Change, id: str) -> R:
+    """Make a new version of a resource from the fields that an input gives."""
+    key = key_of(kind.title, id)
+    changes = await content.changed_by(info.context, input)
+    return await resources.update(info.context.desk(kind), key, input.expected_version, changes)
 
 
-def grants(kind: Kind[R], type: Any) -> Any:
-    """Make the field that lets a group see one."""
-    payload = payload_of(GRANT, kind, type)
-    group = strawberry.field(description="The group that is to see it.")
-    input = _input(GRANT, kind, "What to grant to whom.", group=(GroupPath, group))
-
-    async def grant(info: Info, input: Any) -> Any:
-        id = key_of(kind.title, input.id)
-        granted, changed = await resources.grant(info.context.desk(kind), id, input.group)
-        return payload(**{kind.field: granted, "changed": changed})
-
-    description = (
-        f"Let a group and those below see and run a {kind.noun}; the caller is admin at both "
-        "groups. A grant to an ancestor takes the place of those below it."
-    )
-    return _mutation(GRANT, kind, payload, grant, input, description)
+async def delete_resource(info: Info, kind: Kind[R], id: str, expected_version: int | None) -> R:
+    """Delete a resource with all its versions, and return what it was."""
+    key, expected = key_of(kind.title, id), given(expected_version)
+    return await resources.delete(info.context.desk(kind), key, expected)
 
 
-def revokes(kind: Kind[R], type: Any) -> Any:
-    """Make the field that takes a group's own grant away."""
-    payload = payload_of(REVOKE, kind, type)
-    group = strawberry.field(description="The group that has the grant itself.")
-    input = _input(REVOKE, kind, "What to revoke from whom.", group=(GroupPath, group))
-
-    async def revoke(info: Info, input: Any) -> Any:
-        id = key_of(kind.title, input.id)
-        revoked = await resources.revoke(info.context.desk(kind), id, input.group)
-        return payload(**{kind.field: revoked})
-
-    description = (
-        "Take a group's own grant away; the caller is admin at the owner group. The owner keeps "
-        "sight: a grant above it narrows to the owner's own."
-    )
-    return _mutation(REVOKE, kind, payload, revoke, input, description)
+async def grant_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> tuple[R, bool]:
+    """Grant a group access to a resource, and return whether that changed anything."""
+    return await resources.grant(info.context.desk(kind), key_of(kind.title, id), group)
 
 
-def _input(verb: Verb, kind: Kind[Any], description: str, **more: tuple[Any, Any]) -> Any:
-    """Make an input of the id of one and another field, given as its type and itself."""
-    annotations = {"id": strawberry.ID, **{name: type for name, (type, _) in more.items()}}
-    fields = {"id": id_of(kind.noun), **{name: field for name, (_, field) in more.items()}}
-    made = make_class(f"{verb.name}{kind.title}Input", annotations, fields)
-    return strawberry.input(made, description=description)
-
-
-def _mutation(
-    verb: Verb,
-    kind: Kind[Any],
-    payload: Any,
-    resolver: Callable[..., Any],
-    input: Any,
-    description: str,
-) -> Any:
-    """Make the field; only here is the type of its input known, and strawberry asks for it."""
-    resolver.__annotations__["input"] = input
-    return strawberry.mutation(
-        resolver=resolver, graphql_type=result_of(verb, kind, payload), description=description
-    )
+async def revoke_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> R:
+    """Revoke the grant that a group has itself."""
+    return await resources.revoke(info.context.desk(kind), key_of(kind.title, id), group)

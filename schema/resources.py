@@ -1,19 +1,20 @@
-"""What the types of all kinds of resources share, and the fields that lead to their versions."""
+"""The fields that the types of every kind of resource share, and the work of those of versions."""
 
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import strawberry
-from strawberry import UNSET
 
 from datastore import records
 from datastore.errors import NotFound
 from datastore.layout import Kind
 from datastore.paths import GroupPath
 from datastore.records import State
-from execution import attributes_asked, reads
+from datastore.resources.versions import Wanted
+from execution import attributes_asked
 from resolvers import resources
-from schema.common import After, Before, First, Info, Last, Tag
-from schema.connections import Connection, connect, page_of
+from schema.common import Info, Tag
+from schema.connections import Connection, connect
+from schema.cursors import PageArguments
 from schema.groups import Group
 from schema.nodes import Node
 from schema.prices import costs
@@ -84,61 +85,29 @@ class ResourceVersion(Node):
     updated_by: str = strawberry.field(description="The id of the user who made this version.")
 
 
-def versions_of(kind: Kind[R], type: Any) -> Any:
-    """Make the field that lists the versions."""
+VERSIONS: Final = "Every version, the newest first."
+VERSION_NUMBERED: Final = "The version with this number; null if there is none."
+VersionNumber: TypeAlias = Annotated[
+    int, strawberry.argument(description="The number of the version, from 1.")
+]
 
-    async def versions(
-        resource: strawberry.Parent[records.Resource],
-        info: Info,
-        first: First = UNSET,
-        after: After = UNSET,
-        last: Last = UNSET,
-        before: Before = UNSET,
-    ) -> Connection[R]:
-        desk, of = info.context.desk(kind), cast("R", resource)
-        asked = attributes_asked(info, kind.version_title)
-        return await connect(
-            info,
-            ("versions", resource.id),
-            page_of(first, after, last, before),
-            lambda window: resources.versions(desk, of, window, asked),
-        )
 
-    return strawberry.field(
-        resolver=versions,
-        graphql_type=Connection[type],
-        description="Every version, newest first.",
+async def list_versions(
+    info: Info, kind: Kind[R], resource: R, page: PageArguments
+) -> Connection[R]:
+    """Read a page of the versions of a resource."""
+    pages, asked = info.context.desk(kind).version_pages, attributes_asked(info, kind.version_title)
+    return await connect(
+        info,
+        ("versions", resource.id),
+        page,
+        lambda window: pages.load((resource, Wanted(window, asked))),
     )
 
 
-def version_numbered(kind: Kind[R], type: Any) -> Any:
-    """Make the field that gives one version."""
-
-    async def version_numbered(
-        resource: strawberry.Parent[records.Resource],
-        info: Info,
-        version: Annotated[int, strawberry.argument(description="The number, from 1.")],
-    ) -> R | None:
-        try:
-            return await resources.version(info.context.desk(kind), cast("R", resource), version)
-        except NotFound:
-            return None
-
-    return strawberry.field(
-        resolver=version_numbered,
-        graphql_type=type | None,
-        description="The version of this number, if there is one.",
-    )
-
-
-def latest_of(kind: Kind[R], type: Any) -> Any:
-    """Make the field of a version that leads back to what it is a version of."""
-
-    @reads({kind.version_title: ("id",)})
-    async def latest(version: strawberry.Parent[records.Resource], info: Info) -> R:
-        asked = attributes_asked(info, kind.title)
-        return await resources.by_id(info.context.desk(kind), version.id, asked)
-
-    return strawberry.field(
-        resolver=latest, graphql_type=type, description=f"The {kind.noun} as it is now."
-    )
+async def find_version(info: Info, kind: Kind[R], resource: R, number: int) -> R | None:
+    """Read the version of a number; None where there is none."""
+    try:
+        return await info.context.desk(kind).versions.load((resource, number))
+    except NotFound:
+        return None

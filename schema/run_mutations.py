@@ -1,8 +1,6 @@
-"""The mutations of runs: one for each thing that can be done to one."""
+"""The mutations of manifest runs: one for each action on a run."""
 
-from functools import reduce
-from operator import or_
-from typing import Annotated, Any
+from typing import Annotated
 
 import strawberry
 
@@ -18,65 +16,133 @@ from schema.failures import (
     NotPermitted,
     ValidationProblem,
 )
-from schema.resource_results import make_class
 from schema.runs import Manifest, Run
 
-_CHANGING = (NotFound, NotPermitted, ValidationProblem, IllegalState)
+_RESULT = "The run as it is now, or the reason why nothing changed."
 
 
-def _payload(name: str, description: str) -> Any:
-    """Make the type of success, which carries the run."""
-    fields = {"run": strawberry.field(graphql_type=Run)}
-    made = make_class(f"{name}Payload", {"run": records.Run}, fields)
-    return strawberry.type(made, description=description)
-
-
-def _result(name: str, payload: Any, failures: tuple[Any, ...] = _CHANGING) -> Any:
-    """Make the union of success and the ways to fail."""
-    description = "The run as it is now, or why nothing changed."
-    union = strawberry.union(f"{name}Result", description=description)
-    return Annotated[reduce(or_, failures, payload), union]
-
-
-def _asks(name: str, input: Any, done: str, description: str) -> Any:
-    """Make the field that asks of a run what the input says."""
-    payload = _payload(name, done)
-
-    async def ask(info: Info, input: Any) -> Any:
-        return payload(run=await runs.ask(info.context, input.name(info), input.ask()))
-
-    ask.__annotations__["input"] = input
-    return strawberry.mutation(
-        resolver=ask, graphql_type=_result(name, payload), description=description
+@strawberry.type(description="The run is in the manifest, since now or since before.")
+class DiscoverRunPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The run as it is in the manifest."
     )
 
 
-DiscoverRunPayload = _payload(
-    "DiscoverRun", "The run is in the manifest, since now or since before."
-)
-RecoverRunPayload = _payload("RecoverRun", "The run is processed.")
+@strawberry.type(description="The worker holds the lease of the run.")
+class ClaimRunPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run with its lease.")
 
 
-@strawberry.type(description="The run is new again, or gone; then `run` is what it was.")
+@strawberry.type(description="The worker keeps the lease of the run.")
+class HeartbeatRunPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The run with its longer lease."
+    )
+
+
+@strawberry.type(description="The run is processed.")
+class MarkRunProcessedPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was processed.")
+
+
+@strawberry.type(description="The run is loaded.")
+class MarkRunLoadedPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was loaded.")
+
+
+@strawberry.type(description="The run has failed, and no worker holds its lease.")
+class FailRunPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run that failed.")
+
+
+@strawberry.type(description="The run is skipped: nobody is to work on it.")
+class SkipRunPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run that is skipped.")
+
+
+@strawberry.type(description="The run may be worked on again.")
+class UnskipRunPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The run that is no longer skipped."
+    )
+
+
+@strawberry.type(description="The run is processed, as it was before it was loaded.")
+class ReloadRunPayload:
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The run that is to be loaded again."
+    )
+
+
+@strawberry.type(description="The run is processed.")
+class RecoverRunPayload:
+    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was recovered.")
+
+
+@strawberry.type(description="The run is new again, or it is deleted.")
 class ResetRunPayload:
-    run: records.Run = strawberry.field(graphql_type=Run)
-    deleted: bool = strawberry.field(description="Whether it is gone.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The run as it is now, or as it was before it was deleted."
+    )
+    deleted: bool = strawberry.field(description="Whether the run was deleted.")
 
 
-@strawberry.type(description="The manifest is gone; `manifest` is what it was.")
+@strawberry.type(description="The manifest was deleted.")
 class DeleteManifestPayload:
-    manifest: records.Manifest = strawberry.field(graphql_type=Manifest)
+    manifest: records.Manifest = strawberry.field(
+        graphql_type=Manifest, description="The manifest as it was before."
+    )
 
 
-DiscoverRunResult = _result(
-    "DiscoverRun", DiscoverRunPayload, (NotFound, NotPermitted, ValidationProblem, LimitExceeded)
-)
-RecoverRunResult = _result("RecoverRun", RecoverRunPayload)
-ResetRunResult = _result("ResetRun", ResetRunPayload)
+DiscoverRunResult = Annotated[
+    DiscoverRunPayload | NotFound | NotPermitted | ValidationProblem | LimitExceeded,
+    strawberry.union("DiscoverRunResult", description=_RESULT),
+]
+ClaimRunResult = Annotated[
+    ClaimRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("ClaimRunResult", description=_RESULT),
+]
+HeartbeatRunResult = Annotated[
+    HeartbeatRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("HeartbeatRunResult", description=_RESULT),
+]
+MarkRunProcessedResult = Annotated[
+    MarkRunProcessedPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("MarkRunProcessedResult", description=_RESULT),
+]
+MarkRunLoadedResult = Annotated[
+    MarkRunLoadedPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("MarkRunLoadedResult", description=_RESULT),
+]
+FailRunResult = Annotated[
+    FailRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("FailRunResult", description=_RESULT),
+]
+SkipRunResult = Annotated[
+    SkipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("SkipRunResult", description=_RESULT),
+]
+UnskipRunResult = Annotated[
+    UnskipRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("UnskipRunResult", description=_RESULT),
+]
+ReloadRunResult = Annotated[
+    ReloadRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("ReloadRunResult", description=_RESULT),
+]
+RecoverRunResult = Annotated[
+    RecoverRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("RecoverRunResult", description=_RESULT),
+]
+ResetRunResult = Annotated[
+    ResetRunPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
+    strawberry.union("ResetRunResult", description=_RESULT),
+]
 DeleteManifestResult = Annotated[
     DeleteManifestPayload | NotFound | NotPermitted | IllegalState,
     strawberry.union(
-        "DeleteManifestResult", description="The manifest that was, or why it still is."
+        "DeleteManifestResult",
+        description="The deleted manifest, or the reason why it is still there.",
     ),
 ]
 
@@ -89,7 +155,7 @@ class RunMutation:
         "answered as it is.",
     )
     @staticmethod
-    async def discover_run(info: Info, input: inputs.DiscoverRunInput) -> Any:
+    async def discover_run(info: Info, input: inputs.DiscoverRunInput) -> DiscoverRunPayload:
         found = Discovery(
             run_id=input.run_id,
             added_by=input.added_by,
@@ -99,55 +165,74 @@ class RunMutation:
         manifest = input.name(info).manifest
         return DiscoverRunPayload(run=await runs.discover(info.context, manifest, found))
 
-    claim_run = _asks(
-        "ClaimRun",
-        inputs.ClaimRunInput,
-        "The worker has the run in hand.",
-        "Take a run in hand, to transform or to load it, until the lease runs out. Who has it "
-        "already is answered the lease they have.",
+    @strawberry.mutation(
+        graphql_type=ClaimRunResult,
+        description="Take the lease of a run, to transform or to load it. The worker that holds "
+        "the lease already is answered with it.",
     )
-    heartbeat_run = _asks(
-        "HeartbeatRun",
-        inputs.HeartbeatRunInput,
-        "The worker keeps the run in hand.",
-        "Keep a run in hand for so long from now.",
+    @staticmethod
+    async def claim_run(info: Info, input: inputs.ClaimRunInput) -> ClaimRunPayload:
+        return ClaimRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=HeartbeatRunResult,
+        description="Extend the lease of a run from now.",
     )
-    mark_run_processed = _asks(
-        "MarkRunProcessed",
-        inputs.MarkRunProcessedInput,
-        "The run is processed.",
-        "Say that a run was transformed, once its output is complete.",
+    @staticmethod
+    async def heartbeat_run(info: Info, input: inputs.HeartbeatRunInput) -> HeartbeatRunPayload:
+        return HeartbeatRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=MarkRunProcessedResult,
+        description="Say that a run was transformed, once its output is complete.",
     )
-    mark_run_loaded = _asks(
-        "MarkRunLoaded",
-        inputs.MarkRunLoadedInput,
-        "The run is loaded.",
-        "Say that a run was loaded, once that can no longer be undone.",
+    @staticmethod
+    async def mark_run_processed(
+        info: Info, input: inputs.MarkRunProcessedInput
+    ) -> MarkRunProcessedPayload:
+        return MarkRunProcessedPayload(
+            run=await runs.ask(info.context, input.name(info), input.ask())
+        )
+
+    @strawberry.mutation(
+        graphql_type=MarkRunLoadedResult,
+        description="Say that a run was loaded, once that can no longer be undone.",
     )
-    fail_run = _asks(
-        "FailRun",
-        inputs.FailRunInput,
-        "The run has failed, and is in no hand.",
-        "Say that the stage at hand failed. Anybody may claim the run for it again.",
+    @staticmethod
+    async def mark_run_loaded(info: Info, input: inputs.MarkRunLoadedInput) -> MarkRunLoadedPayload:
+        return MarkRunLoadedPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=FailRunResult,
+        description="Say that the current stage failed. Any worker may claim the run for it again.",
     )
-    skip_run = _asks(
-        "SkipRun",
-        inputs.SkipRunInput,
-        "Nobody is to work on the run.",
-        "Keep everybody from working on a run that is in no hand and not loaded.",
+    @staticmethod
+    async def fail_run(info: Info, input: inputs.FailRunInput) -> FailRunPayload:
+        return FailRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=SkipRunResult,
+        description="Keep everybody from working on a run that has no lease and is not loaded.",
     )
-    unskip_run = _asks(
-        "UnskipRun",
-        inputs.UnskipRunInput,
-        "The run may be worked on.",
-        "Let a run be worked on again.",
+    @staticmethod
+    async def skip_run(info: Info, input: inputs.SkipRunInput) -> SkipRunPayload:
+        return SkipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=UnskipRunResult,
+        description="Let a run be worked on again.",
     )
-    reload_run = _asks(
-        "ReloadRun",
-        inputs.ReloadRunInput,
-        "The run is processed, as before it was loaded.",
-        "Let a run be loaded that was loaded before.",
+    @staticmethod
+    async def unskip_run(info: Info, input: inputs.UnskipRunInput) -> UnskipRunPayload:
+        return UnskipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+
+    @strawberry.mutation(
+        graphql_type=ReloadRunResult,
+        description="Let a run be loaded that was loaded before.",
     )
+    @staticmethod
+    async def reload_run(info: Info, input: inputs.ReloadRunInput) -> ReloadRunPayload:
+        return ReloadRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=RecoverRunResult,
@@ -155,7 +240,7 @@ class RunMutation:
         "`_SUCCESS`.",
     )
     @staticmethod
-    async def recover_run(info: Info, input: inputs.RecoverRunInput) -> Any:
+    async def recover_run(info: Info, input: inputs.RecoverRunInput) -> RecoverRunPayload:
         recovered = await runs.recover(
             info.context,
             input.name(info),
@@ -187,5 +272,5 @@ class RunMutation:
     async def delete_manifest(
         info: Info, input: inputs.DeleteManifestInput
     ) -> DeleteManifestPayload:
-        deleted = await runs.delete_manifest(info.context, input.name(info))
+        deleted = await info.context.view.manifests.delete(input.name(info))
         return DeleteManifestPayload(manifest=deleted)

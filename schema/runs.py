@@ -109,7 +109,7 @@ class Run(Node):
             info,
             ("history", run.id),
             page_of(first, after, last, before),
-            lambda window: runs.history(info.context, run, window),
+            lambda window: info.context.view.run_lists.history(run, window),
         )
 
 
@@ -135,7 +135,7 @@ class RunQuery:
         group: InGroup = UNSET,
     ) -> records.Run | None:
         named = runs.manifest_named(info.context, given(group), manifest)
-        return await runs.by_name(info.context, records.RunName(named, run_id))
+        return await info.context.loaders.runs.load(records.RunName(named, run_id))
 
     @strawberry.field(
         graphql_type=Connection[Run],
@@ -226,7 +226,7 @@ class RunQuery:
             info,
             ("manifests", named),
             page_of(first, after, last, before),
-            lambda window: runs.manifests(info.context, named, window),
+            lambda window: info.context.view.manifests.page(named, window),
         )
 
 

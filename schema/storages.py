@@ -8,7 +8,6 @@ from strawberry import UNSET
 from datastore.audio import records
 from datastore.aws_credentials import Credentials
 from datastore.errors import FieldProblem, Invalid
-from resolvers import audio
 from schema.common import After, Before, First, Info, Last, given
 from schema.connections import Connection, connect, page_of
 from schema.failures import IllegalState, LimitExceeded, NotFound, NotPermitted, ValidationProblem
@@ -59,7 +58,7 @@ class StorageQuery:
             info,
             ("storages",),
             page_of(first, after, last, before),
-            lambda window: audio.storages(info.context, window),
+            info.context.view.audio.connections.page,
         )
 
 
@@ -131,17 +130,18 @@ class StorageMutation:
     async def create_storage_connection(
         info: Info, input: CreateStorageConnectionInput
     ) -> CreateStorageConnectionPayload:
+        connections = info.context.view.audio.connections
         place = (input.name, input.bucket, input.region)
         role, keys, endpoint = given(input.role_arn), given(input.keys), given(input.endpoint)
         if (role is None) == (keys is None):
             raise Invalid([FieldProblem(["keys"], "are given, or `roleArn` is")])
         if keys is not None:
             held = Credentials(keys.access_key_id, keys.secret_access_key)
-            made = await audio.connect_keys(info.context, *place, held, endpoint)
+            made = await connections.add_keys(*place, held, endpoint)
         elif endpoint is not None:
             raise Invalid([FieldProblem(["endpoint"], "goes with keys")])
         else:
-            made = await audio.connect_role(info.context, *place, str(role))
+            made = await connections.add_role(*place, str(role))
         return CreateStorageConnectionPayload(storage=made)
 
     @strawberry.mutation(
@@ -153,5 +153,6 @@ class StorageMutation:
     async def delete_storage_connection(
         info: Info, input: DeleteStorageConnectionInput
     ) -> DeleteStorageConnectionPayload:
-        deleted = await audio.disconnect(info.context, key_of("Storage", input.id))
+        sources = info.context.view.audio.registering.sources
+        deleted = await sources.disconnect(key_of("Storage", input.id))
         return DeleteStorageConnectionPayload(storage=deleted)

@@ -7,13 +7,14 @@ import strawberry
 
 from datastore import records
 from datastore.access import Caller
-from datastore.changes import Changes
+from datastore.changes import Changes, followed
+from datastore.executions.following import followed_execution
 from datastore.executions.records import Execution as ExecutionRecord
 from datastore.layout import PIPELINE
 from datastore.ngsi.directory import ServicePath
 from datastore.ngsi.series import Sample
 from datastore.store import Store
-from resolvers import changes, executions, ngsi
+from resolvers import ngsi
 from resolvers.loaders import Loaders
 from schema.common import RequestContext
 from schema.cursors import Cursors
@@ -53,8 +54,8 @@ class Subscription:
         info: StreamInfo,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[records.Pipeline]:
-        return changes.resource(
-            info.context, PIPELINE, info.context.changes, key_of("Pipeline", id)
+        return followed(
+            info.context.view.of(PIPELINE).reading, info.context.changes, key_of("Pipeline", id)
         )
 
     @strawberry.subscription(
@@ -68,7 +69,9 @@ class Subscription:
         info: StreamInfo,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[ExecutionRecord]:
-        return executions.followed(info.context, info.context.changes, key_of("Execution", id))
+        return followed_execution(
+            info.context.view.executions.reading, info.context.changes, key_of("Execution", id)
+        )
 
     @strawberry.subscription(
         graphql_type=NgsiSample,

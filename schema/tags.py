@@ -8,8 +8,7 @@ from strawberry import UNSET
 from datastore import records
 from datastore.filters import MAX_TERMS
 from datastore.filters import TagFilter as Filter
-from resolvers import tags
-from resolvers.tags import ResourceKind
+from resolvers.tags import ResourceKind, tag_lists
 from schema.common import After, Before, First, Info, InGroup, Last, TagInput, given
 from schema.connections import Connection, connect, page_of
 
@@ -75,12 +74,12 @@ class TagQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagKey]:
-        named = given(group)
+        tags, named = tag_lists(info.context, kind), given(group)
         return await connect(
             info,
             ("tagKeys", kind, named),
             page_of(first, after, last, before),
-            lambda window: tags.keys(info.context, kind, named, window),
+            lambda window: tags.keys(named, window),
         )
 
     @strawberry.field(
@@ -101,12 +100,12 @@ class TagQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagValue]:
-        named, above = given(group), given(parent)
+        tags, named, above = tag_lists(info.context, kind), given(group), given(parent)
         return await connect(
             info,
             ("tagValues", kind, key, above, named),
             page_of(first, after, last, before),
-            lambda window: tags.values(info.context, kind, key, above, named, window),
+            lambda window: tags.values(key, above, named, window),
         )
 
 
