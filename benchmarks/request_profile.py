@@ -21,6 +21,7 @@ from typing import Any, Final
 import orjson
 import uvicorn
 import uvloop
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from benchmarks.peers import penstock
@@ -31,7 +32,6 @@ from benchmarks.peers.shapes import SHAPES, Shape
 from datastore.access import Role
 from datastore.paths import ROOT
 from server.dev_key import dev_key, sign_dev_token
-from server.http import RepeatedHeads
 from server.serving import settle_garbage_collector
 
 CONNECTIONS: Final = 16
@@ -45,7 +45,7 @@ _AREAS: Final = (
                           "server/rate_limit", "schema/lru", "server/within")),
     ("JSON", ("server/encoding",)),
     ("execution", ("execution/", "<plan>", "graphql/", "schema/executors")),
-    ("connection", ("server/http", "uvicorn/", "asyncio/", "server/response")),
+    ("connection", ("uvicorn/", "asyncio/", "server/response")),
     ("edge", ("server/", "schema/", "resolvers/", "datastore/", "starlette/")),
     ("records", ("benchmarks/",)),
 )  # fmt: skip
@@ -119,11 +119,11 @@ async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
                 connection.connection_lost(None)
 
 
-def _connection(app: Any, state: ServerState) -> RepeatedHeads:
+def _connection(app: Any, state: ServerState) -> HttpToolsProtocol:
     config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
     config.load()
     loop = asyncio.get_running_loop()
-    connection = RepeatedHeads(config=config, server_state=state, app_state={}, _loop=loop)
+    connection = HttpToolsProtocol(config=config, server_state=state, app_state={}, _loop=loop)
     connection.connection_made(Wire())
     return connection
 

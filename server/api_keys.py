@@ -12,7 +12,7 @@ from datastore.access import Caller
 from datastore.api_keys import PREFIX, Credential, KeyText
 from datastore.clock import wall_clock
 from datastore.errors import Unauthenticated
-from server.auth import Authenticator, Session, sent_token
+from server.auth import Authenticator, Session, bearer_token
 from server.claims import default_group_from
 
 SESSION_SECONDS: Final = 900
@@ -61,7 +61,7 @@ class ApiKeyAuthenticator:
 
     def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
         """Return the same; the session ends with the key, or earlier to have it looked up again."""
-        token = sent_token(headers).token
+        token = bearer_token(headers)
         return (
             self._session(token) if token.startswith(_PREFIX) else self._tokens.session_of(headers)
         )

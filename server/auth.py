@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import httpx
 import msgspec
@@ -19,7 +19,6 @@ from datastore.access import Caller
 from datastore.errors import BadInput, Unauthenticated
 from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
-from server.fields import Fields
 from server.jwks import Jwks
 from server.proven_tokens import Proven, ProvenTokens
 from server.settings import Settings
@@ -91,11 +90,12 @@ class TokenAuthenticator:
 
     async def session_of(self, headers: Mapping[str, object]) -> Session:
         """Verify the token; its session ends when a new request with it would be refused."""
-        sent = sent_token(headers)
-        proven, keys = self._proven.get(sent.digest), self._keys.current()
+        token = bearer_token(headers)
+        digest = sha256(token).digest()
+        proven, keys = self._proven.get(digest), self._keys.current()
         if proven is None or keys is None or proven.keys is not keys:
-            proven = await self._prove(sent.token)
-            self._proven.put(sent.digest, proven)
+            proven = await self._prove(token)
+            self._proven.put(digest, proven)
         return Session(proven.caller, proven.until)
 
     async def _prove(self, token: bytes) -> Proven:
@@ -190,23 +190,6 @@ def dev_authenticator(settings: Settings) -> Authenticator:
         clock_skew=settings.clock_skew_seconds,
     )
     return TokenAuthenticator(rules, DevKeys(dev_key(settings.data_dir)))
-
-
-class SentToken(NamedTuple):
-    """A token as it was sent, and its SHA-256."""
-
-    token: bytes
-    digest: bytes
-
-
-def sent_token(headers: Mapping[str, object]) -> SentToken:
-    """Return what `bearer_token` does, with its digest, computed once for all that share fields."""
-    return headers.told(_sent) if isinstance(headers, Fields) else _sent(headers)
-
-
-def _sent(headers: Mapping[str, object]) -> SentToken:
-    token = bearer_token(headers)
-    return SentToken(token, sha256(token).digest())
 
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:

@@ -1,14 +1,11 @@
 """The header fields of a request, looked up by name instead of searched through."""
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, overload
+from typing import Final, overload
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 _KEPT: Final = "penstock.fields"
-
-T = TypeVar("T")
 
 
 class Fields(Headers):
@@ -17,7 +14,6 @@ class Fields(Headers):
     def __init__(self, scope: Scope) -> None:
         super().__init__(raw=scope["headers"])
         self._index: dict[str, list[str]] = {}
-        self._told: dict[Any, Any] = {}
         for name, value in self._list:
             self._index.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
 
@@ -37,13 +33,6 @@ class Fields(Headers):
 
     def getlist(self, key: str) -> list[str]:
         return self._index.get(key.lower(), [])
-
-    def told(self, read: Callable[["Fields"], T]) -> T:
-        """What `read` makes of these fields; it is asked once for all requests that share them."""
-        if read not in self._told:
-            self._told[read] = read(self)
-        found: T = self._told[read]
-        return found
 
 
 def fields_of(scope: Scope) -> Fields:

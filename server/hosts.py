@@ -27,7 +27,7 @@ class KnownHosts:
 
     def _is_open(self, scope: Scope) -> bool:
         """Whether any host will do, or the host is one of ours; else Starlette looks closer."""
-        is_ours = scope["type"] == "http" and fields_of(scope).told(_host) in self._hosts
+        is_ours = scope["type"] == "http" and _host(fields_of(scope)) in self._hosts
         return is_ours or _is_open(scope)
 
 

@@ -16,7 +16,6 @@ from datastore.errors import ErrorCode
 from schema.execution import OperationRequest
 from schema.limits import Limits
 from server.fields import Fields, fields_of
-from server.http.whole_requests import body_at_hand
 from server.negotiation import MediaType, is_json, negotiate
 from server.observing import SEEN, Seen
 from server.problems import Malformed, Problem
@@ -67,7 +66,7 @@ class Exchange(msgspec.Struct, frozen=True):
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
         headers = fields_of(scope)
         seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
-        media = headers.told(media_of)
+        media = media_of(headers)
         return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
 
     @property
@@ -80,17 +79,13 @@ def media_of(headers: Headers) -> MediaType | None:
     return negotiate(",".join(headers.getlist("accept")))
 
 
-def request_id_of(headers: Fields) -> str:
+def request_id_of(headers: Headers) -> str:
     """Take the client's own id, else the trace id of `traceparent`, else make one."""
-    return headers.told(_given_id) or uuid4().hex
-
-
-def _given_id(headers: Headers) -> str | None:
     given = headers.get("x-request-id", "")
     if _REQUEST_ID.fullmatch(given):
         return given
     trace = _TRACE.match(headers.get("traceparent", ""))
-    return trace[1] if trace else None
+    return trace[1] if trace else uuid4().hex
 
 
 def check_method(scope: Scope) -> None:
@@ -113,7 +108,7 @@ async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
         )
     if exchange.method == "GET":
         return from_url(scope, headers)
-    headers.told(_check_body_type)
+    _check_body_type(headers)
     return from_json(await body_of(headers, exchange.receive, limits))
 
 
@@ -205,16 +200,11 @@ def _is_preflighted(headers: Headers) -> bool:
     return headers.get("authorization", "").lower().startswith("bearer ")
 
 
-async def body_of(headers: Fields, receive: Receive, limits: Limits) -> bytes:
+async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
     """Read a body; Problem where it is too large or takes too long, ClientGone where it ends."""
-    if headers.told(_announced) > limits.body_bytes:
+    if _announced(headers) > limits.body_bytes:
         raise _too_large(limits)
-    body = body_at_hand(receive)
-    if body is None:
-        return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
-    if len(body) > limits.body_bytes:
-        raise _too_large(limits)
-    return body
+    return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
 
 
 def _announced(headers: Headers) -> float:

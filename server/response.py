@@ -8,10 +8,12 @@ from typing import Final, TypeAlias
 import msgspec
 from starlette.types import Send
 
-from server.http.whole_answers import BODILESS, answers_of
 from server.negotiation import MediaType
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+_BODILESS: Final = (204, 304)
+"""Statuses of answers that have no body, whatever their length says."""
 
 _UNSHARED: Final = {
     "vary": "accept, authorization, x-penstock-cost",
@@ -27,17 +29,11 @@ class Response(msgspec.Struct, frozen=True):
     headers: Headers = ()
 
     async def send(self, send: Send, request_id: str) -> None:
-        status, body, fields = self.status, self.body, self.headers
-        answers = answers_of(send)
-        if answers is not None and status not in BODILESS:
-            own = b"x-request-id: %b\r\ncontent-length: %d\r\n" % (request_id.encode(), len(body))
-            if answers.write(status, fields, own, body):
-                return
-        headers = [(b"x-request-id", request_id.encode()), *fields]
-        if status not in BODILESS:
-            headers.append((b"content-length", b"%d" % len(body)))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        headers = [(b"x-request-id", request_id.encode()), *self.headers]
+        if self.status not in _BODILESS:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 def headers_of(named: Mapping[str, str]) -> Headers:

@@ -12,7 +12,6 @@ from datastore.table import Table
 from server.app import Beside, open_app, streams_of
 from server.commands.seed import DEFAULT_SIZE
 from server.dev_identity import DevIdentity, dev_identity
-from server.http import RepeatedHeads
 from server.jobs import running_jobs
 from server.opening import open_buckets, open_files, open_table, store_over, url_at
 from server.outcome import CommandFailed, ExitCode
@@ -105,7 +104,7 @@ def settle_garbage_collector() -> None:
 def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=RepeatedHeads if settings.http_protocol == "repeated" else "httptools",
+        http="httptools",
         ws="websockets-sansio",
         ws_max_size=settings.max_body_bytes,
         lifespan="off",

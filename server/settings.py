@@ -180,11 +180,6 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         description="How operations are run: compiled when they come again (`compiled`), or always "
         "by graphql-core (`reference`), which is much slower.",
     )
-    http_protocol: Literal["repeated", "uvicorn"] = Field(
-        "repeated",
-        description="How connections are read: heads of requests that come again are not parsed "
-        "again (`repeated`), or all is left to `uvicorn`.",
-    )
     metrics: bool = Field(
         True,
         description="Whether `/metrics` is served, to whoever can connect. It holds counts and "

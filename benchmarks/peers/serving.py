@@ -2,17 +2,14 @@
 
 import argparse
 import asyncio
-from asyncio import Protocol
 from importlib import import_module
 from pathlib import Path
 
 import uvicorn
 import uvloop
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from benchmarks.peers.options import TABLE, Served
-from server.http import RepeatedHeads
 from server.serving import settle_garbage_collector
 
 PLACES = {
@@ -43,17 +40,16 @@ async def _serve(peer: str, served: Served, port: int) -> None:
     async with opened(served) as app:
         if peer in OURS:
             settle_garbage_collector()
-        protocol = RepeatedHeads if peer in OURS else HttpToolsProtocol
-        await uvicorn.Server(_config(app, port, protocol)).serve()
+        await uvicorn.Server(_config(app, port)).serve()
 
 
-def _config(app: ASGIApp, port: int, protocol: type[Protocol]) -> uvicorn.Config:
-    """What `penstock serve` gives uvicorn, for all alike but the protocol, which is Penstock's."""
+def _config(app: ASGIApp, port: int) -> uvicorn.Config:
+    """What `penstock serve` gives uvicorn, for all alike."""
     return uvicorn.Config(
         app,
         host="127.0.0.1",
         port=port,
-        http=protocol,
+        http="httptools",
         lifespan="off",
         log_config=None,
         access_log=False,

@@ -172,7 +172,7 @@ class EventStream:
 def _wants_events(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] not in ("GET", "POST"):
         return False
-    return fields_of(scope).told(_prefers_events)
+    return _prefers_events(fields_of(scope))
 
 
 def _prefers_events(headers: Headers) -> bool:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
         ("server/auth.py", "caller"),
         ("server/access_log.py", "log and metrics"),
         ("server/graphql.py", "edge"),
-        ("server/http/protocol.py", "connection"),
+        ("server/response.py", "connection"),
         ("schema/limits.py", "limits and rates"),
         ("execution/run.py", "execution"),
         ("benchmarks/peers/records.py", "records"),

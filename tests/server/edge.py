@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from datastore.access import Caller, Role
@@ -21,7 +22,6 @@ from schema.executors import Executor
 from schema.limits import Limits
 from schema.persisted import Persisted
 from server.graphql import Admission, GraphQLApp
-from server.http import RepeatedHeads
 from server.problems import Statuses
 from tests.schema.shelves import Notes, shelves_schema
 
@@ -155,13 +155,19 @@ def _names(headers: dict[str, str | None]) -> dict[str, str | None]:
 async def served(app: ASGIApp) -> AsyncIterator[int]:
     """Serve an application as in production, in this very loop; gives the port."""
     config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, ws="none", interface="asgi3"
+        app,
+        http="httptools",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        interface="asgi3",
     )
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: RepeatedHeads(config=config, server_state=state, app_state={}, _loop=loop),
+        lambda: HttpToolsProtocol(config=config, server_state=state, app_state={}, _loop=loop),
         "127.0.0.1",
     )
     try:

@@ -1,13 +1,15 @@
 """What the edge reads as a request, and that what it does not read harms nobody."""
 
+import asyncio
 import gzip
 import json
+import re
 
 import pytest
 from starlette.types import Message
 
 from schema.limits import Limits
-from tests.server.edge import GRAPHQL, JSON, TOKEN, Client, Edge, client_of
+from tests.server.edge import GRAPHQL, JSON, TOKEN, Client, Edge, client_of, served
 
 HELLO = {"query": "{ hello }"}
 WORLD = {"data": {"hello": "world"}}
@@ -114,6 +116,38 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
         assert await client.is_served()
         exact = json.dumps(HELLO).encode().ljust(1_000)
         assert (await client.post(exact)).json == WORLD
+
+
+def hello(*lines: str, size: int = 0) -> bytes:
+    """A request as it is sent, its body filled up with blanks to a size."""
+    body = json.dumps(HELLO).ljust(size)
+    fixed = ("host: localhost", f"authorization: {TOKEN}", "content-type: application/json")
+    head = ("POST /graphql HTTP/1.1", *fixed, f"content-length: {len(body)}", *lines)
+    return "\r\n".join([*head, "", body]).encode()
+
+
+async def answers_to(requests: bytes, edge: Edge) -> bytes:
+    """Send requests in one piece over one connection, and read until the server closes it."""
+    async with served(edge.app) as port, asyncio.timeout(5):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(requests)
+        answers = await reader.read()
+        writer.close()
+        return answers
+
+
+async def test_requests_sent_at_once_are_answered_in_order(edge: Edge) -> None:
+    sent = [hello(f"x-request-id: {number}") for number in range(4)]
+    last = hello("x-request-id: 4", "connection: close")
+    answers = await answers_to(b"".join([*sent, last]), edge)
+    assert re.findall(rb"x-request-id: (\d)\r\n", answers) == [b"0", b"1", b"2", b"3", b"4"]
+    assert answers.count(json.dumps(WORLD, separators=(",", ":")).encode()) == 5
+
+
+async def test_nothing_is_answered_behind_a_body_over_the_limit() -> None:
+    answers = await answers_to(hello(size=1_001) + hello(), Edge(Limits(body_bytes=1_000)))
+    assert answers.startswith(b"HTTP/1.1 413 ")
+    assert answers.count(b"HTTP/1.1 ") == 1
 
 
 async def test_a_chunked_body_over_the_limit_is_refused() -> None:
