@@ -11,7 +11,7 @@
 | `HH` `H` `hh` `h` | hour of day, of half a day | `'text'` `''` | itself, a quote |
 | `mm` `m` `ss` `s` | minute, second | `[...]` | may be absent |
 
-Any sign stands for itself. A letter occurs once; so matching never tries more than a few ways.
+Any sign stands for itself. A field occurs once.
 """
 
 import re
@@ -22,6 +22,7 @@ from typing import Final, NoReturn
 from formula.errors import Code, Fault
 from formula.limits import MAX_PATTERN
 from formula.locales import Names
+from formula.regex import Regex
 
 _RUN: Final = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<sign>[^'])")
 _OFFSET_HOURS: Final = r"[+-]\d\d"
@@ -58,7 +59,7 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @lru_cache(maxsize=256)
-def date_pattern(pattern: str, names: Names) -> re.Pattern[str]:
+def date_pattern(pattern: str, names: Names) -> Regex:
     """Return an expression with a group for each field: `year`, `month`, `month_name`, ..."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
@@ -72,12 +73,14 @@ def date_pattern(pattern: str, names: Names) -> re.Pattern[str]:
     return _compiled("".join(parts))
 
 
-def _compiled(source: str) -> re.Pattern[str]:
+def _compiled(source: str) -> Regex:
     try:
-        found = re.compile(source, re.ASCII | re.IGNORECASE)
-    except re.error:
-        _refuse("a field occurs twice, or `[` and `]` do not match")
-    fields = set(found.groupindex)
+        found = Regex(f"(?i){source}")
+    except Fault:
+        _refuse("`[` and `]` do not match, or it is too large")
+    fields = set(found.names)
+    if len(fields) < found.groups:
+        _refuse("a field occurs twice")
     if not fields & {"year", "short_year"}:
         _refuse("it has no year (`yyyy`)")
     if ("half_hour" in fields) != ("half" in fields):

@@ -35,11 +35,11 @@ def as_timestamp(work: Work, text: str, pattern: str, *options: str | None) -> D
     work.spend(_COST + len(text))
     locale = locale_of(locale_tag)
     wished = None if zone_name is None else zone_named(zone_name)
-    found = date_pattern(pattern, locale.names).fullmatch(text)
-    if not found:
+    found = date_pattern(pattern, locale.names).named_captures(text)
+    if found is None:
         raise _invalid(text, f"is not of the form {pattern!r}")
     try:
-        moment = _moment(found.groupdict(), locale.names, wished)
+        moment = _moment(found, locale.names, wished)
         if period is not None:
             moment = _round_down(moment, period, locale, wished)
         return Decimal((moment - _EPOCH) // _MILLISECOND)

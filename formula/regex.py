@@ -50,6 +50,8 @@ class _Compiled(Protocol):
     @property
     def groups(self) -> int: ...
     @property
+    def groupindex(self) -> dict[str, int]: ...
+    @property
     def programsize(self) -> int: ...
     def finditer(self, text: str | bytes) -> Iterator[_Match]: ...
     def fullmatch(self, text: str | bytes) -> _Match | None: ...
@@ -58,13 +60,14 @@ class _Compiled(Protocol):
 class Regex:
     """A compiled pattern; places in a text count its characters."""
 
-    __slots__ = ("_compiled", "_endless", "_plain", "groups", "size")
+    __slots__ = ("_compiled", "_endless", "_plain", "groups", "names", "size")
 
     def __init__(self, pattern: str) -> None:
         self._compiled = _compile(pattern)
         self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
         self._endless = bool(_ENDLESS.search(pattern))
         self.groups = self._compiled.groups
+        self.names = self._compiled.groupindex
         self.size = self._compiled.programsize
 
     def matches(self, text: str, work: Work) -> Iterator[Span]:
@@ -90,6 +93,13 @@ class Regex:
             return None
         spans = map(match.span, range(self.groups + 1))
         return tuple([text[begin:end] if begin >= 0 else None for begin, end in spans])
+
+    def named_captures(self, text: str) -> dict[str, str | None] | None:
+        """Return the groups that have a name if the whole text matches."""
+        found = self.captures(text)
+        if found is None:
+            return None
+        return {name: found[group] for name, group in self.names.items()}
 
     def _byte_spans(self, encoded: bytes) -> Iterator[Span]:
         """Yield each match once: RE2's own iterator repeats an empty one, and splits characters."""

@@ -52,6 +52,7 @@ HOSTILE_ROWS: dict[str, tuple[str, dict[str, object], Code]] = {
         {"a": '{"x":' * 60 + "1" + "}" * 60},
         Code.WORK_LIMIT,
     ),
+    "a date of optional parts": ("AS_TIMESTAMP(:a, :b)", {"a": "1" * 20 + "x", "b": "[1]" * 60 + "yyyy"}, Code.INVALID_DATE),
     "an ambiguous date": ("AS_TIMESTAMP(:a, 'd-M-yHms')", {"a": "1-1-" + "1" * 30_000}, Code.INVALID_DATE),
 }  # fmt: skip
 
