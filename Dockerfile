@@ -8,6 +8,8 @@ COPY server/graphiql server/graphiql
 RUN python server/graphiql/build.py
 
 COPY pyproject.toml README.md LICENSE ./
+COPY hatch_build.py ./
+COPY penstock penstock
 COPY formula formula
 COPY kernel kernel
 COPY datastore datastore

@@ -12,11 +12,11 @@ from zlib import crc32
 import orjson
 import uvloop
 
-from datastore.dynamodb.wire import encode_item
-from datastore.items import latest_item
-from datastore.layout import PIPELINE
-from datastore.paths import GroupPath
-from datastore.records import (
+from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.items import latest_item
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import (
     Output,
     Parameter,
     Pipeline,
@@ -26,7 +26,7 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.table import Item, Key
+from penstock.datastore.table import Item, Key
 
 TABLE = "benchmark"
 PIPELINES = "P"

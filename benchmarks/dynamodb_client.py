@@ -20,11 +20,11 @@ from benchmarks.canned_dynamodb import (
     key_of_small,
     small,
 )
-from datastore.dynamodb.protocol import ClientKind
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.items import load, resource_id
-from datastore.records import Pipeline
-from datastore.table import Missing, Put, Query
+from penstock.datastore.dynamodb.protocol import ClientKind
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.items import load, resource_id
+from penstock.datastore.records import Pipeline
+from penstock.datastore.table import Missing, Put, Query
 
 ROUNDS = 15
 SECONDS = 0.15

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import uvloop
 
-from datastore.sqlite import SqliteTable
-from datastore.table import Item, Key, Operation, Put, Query, Update
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.table import Item, Key, Operation, Put, Query, Update
 
 SECONDS = 2.0
 TICK = 0.001
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             runner.run(_write_until_ended(options.write_to))
         else:
             # What a server has loaded is what its garbage collections have to look through.
-            import_module("server.app")
+            import_module("penstock.server.app")
             usual = runner.run(measured(options.seconds))
             gc.collect()
             gc.freeze()

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator
 from time import process_time
 
-from formula.values import ValueType
-from kernel.plan import Column, Plan, Step
-from kernel.program import Program
-from kernel.transform import CsvTransform
+from penstock.formula.values import ValueType
+from penstock.kernel.plan import Column, Plan, Step
+from penstock.kernel.program import Program
+from penstock.kernel.transform import CsvTransform
 
 CHUNK = 256 * 1024
 NUMBER, STRING = ValueType.NUMBER, ValueType.STRING

@@ -17,21 +17,21 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 
-from datastore import records
-from datastore.access import Caller, Role
-from datastore.evaluations import Evaluations
-from datastore.local_files import LocalFiles
-from datastore.paths import ROOT
-from datastore.prepared import MAX_ROWS, Prepared
-from datastore.records import DatasetColumn, Output
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from formula.check import Surroundings
-from formula.datasets import LATEST, InMemory
-from formula.evaluate import Compiled, Row, compile_formula
-from formula.link import link
-from formula.parse import parse_anew
-from formula.values import Parameter, ValueType
+from penstock.datastore import records
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.evaluations import Evaluations
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.paths import ROOT
+from penstock.datastore.prepared import MAX_ROWS, Prepared
+from penstock.datastore.records import DatasetColumn, Output
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import LATEST, InMemory
+from penstock.formula.evaluate import Compiled, Row, compile_formula
+from penstock.formula.link import link
+from penstock.formula.parse import parse_anew
+from penstock.formula.values import Parameter, ValueType
 
 ROUNDS = 3
 Work = Callable[[], Awaitable[None] | None]

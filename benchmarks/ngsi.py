@@ -12,17 +12,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from datastore.clock import Clock
-from datastore.local_files import LocalFiles
-from datastore.ngsi.embedded import EmbeddedDestinations
-from datastore.ngsi.events import Update
-from datastore.ngsi.naming import Place, table_name
-from datastore.ngsi.notification import Defaults, Notification, read_heading, read_notification
-from datastore.ngsi.options import Ack, Batching, Layout, Naming, Persistence, SinkOptions
-from datastore.ngsi.rows import Event, items_of
-from datastore.ngsi.samples import Placed
-from datastore.ngsi.sink import Ground, Sink, open_sink
-from datastore.sqlite import SqliteTable
+from penstock.datastore.clock import Clock
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.events import Update
+from penstock.datastore.ngsi.naming import Place, table_name
+from penstock.datastore.ngsi.notification import (
+    Defaults,
+    Notification,
+    read_heading,
+    read_notification,
+)
+from penstock.datastore.ngsi.options import Ack, Batching, Layout, Naming, Persistence, SinkOptions
+from penstock.datastore.ngsi.rows import Event, items_of
+from penstock.datastore.ngsi.samples import Placed
+from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.sqlite import SqliteTable
 
 NOTIFICATIONS = 2_000
 ENTITIES = 50

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from datastore.limits import PAGE_BYTES, batch_units, guard_get, guard_query, page_units, size_of
-from datastore.table import Batch, Item, Key, Page, Query
+from penstock.datastore.limits import (
+    PAGE_BYTES,
+    batch_units,
+    guard_get,
+    guard_query,
+    page_units,
+    size_of,
+)
+from penstock.datastore.table import Batch, Item, Key, Page, Query
 
 
 @dataclass(frozen=True)

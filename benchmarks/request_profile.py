@@ -29,10 +29,10 @@ from benchmarks.peers.load import request
 from benchmarks.peers.options import Served
 from benchmarks.peers.page import placed
 from benchmarks.peers.shapes import SHAPES, Shape
-from datastore.access import Role
-from datastore.paths import ROOT
-from server.dev_key import dev_key, sign_dev_token
-from server.serving import settle_garbage_collector
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.serving import settle_garbage_collector
 
 CONNECTIONS: Final = 16
 _EVERY: Final = 0.001

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from benchmarks.documents_way import TagRange
 from benchmarks.postings_table import Partition, PostingsTable
-from datastore.intersect.filters import Wanted
-from datastore.keys import split
-from datastore.layout import TAG, TAG_VALUE_COUNT
-from datastore.paths import ROOT, GroupPath
-from datastore.table import Item, Key, Value
+from penstock.datastore.intersect.filters import Wanted
+from penstock.datastore.keys import split
+from penstock.datastore.layout import TAG, TAG_VALUE_COUNT
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.table import Item, Key, Value
 
 KIND = "P"
 VALUE = "steel"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
 
-from datastore.paths import GroupPath, ancestors, on_one_line
+from penstock.datastore.paths import GroupPath, ancestors, on_one_line
 
 
 class Role(IntEnum):

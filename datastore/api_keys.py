@@ -9,16 +9,16 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple, cast
 
-from datastore.access import Caller, Role
-from datastore.clock import canonical, is_id
-from datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
-from datastore.layout import API_KEY
-from datastore.paths import GroupPath
-from datastore.records import ApiKey, GroupRole
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import TTL, Attributes, Delete, Item, Put, Query, Table
-from datastore.text import text_problem
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import canonical, is_id
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.layout import API_KEY
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import ApiKey, GroupRole
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import TTL, Attributes, Delete, Item, Put, Query, Table
+from penstock.datastore.text import text_problem
 
 PREFIX: Final = "penstock_"
 MAX_NAME = 128

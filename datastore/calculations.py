@@ -2,19 +2,25 @@
 
 from collections.abc import Sequence
 
-from datastore.errors import FieldProblem
-from datastore.formulas import Rules, Written, declared, formula_problems, formula_text_problem
-from datastore.records import Calculation, Output, Parameter
-from datastore.text import prose_problem
-from datastore.transformers import (
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas import (
+    Rules,
+    Written,
+    declared,
+    formula_problems,
+    formula_text_problem,
+)
+from penstock.datastore.records import Calculation, Output, Parameter
+from penstock.datastore.text import prose_problem
+from penstock.datastore.transformers import (
     column_problems,
     count_problems,
     key_problems,
     located,
     sequence_problems,
 )
-from formula.calls import Library, Signature
-from formula.values import ValueType
+from penstock.formula.calls import Library, Signature
+from penstock.formula.values import ValueType
 
 MAX_SUMMARY = 1024
 

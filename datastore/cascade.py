@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from datastore.access import Role
-from datastore.commit import Write, commit, done
-from datastore.errors import IllegalState, Unavailable
-from datastore.groups import Groups
-from datastore.jobs import Job, JobKind, find_jobs, item_of, new_job
-from datastore.paths import ROOT, GroupPath, covers
-from datastore.records import Group
-from datastore.resources.groups import DELETING, key_of_group, unknown
-from datastore.resources.scope import Scope
-from datastore.table import AllOf, AnyOf, Compare, Exists, Item, Missing, Put, Update
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Write, commit, done
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.groups import Groups
+from penstock.datastore.jobs import Job, JobKind, find_jobs, item_of, new_job
+from penstock.datastore.paths import ROOT, GroupPath, covers
+from penstock.datastore.records import Group
+from penstock.datastore.resources.groups import DELETING, key_of_group, unknown
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import AllOf, AnyOf, Compare, Exists, Item, Missing, Put, Update
 
 ATTEMPTS = 20
 

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import NoReturn, TypeVar
 
-from datastore.errors import NotFound
-from datastore.records import Resource
-from datastore.repeating import stopped, tried
-from datastore.resources.reading import Reading
-from datastore.resources.rows import read_rows
-from datastore.table import Attributes, Key, Table
+from penstock.datastore.errors import NotFound
+from penstock.datastore.records import Resource
+from penstock.datastore.repeating import stopped, tried
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.table import Attributes, Key, Table
 
 R = TypeVar("R", bound=Resource)
 

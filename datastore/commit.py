@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from datastore.errors import Unavailable
-from datastore.table import ConditionFailed, Item, Operation, Table
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.table import ConditionFailed, Item, Operation, Table
 
 ATTEMPTS = 20
 

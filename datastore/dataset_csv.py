@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from io import StringIO
 
-from datastore.datasets import MAX_BYTES, MAX_CELLS, MAX_ROWS
-from datastore.errors import FieldProblem
-from datastore.records import DatasetColumn, DatasetContent
-from formula.datasets import Rows
-from formula.errors import Fault
-from formula.inputs import typed
-from formula.values import Scalar, ValueType, text_of
+from penstock.datastore.datasets import MAX_BYTES, MAX_CELLS, MAX_ROWS
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import DatasetColumn, DatasetContent
+from penstock.formula.datasets import Rows
+from penstock.formula.errors import Fault
+from penstock.formula.inputs import typed
+from penstock.formula.values import Scalar, ValueType, text_of
 
 MAX_PROBLEMS = 50
 

@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from datastore.access import Role
-from datastore.clock import is_id
-from datastore.commit import Write
-from datastore.dataset_csv import CsvCode, Unreadable, read_table
-from datastore.datasets import MAX_BYTES, MAX_INLINE, dataset_problems
-from datastore.errors import FieldProblem
-from datastore.files import LISTING, Download, Files, UploadForm
-from datastore.layout import REFERENCE_DATASET
-from datastore.paths import GroupPath
-from datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
-from datastore.resources.attachments import Staged
-from datastore.resources.scope import Scope
-from datastore.transformers import located
+from penstock.datastore.access import Role
+from penstock.datastore.clock import is_id
+from penstock.datastore.commit import Write
+from penstock.datastore.dataset_csv import CsvCode, Unreadable, read_table
+from penstock.datastore.datasets import MAX_BYTES, MAX_INLINE, dataset_problems
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.files import LISTING, Download, Files, UploadForm
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
+from penstock.datastore.resources.attachments import Staged
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.transformers import located
 
 CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"

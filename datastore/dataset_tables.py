@@ -7,12 +7,12 @@ from operator import attrgetter
 
 from cachetools import LRUCache
 
-from datastore.dataset_csv import Table, Unreadable, read_table
-from datastore.dataset_files import key_of_file
-from datastore.errors import NotFound, Unavailable
-from datastore.files import Files
-from datastore.records import ReferenceDataset
-from formula.datasets import Rows
+from penstock.datastore.dataset_csv import Table, Unreadable, read_table
+from penstock.datastore.dataset_files import key_of_file
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.files import Files
+from penstock.datastore.records import ReferenceDataset
+from penstock.formula.datasets import Rows
 
 MAX_WEIGHT = 128 * 2**20
 

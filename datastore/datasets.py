@@ -1,8 +1,8 @@
 """The rules of a reference dataset: named and typed columns, one of them the key."""
 
-from datastore.errors import FieldProblem
-from datastore.records import DatasetColumn, DatasetContent
-from datastore.text import prose_problem, text_problem
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import DatasetColumn, DatasetContent
+from penstock.datastore.text import prose_problem, text_problem
 
 MAX_COLUMNS = 50
 MAX_NAME = 128

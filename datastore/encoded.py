@@ -4,8 +4,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from datastore.parts import Asked
-from datastore.table import Item, Key, Value
+from penstock.datastore.parts import Asked
+from penstock.datastore.table import Item, Key, Value
 
 _ESCAPE = b"\\u"
 
@@ -22,7 +22,7 @@ class EncodedItem(Mapping[str, Value]):
 
     @abstractmethod
     def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
-        """Decode a record, with `more` attributes; see `datastore.items.load`."""
+        """Decode a record, with `more` attributes; see `penstock.datastore.items.load`."""
 
     @abstractmethod
     def _decoded(self) -> Item:

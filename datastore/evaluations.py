@@ -4,21 +4,21 @@ from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.calculations import calculation_problems, identity_of, signature_of
-from datastore.dataset_tables import DatasetTables
-from datastore.errors import IllegalState, Invalid, NotFound
-from datastore.layout import CALCULATION
-from datastore.lookups import Lookups
-from datastore.paths import GroupPath
-from datastore.prepared import Prepared
-from datastore.records import Calculation, Output, Parameter, State
-from datastore.resources.callees import Callees, Origin, library_seen
-from datastore.resources.dataset_uses import uses_of
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope
-from datastore.resources.versions import Versions
-from datastore.transformers import located
-from formula.check import Surroundings
+from penstock.datastore.calculations import calculation_problems, identity_of, signature_of
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.errors import IllegalState, Invalid, NotFound
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.lookups import Lookups
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.prepared import Prepared
+from penstock.datastore.records import Calculation, Output, Parameter, State
+from penstock.datastore.resources.callees import Callees, Origin, library_seen
+from penstock.datastore.resources.dataset_uses import uses_of
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.versions import Versions
+from penstock.datastore.transformers import located
+from penstock.formula.check import Surroundings
 
 
 @dataclass(frozen=True, slots=True)

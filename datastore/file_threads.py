@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from datastore.errors import Unavailable
+from penstock.datastore.errors import Unavailable
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,7 +1,7 @@
 """The files port: what a store of objects must do, as values and one protocol.
 
 A key is a path of segments; contents are replaced as a whole, never changed in place. Two
-implementations keep it: `datastore.local_files` and `datastore.s3_files`. What both check, and how
+implementations keep it: `local_files` and `s3_files`. What both check, and how
 both cut streams, stands below the protocol.
 """
 
@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 from urllib.parse import quote
 
-from datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.errors import BadInput, LimitExceeded
 
 Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
 Sentences: TypeAlias = list[str]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.records import Tag
-from datastore.tags import tag_text_problems
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.records import Tag
+from penstock.datastore.tags import tag_text_problems
 
 MAX_TERMS = 20
 

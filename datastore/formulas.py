@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import formula.values as types
-from datastore.errors import FieldProblem
-from datastore.records import Parameter, Transformer, ValueType
-from datastore.text import prose_problem
-from formula.calls import Library, NoLibrary
-from formula.check import Surroundings
-from formula.errors import Code, Problem
-from formula.link import examine
+import penstock.formula.values as types
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import Parameter, Transformer, ValueType
+from penstock.datastore.text import prose_problem
+from penstock.formula.calls import Library, NoLibrary
+from penstock.formula.check import Surroundings
+from penstock.formula.errors import Code, Problem
+from penstock.formula.link import examine
 
 MAX_FORMULA = 16_384
 MAX_FORMULAS = 50_000

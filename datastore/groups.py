@@ -4,9 +4,9 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.access import Role
-from datastore.commit import Write, commit
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Write, commit
+from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
     Invalid,
@@ -14,17 +14,17 @@ from datastore.errors import (
     NameTaken,
     NotFound,
 )
-from datastore.items import load
-from datastore.keys import unescape
-from datastore.layout import GROUP
-from datastore.paths import ROOT, GroupPath, ancestors, covers, parent
-from datastore.records import Group
-from datastore.resources.groups import counted, key_of_group, removed, unknown
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Item, Missing, Put, Query, Range
-from datastore.text import text_problem
+from penstock.datastore.items import load
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import GROUP
+from penstock.datastore.paths import ROOT, GroupPath, ancestors, covers, parent
+from penstock.datastore.records import Group
+from penstock.datastore.resources.groups import counted, key_of_group, removed, unknown
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Item, Missing, Put, Query, Range
+from penstock.datastore.text import text_problem
 
 MAX_NAME = 64
 

@@ -6,11 +6,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from datastore.encoded import EncodedItem
-from datastore.layout import Kind
-from datastore.parts import Asked, plain_part
-from datastore.records import Resource, Struct
-from datastore.table import Attributes, Item, Value
+from penstock.datastore.encoded import EncodedItem
+from penstock.datastore.layout import Kind
+from penstock.datastore.parts import Asked, plain_part
+from penstock.datastore.records import Resource, Struct
+from penstock.datastore.table import Attributes, Item, Value
 
 R = TypeVar("R", bound=Resource)
 S = TypeVar("S")

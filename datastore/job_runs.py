@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from datastore.access import Caller, Role
-from datastore.errors import Failure, Unavailable
-from datastore.jobs import JobKind, JobState, unfinished
-from datastore.leases import Lease, LeaseLost, Paused, release, take
-from datastore.paths import ROOT
-from datastore.resources.scope import Scope
-from datastore.subtrees import delete_subtree
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import Failure, Unavailable
+from penstock.datastore.jobs import JobKind, JobState, unfinished
+from penstock.datastore.leases import Lease, LeaseLost, Paused, release, take
+from penstock.datastore.paths import ROOT
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.subtrees import delete_subtree
 
 Work: TypeAlias = Callable[[Scope, Lease], Awaitable[None]]
 

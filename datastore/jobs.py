@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from datastore.clock import is_id
-from datastore.errors import NotFound
-from datastore.items import load, resource_id
-from datastore.layout import JOB
-from datastore.paths import GroupPath
-from datastore.records import Struct
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.table import Item, Query, Table
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.items import load, resource_id
+from penstock.datastore.layout import JOB
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Struct
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.table import Item, Query, Table
 
 
 class JobKind(StrEnum):

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from datastore.encoded import EncodedItem, with_more
-from datastore.parts import Asked, plain_part
-from datastore.table import Item, Value
+from penstock.datastore.encoded import EncodedItem, with_more
+from penstock.datastore.parts import Asked, plain_part
+from penstock.datastore.table import Item, Value
 
 _KEPT = 1_000
 

@@ -7,10 +7,10 @@ from typing import Any, Final, Self
 from aiobotocore.config import AioConfig
 from botocore.exceptions import ClientError
 
-from datastore.aws_sessions import aws_session
-from datastore.dynamodb.failures import LOST_ANSWER, code_of
-from datastore.errors import Unavailable
-from datastore.vault import Context, Tampered
+from penstock.datastore.aws_sessions import aws_session
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, code_of
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.vault import Context, Tampered
 
 SECONDS: Final = 3.0
 _FORM: Final = "kms:"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from datastore.slices import Slice, Window
-from datastore.table import Attributes, Key, Page, Query
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import Attributes, Key, Page, Query
 
 BATCH = 100
 """How many items are looked at together where not every one is wanted."""

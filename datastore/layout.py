@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from datastore.calculations import calculation_problems
-from datastore.datasets import dataset_problems
-from datastore.errors import FieldProblem
-from datastore.keys import Part, Template
-from datastore.records import (
+from penstock.datastore.calculations import calculation_problems
+from penstock.datastore.datasets import dataset_problems
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.keys import Part, Template
+from penstock.datastore.records import (
     Calculation,
     CalculationVersion,
     Pipeline,
@@ -17,9 +17,9 @@ from datastore.records import (
     ReferenceDatasetVersion,
     Resource,
 )
-from datastore.table import INDEX_HASH, Item, Key
-from datastore.transformers import transformer_problems
-from formula.calls import Library
+from penstock.datastore.table import INDEX_HASH, Item, Key
+from penstock.datastore.transformers import transformer_problems
+from penstock.formula.calls import Library
 
 R = TypeVar("R", bound=Resource)
 

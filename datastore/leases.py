@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
-from datastore.clock import Clock, canonical
-from datastore.items import load
-from datastore.jobs import Job, JobState
-from datastore.layout import JOB
-from datastore.table import (
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.items import load
+from penstock.datastore.jobs import Job, JobState
+from penstock.datastore.layout import JOB
+from penstock.datastore.table import (
     INDEX_HASH,
     TTL,
     AllOf,

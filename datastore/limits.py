@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import chain
 from typing import NamedTuple
 
-from datastore import sizes
-from datastore.sizes import at_most, value_size
-from datastore.table import (
+from penstock.datastore import sizes
+from penstock.datastore.sizes import at_most, value_size
+from penstock.datastore.table import (
     INDEX_HASH,
     AllOf,
     AnyOf,

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, Self
 from uuid import uuid4
 
-from datastore import files
-from datastore.errors import NotFound, Unavailable
-from datastore.file_threads import in_thread
-from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
-from datastore.signed_urls import Link, Signer
+from penstock.datastore import files
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.file_threads import in_thread
+from penstock.datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+from penstock.datastore.signed_urls import Link, Signer
 
 BLOCK_BYTES = 256 * 1024
 

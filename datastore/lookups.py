@@ -4,14 +4,14 @@ from asyncio import gather
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from datastore.dataset_tables import DatasetTables
-from datastore.errors import LimitExceeded
-from datastore.layout import REFERENCE_DATASET
-from datastore.paths import GroupPath
-from datastore.records import ReferenceDataset
-from datastore.resources.named import Mention, Named
-from datastore.resources.scope import Scope
-from formula.datasets import NamedRows, Pin, Rows, unknown_dataset
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.named import Mention, Named
+from penstock.datastore.resources.scope import Scope
+from penstock.formula.datasets import NamedRows, Pin, Rows, unknown_dataset
 
 MAX_DATASETS = 20
 MAX_FIELDS = 500_000

@@ -4,8 +4,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from datastore.lanes import Readable
-from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.lanes import Readable
+from penstock.datastore.table import (
+    Batch,
+    ConditionFailed,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Table,
+)
 
 
 class Units(msgspec.Struct):

@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterable
 from typing import Final
 
-from datastore.errors import Unavailable
-from datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
 
 
 class NoFiles:

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from datastore.table import Batch, ConditionFailed, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.table import (
+    Batch,
+    ConditionFailed,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Table,
+)
 
 TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
 FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]

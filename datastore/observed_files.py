@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterable, Sequence
 from contextlib import aclosing
 
-from datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
-from datastore.observed import Call, WatchCall, watching
+from penstock.datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
+from penstock.datastore.observed import Call, WatchCall, watching
 
 
 class ObservedFiles:

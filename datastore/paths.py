@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NewType
 
-from datastore.errors import BadInput
-from datastore.keys import escape
-from datastore.text import character_problem, comparison_form, unread_problem
+from penstock.datastore.errors import BadInput
+from penstock.datastore.keys import escape
+from penstock.datastore.text import character_problem, comparison_form, unread_problem
 
 GroupPath = NewType("GroupPath", str)
 """A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""

@@ -7,8 +7,8 @@ on the other hand, is permitted as a batch.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from datastore.ngsi.encoding import CONCATENATOR
-from datastore.table import INDEX
+from penstock.datastore.ngsi.encoding import CONCATENATOR
+from penstock.datastore.table import INDEX
 
 Statement: TypeAlias = Mapping[str, Any]
 Policy: TypeAlias = dict[str, Any]

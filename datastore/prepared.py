@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from datastore.errors import Invalid, LimitExceeded
-from datastore.formulas import field_problem
-from datastore.lookups import Lookups
-from formula.check import Surroundings
-from formula.errors import Fault, FormulaFailure, FormulaInvalid
-from formula.evaluate import Compiled, Results, RowError, compile_formula, steps_of
-from formula.explain import Explanation, Part, explain
-from formula.limits import MAX_BATCH_STEPS
-from formula.values import Value, text_of
-from formula.work import Work
+from penstock.datastore.errors import Invalid, LimitExceeded
+from penstock.datastore.formulas import field_problem
+from penstock.datastore.lookups import Lookups
+from penstock.formula.check import Surroundings
+from penstock.formula.errors import Fault, FormulaFailure, FormulaInvalid
+from penstock.formula.evaluate import Compiled, Results, RowError, compile_formula, steps_of
+from penstock.formula.explain import Explanation, Part, explain
+from penstock.formula.limits import MAX_BATCH_STEPS
+from penstock.formula.values import Value, text_of
+from penstock.formula.work import Work
 
 MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000

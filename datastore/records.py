@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from datastore.access import Role
-from datastore.paths import GroupPath
+from penstock.datastore.access import Role
+from penstock.datastore.paths import GroupPath
 
 
 class State(StrEnum):

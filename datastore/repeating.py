@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from logging import Logger
 from typing import Any, NamedTuple, NoReturn
 
-from datastore.errors import PenstockError
+from penstock.datastore.errors import PenstockError
 
 
 class Chore(NamedTuple):

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from datastore.layout import Kind
-from datastore.records import Resource
-from datastore.resources.deleting import Deleting
-from datastore.resources.listing import Listing
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope
-from datastore.resources.tag_lists import TagLists
-from datastore.resources.versions import Versions
-from datastore.resources.writing import Writing
+from penstock.datastore.layout import Kind
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.deleting import Deleting
+from penstock.datastore.resources.listing import Listing
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.tag_lists import TagLists
+from penstock.datastore.resources.versions import Versions
+from penstock.datastore.resources.writing import Writing
 
 R = TypeVar("R", bound=Resource)
 

@@ -4,12 +4,12 @@ from asyncio import to_thread
 from collections.abc import Sequence
 from typing import TypeVar
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.layout import Kind
-from datastore.records import Resource
-from datastore.tags import tag_problems
-from datastore.text import prose_problem, text_problem
-from formula.calls import Library
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.layout import Kind
+from penstock.datastore.records import Resource
+from penstock.datastore.tags import tag_problems
+from penstock.datastore.text import prose_problem, text_problem
+from penstock.formula.calls import Library
 
 R = TypeVar("R", bound=Resource)
 

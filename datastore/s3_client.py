@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from aiobotocore.config import AioConfig
 
-from datastore.aws_credentials import Credentials, SocketFactory
-from datastore.aws_sessions import aws_session
+from penstock.datastore.aws_credentials import Credentials, SocketFactory
+from penstock.datastore.aws_sessions import aws_session
 
 CONNECTIONS = 64
 CONNECT_SECONDS = 1.0

@@ -9,14 +9,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
-from datastore import files
-from datastore.aws_credentials import Credentials, SocketFactory
-from datastore.dynamodb.failures import LOST_ANSWER
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.retry import Attempts
-from datastore.errors import NotFound, Unavailable
-from datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
-from datastore.s3_client import Place, open_client
+from penstock.datastore import files
+from penstock.datastore.aws_credentials import Credentials, SocketFactory
+from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.files import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+from penstock.datastore.s3_client import Place, open_client
 
 CALL_SECONDS = 30.0
 COPY_SECONDS = 600.0

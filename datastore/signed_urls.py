@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.files import Download
+from penstock.datastore.files import Download
 
 
 class Link(msgspec.Struct, frozen=True, array_like=True):

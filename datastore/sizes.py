@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from datastore.errors import LimitExceeded
-from datastore.table import Value
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table import Value
 
 DIGITS = 38
 EXPONENT = 125

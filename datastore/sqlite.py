@@ -13,13 +13,13 @@ from pathlib import Path
 from sqlite3 import Connection
 from time import time
 
-from datastore import limits, sqlite_rows
-from datastore.errors import Unavailable
-from datastore.sqlite_changes import changed, holds
-from datastore.sqlite_lane import Lane, told
-from datastore.sqlite_rows import Stored
-from datastore.sqlite_turns import read_together, write_together
-from datastore.table import (
+from penstock.datastore import limits, sqlite_rows
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.sqlite_changes import changed, holds
+from penstock.datastore.sqlite_lane import Lane, told
+from penstock.datastore.sqlite_rows import Stored
+from penstock.datastore.sqlite_turns import read_together, write_together
+from penstock.datastore.table import (
     Batch,
     Check,
     ConditionFailed,

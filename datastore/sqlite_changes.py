@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any
 
-from datastore.limits import guard_number
-from datastore.table import (
+from penstock.datastore.limits import guard_number
+from penstock.datastore.table import (
     AllOf,
     AnyOf,
     Check,

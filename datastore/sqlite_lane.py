@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from threading import Thread
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from datastore.errors import Unavailable
+from penstock.datastore.errors import Unavailable
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Connection], Any]

@@ -12,9 +12,9 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from datastore.json_items import JsonItem, encode
-from datastore.limits import PAGE_BYTES, Footprint, page_units
-from datastore.table import TTL, Item, Key, Page, Query, Value, key_of
+from penstock.datastore.json_items import JsonItem, encode
+from penstock.datastore.limits import PAGE_BYTES, Footprint, page_units
+from penstock.datastore.table import TTL, Item, Key, Page, Query, Value, key_of
 
 _SCHEMA = {
     "items": (

@@ -7,8 +7,8 @@ from sqlite3 import Connection
 from time import perf_counter
 from typing import Any
 
-from datastore import sqlite_rows
-from datastore.sqlite_lane import Failed, Work, is_busy
+from penstock.datastore import sqlite_rows
+from penstock.datastore.sqlite_lane import Failed, Work, is_busy
 
 # Those whose work is done are told after so many seconds, and other processes may write.
 TURN_SECONDS = 0.02

@@ -5,35 +5,35 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from datastore.access import Caller, Role
-from datastore.api_keys import Credential, find_credential
-from datastore.audio.import_work import import_audio
-from datastore.audio.library import Buckets
-from datastore.cascade import begun_unheard
-from datastore.clock import Clock, canonical
-from datastore.dataset_files import sweep_uploads
-from datastore.dataset_tables import DatasetTables
-from datastore.executions.claims import Claims
-from datastore.executions.engine import HERE, Engine
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.running import Runner
-from datastore.executions.sweeping import Sweeping
-from datastore.files import Files
-from datastore.job_runs import JobRuns
-from datastore.jobs import JobKind, left_alone
-from datastore.layout import KINDS
-from datastore.leases import Lease
-from datastore.manifest.stale import Stale, stale_manifests
-from datastore.ngsi.reading import Ingest
-from datastore.no_files import NO_FILES
-from datastore.observed import WatchBatch, unwatched
-from datastore.paths import ROOT
-from datastore.playlists.deleting import Deleting as PlaylistDeleting
-from datastore.resources.attachments import sweep_staged
-from datastore.resources.deleting import Deleting
-from datastore.resources.scope import Budget, Scope
-from datastore.table import Key, Table
-from datastore.view import View
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.api_keys import Credential, find_credential
+from penstock.datastore.audio.import_work import import_audio
+from penstock.datastore.audio.library import Buckets
+from penstock.datastore.cascade import begun_unheard
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.dataset_files import sweep_uploads
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.engine import HERE, Engine
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.running import Runner
+from penstock.datastore.executions.sweeping import Sweeping
+from penstock.datastore.files import Files
+from penstock.datastore.job_runs import JobRuns
+from penstock.datastore.jobs import JobKind, left_alone
+from penstock.datastore.layout import KINDS
+from penstock.datastore.leases import Lease
+from penstock.datastore.manifest.stale import Stale, stale_manifests
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.observed import WatchBatch, unwatched
+from penstock.datastore.paths import ROOT
+from penstock.datastore.playlists.deleting import Deleting as PlaylistDeleting
+from penstock.datastore.resources.attachments import sweep_staged
+from penstock.datastore.resources.deleting import Deleting
+from penstock.datastore.resources.scope import Budget, Scope
+from penstock.datastore.table import Key, Table
+from penstock.datastore.view import View
 
 __all__ = ["Store", "View"]
 

@@ -10,23 +10,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from datastore.commit import commit
-from datastore.errors import LimitExceeded, NotFound, Unavailable
-from datastore.items import resource_id
-from datastore.keys import unescape
-from datastore.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
-from datastore.leases import Lease
-from datastore.manifest.deleting import delete_manifest
-from datastore.paths import GroupPath, covers
-from datastore.records import Resource
-from datastore.resources.deleting import Deleting
-from datastore.resources.groups import DELETING, key_of_group, removed
-from datastore.resources.reading import Reading
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.resources.writing import Writing
-from datastore.table import Attributes, ConditionFailed, Exists, Query, Range, Update
-from datastore.walks import pages
+from penstock.datastore.commit import commit
+from penstock.datastore.errors import LimitExceeded, NotFound, Unavailable
+from penstock.datastore.items import resource_id
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
+from penstock.datastore.leases import Lease
+from penstock.datastore.manifest.deleting import delete_manifest
+from penstock.datastore.paths import GroupPath, covers
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.deleting import Deleting
+from penstock.datastore.resources.groups import DELETING, key_of_group, removed
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.writing import Writing
+from penstock.datastore.table import Attributes, ConditionFailed, Exists, Query, Range, Update
+from penstock.datastore.walks import pages
 
 
 async def delete_subtree(scope: Scope, lease: Lease) -> None:

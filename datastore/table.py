@@ -2,7 +2,7 @@
 
 A table has the base key `pk`, `sk`, one index named `siKey1-pk-index` (hash `siKey1`, range `pk`,
 all attributes) and the TTL attribute `expiresAt` (epoch seconds). Two implementations keep it:
-`datastore.sqlite` and `datastore.dynamodb`; both enforce DynamoDB's limits before the call.
+`sqlite` and `dynamodb`; both enforce DynamoDB's limits before the call.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
-from datastore.errors import FieldProblem
-from datastore.keys import join
-from datastore.records import Tag
-from datastore.text import comparison_form, text_problem, unread_problem
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.keys import join
+from penstock.datastore.records import Tag
+from penstock.datastore.text import comparison_form, text_problem, unread_problem
 
 MAX_LENGTH = 128
 MAX_DEPTH = 10

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from datastore.errors import FieldProblem
-from datastore.formulas import NO_LIBRARY, formula_text_problem, transform_problems
-from datastore.records import Output, Parameter, Transform, Transformer
-from datastore.text import comparison_form, prose_problem, text_problem
-from formula.calls import Library
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas import NO_LIBRARY, formula_text_problem, transform_problems
+from penstock.datastore.records import Output, Parameter, Transform, Transformer
+from penstock.datastore.text import comparison_form, prose_problem, text_problem
+from penstock.formula.calls import Library
 
 MAX_KEY = 128
 MAX_LABEL = 256

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from datastore.errors import Unavailable
+from penstock.datastore.errors import Unavailable
 
 Context: TypeAlias = Mapping[str, str]
 

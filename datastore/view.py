@@ -3,32 +3,32 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from datastore.access import Caller
-from datastore.api_keys import ApiKeys
-from datastore.audio.library import AudioLibrary
-from datastore.cascade import Cascades
-from datastore.dataset_files import DatasetFiles
-from datastore.evaluations import Evaluations
-from datastore.executions.repository import Executions
-from datastore.groups import Groups
-from datastore.jobs import Jobs
-from datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, Kind
-from datastore.listening.listening import Listening
-from datastore.manifest.folders import Folders
-from datastore.manifest.importing import Importing
-from datastore.manifest.lists import RunLists
-from datastore.manifest.manifests import Manifests
-from datastore.manifest.recovery import Recovery
-from datastore.manifest.runs import Runs
-from datastore.metered import Metered
-from datastore.ngsi.reading import Notified
-from datastore.playlists.playlists import Playlists
-from datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
-from datastore.repository import Repository
-from datastore.resources.scope import Scope
+from penstock.datastore.access import Caller
+from penstock.datastore.api_keys import ApiKeys
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.cascade import Cascades
+from penstock.datastore.dataset_files import DatasetFiles
+from penstock.datastore.evaluations import Evaluations
+from penstock.datastore.executions.repository import Executions
+from penstock.datastore.groups import Groups
+from penstock.datastore.jobs import Jobs
+from penstock.datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.listening.listening import Listening
+from penstock.datastore.manifest.folders import Folders
+from penstock.datastore.manifest.importing import Importing
+from penstock.datastore.manifest.lists import RunLists
+from penstock.datastore.manifest.manifests import Manifests
+from penstock.datastore.manifest.recovery import Recovery
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.metered import Metered
+from penstock.datastore.ngsi.reading import Notified
+from penstock.datastore.playlists.playlists import Playlists
+from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
+from penstock.datastore.repository import Repository
+from penstock.datastore.resources.scope import Scope
 
 if TYPE_CHECKING:
-    from datastore.store import Store
+    from penstock.datastore.store import Store
 
 R = TypeVar("R", bound=Resource)
 

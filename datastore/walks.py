@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from datastore.table import Attributes, Query, Table
+from penstock.datastore.table import Attributes, Query, Table
 
 PAGE: Final = 100
 

@@ -16,14 +16,14 @@ from graphql import (
 from graphql.execution.values import get_argument_values
 from strawberry import UNSET
 
-from execution.fields import Field, Place
-from execution.infos import FieldInfo
-from execution.inputs import inputs_of
-from execution.planning import variables_in
-from execution.reading import Direct
+from penstock.execution.fields import Field, Place
+from penstock.execution.infos import FieldInfo
+from penstock.execution.inputs import inputs_of
+from penstock.execution.planning import variables_in
+from penstock.execution.reading import Direct
 
 if TYPE_CHECKING:
-    from execution.run import Run
+    from penstock.execution.run import Run
 
 Made: TypeAlias = dict[str, Any]
 _IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)

@@ -5,10 +5,10 @@ from typing import Any, Final, TypeAlias
 
 from strawberry import Info
 
-from execution.fields import Field, Selection
-from execution.infos import FieldInfo
-from execution.marking import R, marking
-from execution.reading import Attribute, Constant, Direct
+from penstock.execution.fields import Field, Selection
+from penstock.execution.infos import FieldInfo
+from penstock.execution.marking import R, marking
+from penstock.execution.reading import Attribute, Constant, Direct
 
 Reads: TypeAlias = Mapping[str, Collection[str]]
 """By the name of an object type, the attributes of its objects that a resolver may read."""

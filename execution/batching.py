@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from execution.marking import R, marking
+from penstock.execution.marking import R, marking
 
 Many: TypeAlias = Callable[..., Awaitable[Sequence[Any]] | Sequence[Any]]
 

@@ -1,10 +1,10 @@
 """Generated code that asks a field for its value: a call, or what may turn out to be one."""
 
-from execution.arguments import parameters_of
-from execution.fields import Field
-from execution.pure import getter
-from execution.reading import Direct, Member, Resolved
-from execution.writer import Writer
+from penstock.execution.arguments import parameters_of
+from penstock.execution.fields import Field
+from penstock.execution.pure import getter
+from penstock.execution.reading import Direct, Member, Resolved
+from penstock.execution.writer import Writer
 
 
 def write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:

@@ -16,13 +16,13 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
-from execution.compiling import Plan, Step, compiled
-from execution.levels import Group, abandon, at_once, settle
-from execution.options import Options, Outcome
-from execution.planning import Asked, Planner, Unplannable
-from execution.reasons import Reason
-from execution.run import Run
-from execution.variables import Variables
+from penstock.execution.compiling import Plan, Step, compiled
+from penstock.execution.levels import Group, abandon, at_once, settle
+from penstock.execution.options import Options, Outcome
+from penstock.execution.planning import Asked, Planner, Unplannable
+from penstock.execution.reasons import Reason
+from penstock.execution.run import Run
+from penstock.execution.variables import Variables
 
 
 class Compiled:

@@ -10,14 +10,14 @@ from typing import Any, Final, TypeAlias
 from graphql import OperationType
 from graphql.execution.execute import assume_not_awaitable
 
-from execution.completing import Completions
-from execution.fields import Selection
-from execution.infos import FieldInfo, TypeInfo
-from execution.leaves import PLAIN, Odd
-from execution.options import Options
-from execution.run import Run
-from execution.waiting import Raised, entries_of
-from execution.writer import Writer
+from penstock.execution.completing import Completions
+from penstock.execution.fields import Selection
+from penstock.execution.infos import FieldInfo, TypeInfo
+from penstock.execution.leaves import PLAIN, Odd
+from penstock.execution.options import Options
+from penstock.execution.run import Run
+from penstock.execution.waiting import Raised, entries_of
+from penstock.execution.writer import Writer
 
 Step: TypeAlias = Callable[[Any, Run], dict[str, Any]]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from graphql import GraphQLTypeResolver, is_leaf_type
 
-from execution.composites import (
+from penstock.execution.composites import (
     Composites,
     Site,
     asked,
@@ -17,11 +17,11 @@ from execution.composites import (
     has_places,
     write_waiting,
 )
-from execution.fields import Field, Level, Place, Selection
-from execution.objects import Body, is_awaited, write_leaf_answer, write_object
-from execution.run import Run
-from execution.waiting import Entry, Raised
-from execution.writer import Writer
+from penstock.execution.fields import Field, Level, Place, Selection
+from penstock.execution.objects import Body, is_awaited, write_leaf_answer, write_object
+from penstock.execution.run import Run
+from penstock.execution.waiting import Entry, Raised
+from penstock.execution.writer import Writer
 
 Complete: TypeAlias = Callable[[Any, Run, Place], Any]
 

@@ -15,11 +15,11 @@ from graphql import (
 )
 from graphql.execution import default_type_resolver
 
-from execution.fields import Field, Selection
-from execution.leaves import oddity
-from execution.objects import Ask, Body, can_raise, has_calls, is_batched, write_object
-from execution.pure import write_checked
-from execution.writer import Writer
+from penstock.execution.fields import Field, Selection
+from penstock.execution.leaves import oddity
+from penstock.execution.objects import Ask, Body, can_raise, has_calls, is_batched, write_object
+from penstock.execution.pure import write_checked
+from penstock.execution.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)

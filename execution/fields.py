@@ -16,10 +16,10 @@ from graphql import (
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path
 
-from execution.reading import Reading
+from penstock.execution.reading import Reading
 
 if TYPE_CHECKING:
-    from execution.arguments import Recipe
+    from penstock.execution.arguments import Recipe
 
 Place: TypeAlias = tuple[Any, str | int, str | None] | None
 """A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLResolveInfo
 from strawberry import Info
 
-from execution.fields import Field, Place
-from execution.reading import Direct
+from penstock.execution.fields import Field, Place
+from penstock.execution.reading import Direct
 
 if TYPE_CHECKING:
-    from execution.run import Run
+    from penstock.execution.run import Run
 
 
 class FieldInfo(Info[Any, Any]):

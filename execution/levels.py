@@ -4,12 +4,12 @@ from asyncio import create_task
 from collections.abc import Awaitable, Iterable
 from typing import Any, NamedTuple
 
-from execution.fields import Field, Place
-from execution.infos import FieldInfo
-from execution.reading import Direct
-from execution.run import Run
-from execution.waiting import Entry, Later, Raised
-from execution.watched import Watched, cancelled
+from penstock.execution.fields import Field, Place
+from penstock.execution.infos import FieldInfo
+from penstock.execution.reading import Direct
+from penstock.execution.run import Run
+from penstock.execution.waiting import Entry, Later, Raised
+from penstock.execution.watched import Watched, cancelled
 
 
 class Group(NamedTuple):

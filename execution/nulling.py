@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from execution.fields import Field, Place, keys_of
+from penstock.execution.fields import Field, Place, keys_of
 
 Container: TypeAlias = "dict[str, Any] | list[Any]"
 

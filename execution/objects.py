@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from graphql import is_leaf_type
 
-from execution.calls import write_call
-from execution.fields import Field, Selection
-from execution.leaves import oddity
-from execution.pure import display, is_pure, write_mapping_test, write_pure
-from execution.reading import Constant, Direct, Resolved
-from execution.writer import Writer
+from penstock.execution.calls import write_call
+from penstock.execution.fields import Field, Selection
+from penstock.execution.leaves import oddity
+from penstock.execution.pure import display, is_pure, write_mapping_test, write_pure
+from penstock.execution.reading import Constant, Direct, Resolved
+from penstock.execution.writer import Writer
 
 Ask: TypeAlias = Callable[[Field, str], None]
 

@@ -15,8 +15,8 @@ from graphql import (
 from graphql.execution import default_field_resolver, default_type_resolver
 from graphql.pyutils import is_awaitable
 
-from execution.fields import Lists
-from execution.leaves import Coerce
+from penstock.execution.fields import Lists
+from penstock.execution.leaves import Coerce
 
 Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 

@@ -29,9 +29,9 @@ from graphql.execution.collect_fields import (
 from graphql.execution.values import VariableValues
 from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 
-from execution.fields import Field, Selection, unwrapped
-from execution.reading import reading_of
-from execution.reasons import Reason
+from penstock.execution.fields import Field, Selection, unwrapped
+from penstock.execution.reading import reading_of
+from penstock.execution.reasons import Reason
 
 _CONDITIONS: Final = frozenset(("skip", "include"))
 _INCREMENTAL: Final = {"defer": Reason.DEFER, "stream": Reason.STREAM}

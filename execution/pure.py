@@ -5,10 +5,10 @@ from keyword import iskeyword
 
 from graphql import GraphQLLeafType, is_leaf_type, is_list_type, is_object_type
 
-from execution.fields import MOST_NESTED, Field, Selection
-from execution.leaves import oddity
-from execution.reading import Attribute, Constant, Member
-from execution.writer import Writer
+from penstock.execution.fields import MOST_NESTED, Field, Selection
+from penstock.execution.leaves import oddity
+from penstock.execution.reading import Attribute, Constant, Member
+from penstock.execution.writer import Writer
 
 
 def is_pure(field: Field, level: int = 0) -> bool:

@@ -18,9 +18,9 @@ from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
-from execution.batching import Many, many_of
-from execution.handling import INFO, Handlers, handled
-from execution.inputs import inputs_of
+from penstock.execution.batching import Many, many_of
+from penstock.execution.handling import INFO, Handlers, handled
+from penstock.execution.inputs import inputs_of
 
 
 @dataclass(frozen=True, slots=True)

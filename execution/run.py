@@ -9,16 +9,16 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.executor import CollectedErrors
 from graphql.execution.values import VariableValues
 
-from execution.arguments import arguments_of
-from execution.fields import Field, Place, Selection, keys_of, real_path
-from execution.nulling import nullable_above, put
-from execution.options import Options
-from execution.waiting import Entry, Later
+from penstock.execution.arguments import arguments_of
+from penstock.execution.fields import Field, Place, Selection, keys_of, real_path
+from penstock.execution.nulling import nullable_above, put
+from penstock.execution.options import Options
+from penstock.execution.waiting import Entry, Later
 
 if TYPE_CHECKING:
-    from execution.compiling import Step
-    from execution.planning import Asked
-    from execution.watched import Watched
+    from penstock.execution.compiling import Step
+    from penstock.execution.planning import Asked
+    from penstock.execution.watched import Watched
 
 
 class Errors(CollectedErrors):

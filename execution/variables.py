@@ -15,8 +15,8 @@ from graphql.execution.get_variable_signature import (
 )
 from graphql.execution.values import VariableValues, VariableValueSource, get_variable_values
 
-from execution.coercion import Coerce, coercion
-from execution.options import Options
+from penstock.execution.coercion import Coerce, coercion
+from penstock.execution.options import Options
 
 
 class _Variable(NamedTuple):

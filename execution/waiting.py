@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Collection, Iterable, Sequence
 from itertools import count, repeat
 from typing import Any, NamedTuple, TypeAlias
 
-from execution.fields import Field, Place
+from penstock.execution.fields import Field, Place
 
 Entry: TypeAlias = tuple[Any, Place, Any]
 """What waits: an object of the answer, its place, and what is awaited or asked for a value."""

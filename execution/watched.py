@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from execution.fields import Field, Place
-from execution.run import Run
-from execution.waiting import Raised
+from penstock.execution.fields import Field, Place
+from penstock.execution.run import Run
+from penstock.execution.waiting import Raised
 
 _GONE: Final = object()
 

@@ -7,8 +7,8 @@ from typing import Any, Concatenate, ParamSpec
 
 from graphql import GraphQLLeafType
 
-from execution.fields import Field, Lists
-from execution.leaves import Coerce, coercion
+from penstock.execution.fields import Field, Lists
+from penstock.execution.leaves import Coerce, coercion
 
 P = ParamSpec("P")
 

@@ -26,9 +26,9 @@ from msgspec import Meta, convert, defstruct
 from msgspec.json import Encoder
 from orjson import Fragment
 
-from execution.fields import Field, Selection
-from execution.leaves import PlainTypes
-from execution.reading import Attribute
+from penstock.execution.fields import Field, Selection
+from penstock.execution.leaves import PlainTypes
+from penstock.execution.reading import Attribute
 
 _LEAVES: Final[Mapping[GraphQLOutputType, Any]] = {
     GraphQLString: str,

@@ -5,8 +5,8 @@ from typing import Protocol
 
 import msgspec
 
-from formula.datasets import LATEST, Pin
-from formula.values import Parameter, ValueType
+from penstock.formula.datasets import LATEST, Pin
+from penstock.formula.values import Parameter, ValueType
 
 
 class Callee(msgspec.Struct, frozen=True):

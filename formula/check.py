@@ -8,15 +8,15 @@ from typing import Final
 
 import msgspec
 
-from formula.calls import Callee, Library, NoLibrary
-from formula.errors import START, Code, Position, Problem
-from formula.infer import Inference
-from formula.limits import MAX_PARAMETERS
-from formula.parse import is_writable
-from formula.scope import Scope
-from formula.tree import Assign, Formula
-from formula.uses import DatasetUse
-from formula.values import ANY, Kind, Parameter, ValueType, in_words, output_kind
+from penstock.formula.calls import Callee, Library, NoLibrary
+from penstock.formula.errors import START, Code, Position, Problem
+from penstock.formula.infer import Inference
+from penstock.formula.limits import MAX_PARAMETERS
+from penstock.formula.parse import is_writable
+from penstock.formula.scope import Scope
+from penstock.formula.tree import Assign, Formula
+from penstock.formula.uses import DatasetUse
+from penstock.formula.values import ANY, Kind, Parameter, ValueType, in_words, output_kind
 
 _NO_LIBRARY: Final = NoLibrary()
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, le, lt
 from typing import Final
 
-from formula.errors import Code, Fault
-from formula.values import Kind, Value, in_words, kind_of
+from penstock.formula.errors import Code, Fault
+from penstock.formula.values import Kind, Value, in_words, kind_of
 
 COMPARABLE: Final = Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from formula.errors import Code, Fault
-from formula.numbers import within_range
-from formula.values import Scalar, text_of
+from penstock.formula.errors import Code, Fault
+from penstock.formula.numbers import within_range
+from penstock.formula.values import Scalar, text_of
 
 
 class Pin(msgspec.Struct, frozen=True):

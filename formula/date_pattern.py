@@ -19,10 +19,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_PATTERN
-from formula.locales import Names
-from formula.regex import Regex
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_PATTERN
+from penstock.formula.locales import Names
+from penstock.formula.regex import Regex
 
 _RUN: Final = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<sign>[^'])")
 _OFFSET_HOURS: Final = r"[+-]\d\d"

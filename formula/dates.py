@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from formula.date_pattern import date_pattern
-from formula.errors import Code, Fault
-from formula.locales import Locale, Names, locale_of
-from formula.work import Work
+from penstock.formula.date_pattern import date_pattern
+from penstock.formula.errors import Code, Fault
+from penstock.formula.locales import Locale, Names, locale_of
+from penstock.formula.work import Work
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)

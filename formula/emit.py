@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from formula.errors import Position
-from formula.values import Kind, python_types, refuse
+from penstock.formula.errors import Position
+from penstock.formula.values import Kind, python_types, refuse
 
 HEADER_LINES: Final = 1
 

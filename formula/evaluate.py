@@ -10,17 +10,17 @@ from typing import Final
 import msgspec
 from cachetools import LRUCache
 
-from formula import generate
-from formula.calls import Found
-from formula.check import Surroundings
-from formula.datasets import Datasets, NoDatasets
-from formula.errors import Code, Fault, FormulaFailure, Position
-from formula.limits import MAX_BATCH_STEPS
-from formula.link import Linked, closure, link
-from formula.parse import parse
-from formula.routine import FAULTS, Routine, fault_of
-from formula.values import Parameter, Scalar, Value, ValueType
-from formula.work import Work
+from penstock.formula import generate
+from penstock.formula.calls import Found
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import Datasets, NoDatasets
+from penstock.formula.errors import Code, Fault, FormulaFailure, Position
+from penstock.formula.limits import MAX_BATCH_STEPS
+from penstock.formula.link import Linked, closure, link
+from penstock.formula.parse import parse
+from penstock.formula.routine import FAULTS, Routine, fault_of
+from penstock.formula.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.work import Work
 
 Row = Mapping[str, object]
 _NO_DATA: Final = NoDatasets()

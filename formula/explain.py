@@ -5,20 +5,20 @@ from typing import Final
 
 import msgspec
 
-from formula import generate
-from formula.calls import Callee
-from formula.check import Surroundings
-from formula.datasets import Datasets, NoDatasets
-from formula.errors import FormulaFailure, Position
-from formula.evaluate import Row, failure_of
-from formula.link import Linked, link
-from formula.parse import parse
-from formula.pins import pin_of
-from formula.render import render
-from formula.routine import FAULTS, Routine
-from formula.tree import Assign, Chain, CustomCall, Expression, Line, children
-from formula.values import Scalar, Value, kind_of
-from formula.work import Work
+from penstock.formula import generate
+from penstock.formula.calls import Callee
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import Datasets, NoDatasets
+from penstock.formula.errors import FormulaFailure, Position
+from penstock.formula.evaluate import Row, failure_of
+from penstock.formula.link import Linked, link
+from penstock.formula.parse import parse
+from penstock.formula.pins import pin_of
+from penstock.formula.render import render
+from penstock.formula.routine import FAULTS, Routine
+from penstock.formula.tree import Assign, Chain, CustomCall, Expression, Line, children
+from penstock.formula.values import Scalar, Value, kind_of
+from penstock.formula.work import Work
 
 _MAX_TEXT: Final = 200
 _NO_DATA: Final = NoDatasets()

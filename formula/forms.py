@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from formula.emit import Operand
-from formula.errors import Code, Fault
-from formula.functions import FUNCTIONS, result_kind
-from formula.pins import pin_of
-from formula.text import same_text
-from formula.tree import Call
-from formula.values import SCALAR, SOMETHING, Kind, Scalar, python_types, text_of
+from penstock.formula.emit import Operand
+from penstock.formula.errors import Code, Fault
+from penstock.formula.functions import FUNCTIONS, result_kind
+from penstock.formula.pins import pin_of
+from penstock.formula.text import same_text
+from penstock.formula.tree import Call
+from penstock.formula.values import SCALAR, SOMETHING, Kind, Scalar, python_types, text_of
 
 if TYPE_CHECKING:
-    from formula.generate import Generator
+    from penstock.formula.generate import Generator
 
 _SCALARS: Final = python_types(SCALAR)
 

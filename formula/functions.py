@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from formula import text, units
-from formula.dates import as_timestamp
-from formula.json_path import get_value
-from formula.values import ANY, SCALAR, SOMETHING, Kind, Value
+from penstock.formula import text, units
+from penstock.formula.dates import as_timestamp
+from penstock.formula.json_path import get_value
+from penstock.formula.values import ANY, SCALAR, SOMETHING, Kind, Value
 
 NUMBER, TEXT, BOOLEAN = Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN
 

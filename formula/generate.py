@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 from typing import Final
 
-from formula import compare, forms, numbers, text
-from formula.calls import Callee
-from formula.emit import Emitter, Operand
-from formula.functions import FUNCTIONS, result_kind
-from formula.inputs import binder
-from formula.limits import MAX_STRING
-from formula.link import Linked
-from formula.pins import pin_of
-from formula.routine import Routine
-from formula.tree import (
+from penstock.formula import compare, forms, numbers, text
+from penstock.formula.calls import Callee
+from penstock.formula.emit import Emitter, Operand
+from penstock.formula.functions import FUNCTIONS, result_kind
+from penstock.formula.inputs import binder
+from penstock.formula.limits import MAX_STRING
+from penstock.formula.link import Linked
+from penstock.formula.pins import pin_of
+from penstock.formula.routine import Routine
+from penstock.formula.tree import (
     COMPARISONS,
     Assign,
     Call,
@@ -27,7 +27,7 @@ from formula.tree import (
     Negate,
     Step,
 )
-from formula.values import SCALAR, Kind, Parameter, kind_of, output_kind
+from penstock.formula.values import SCALAR, Kind, Parameter, kind_of, output_kind
 
 _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
     "+": numbers.add,

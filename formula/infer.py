@@ -3,14 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import singledispatchmethod
 
-from formula.calls import Callee, Library, Signature
-from formula.compare import may_compare
-from formula.errors import Code, Position
-from formula.functions import FUNCTIONS, PIN_OPTIONS, UNSUPPORTED, Function, Slot, result_kind
-from formula.literals import literal_problems
-from formula.pins import pin_of, pin_problems
-from formula.scope import Scope
-from formula.tree import (
+from penstock.formula.calls import Callee, Library, Signature
+from penstock.formula.compare import may_compare
+from penstock.formula.errors import Code, Position
+from penstock.formula.functions import (
+    FUNCTIONS,
+    PIN_OPTIONS,
+    UNSUPPORTED,
+    Function,
+    Slot,
+    result_kind,
+)
+from penstock.formula.literals import literal_problems
+from penstock.formula.pins import pin_of, pin_problems
+from penstock.formula.scope import Scope
+from penstock.formula.tree import (
     COMPARISONS,
     Call,
     Chain,
@@ -23,8 +30,8 @@ from formula.tree import (
     Option,
     Step,
 )
-from formula.uses import dataset_use, text_at
-from formula.values import ANY, SCALAR, Kind, in_words, kind_of, output_kind
+from penstock.formula.uses import dataset_use, text_at
+from penstock.formula.values import ANY, SCALAR, Kind, in_words, kind_of, output_kind
 
 _CALL_OPTIONS = (*PIN_OPTIONS, "tenant")
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_STRING
-from formula.numbers import out_of_range, read_number, within_range
-from formula.values import Parameter, Value, ValueType
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_STRING
+from penstock.formula.numbers import out_of_range, read_number, within_range
+from penstock.formula.values import Parameter, Value, ValueType
 
 _FLOAT_DIGITS = 15  # a decimal of so many digits survives a binary float unchanged
 _INT_BITS = 3_400

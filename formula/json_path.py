@@ -11,11 +11,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NoReturn, cast
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_JSON_DEPTH, MAX_PATTERN
-from formula.numbers import number_text, read_number
-from formula.values import Scalar, Value, bounded
-from formula.work import Work
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_JSON_DEPTH, MAX_PATTERN
+from penstock.formula.numbers import number_text, read_number
+from penstock.formula.values import Scalar, Value, bounded
+from penstock.formula.work import Work
 
 _STEP: Final = re.compile(
     r"""(?P<deep>\.\.)?(?:(?<=\.\.)|\.)(?P<name>[\w-]+)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from lark import Token
 
-from formula.errors import Code, FormulaSyntax, Position, Problem
-from formula.limits import MAX_DEPTH, MAX_TOKENS
+from penstock.formula.errors import Code, FormulaSyntax, Position, Problem
+from penstock.formula.limits import MAX_DEPTH, MAX_TOKENS
 
 _OPENS = frozenset(("_LPAR", "LSQB"))
 _CLOSES = frozenset(("_RPAR", "_RSQB"))

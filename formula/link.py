@@ -7,14 +7,24 @@ from typing import Final
 
 import msgspec
 
-from formula.calls import Callee, Found, Library, Signature, find_cycle
-from formula.check import Report, Surroundings, check
-from formula.errors import Code, FormulaInvalid, FormulaSyntax, Position, Problem, problem
-from formula.functions import FUNCTIONS
-from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH, MAX_CALLED_TEXT, MAX_STEPS
-from formula.parse import parse
-from formula.pins import pin_of
-from formula.tree import Call, Chain, CustomCall, Formula, Literal, Name, Negate, Step, walk
+from penstock.formula.calls import Callee, Found, Library, Signature, find_cycle
+from penstock.formula.check import Report, Surroundings, check
+from penstock.formula.errors import Code, FormulaInvalid, FormulaSyntax, Position, Problem, problem
+from penstock.formula.functions import FUNCTIONS
+from penstock.formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH, MAX_CALLED_TEXT, MAX_STEPS
+from penstock.formula.parse import parse
+from penstock.formula.pins import pin_of
+from penstock.formula.tree import (
+    Call,
+    Chain,
+    CustomCall,
+    Formula,
+    Literal,
+    Name,
+    Negate,
+    Step,
+    walk,
+)
 
 _POWER_COST: Final = 50
 _ROOT_COST: Final = 250  # a power that is not whole takes about as long as so many operations

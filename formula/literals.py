@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
-from formula import dates, json_path, units
-from formula.date_pattern import date_pattern
-from formula.errors import Code, Fault, Position
-from formula.functions import Function
-from formula.locales import locale_of
-from formula.regex import regex
-from formula.tree import Call, Literal
-from formula.values import Scalar
+from penstock.formula import dates, json_path, units
+from penstock.formula.date_pattern import date_pattern
+from penstock.formula.errors import Code, Fault, Position
+from penstock.formula.functions import Function
+from penstock.formula.locales import locale_of
+from penstock.formula.regex import regex
+from penstock.formula.tree import Call, Literal
+from penstock.formula.values import Scalar
 
 Given = Mapping[str, Scalar]
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from formula.errors import Code, Fault
+from penstock.formula.errors import Code, Fault
 
 MONDAY: Final = 0
 SUNDAY: Final = 6

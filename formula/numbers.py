@@ -19,8 +19,8 @@ from decimal import (
 )
 from typing import Final
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS
 
 ZERO: Final = Decimal(0)
 ONE: Final = Decimal(1)

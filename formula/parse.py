@@ -10,12 +10,12 @@ from cachetools import LRUCache
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
-from formula import numbers
-from formula.errors import START, Code, Fault, FormulaSyntax, Position, Problem, problem
-from formula.layout import Layout
-from formula.limits import MAX_DEPTH, MAX_TEXT
-from formula.syntax import unexpected_character, unexpected_token
-from formula.tree import (
+from penstock.formula import numbers
+from penstock.formula.errors import START, Code, Fault, FormulaSyntax, Position, Problem, problem
+from penstock.formula.layout import Layout
+from penstock.formula.limits import MAX_DEPTH, MAX_TEXT
+from penstock.formula.syntax import unexpected_character, unexpected_token
+from penstock.formula.tree import (
     Assign,
     Call,
     Chain,

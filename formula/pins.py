@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from formula.datasets import Pin
-from formula.errors import Code, Position
-from formula.tree import Literal, Option
+from penstock.formula.datasets import Pin
+from penstock.formula.errors import Code, Position
+from penstock.formula.tree import Literal, Option
 
 _TEXTS = {"versionAsAt": "a time as text", "group": "a group as text"}
 _MAX_VERSION = 10**9

@@ -11,9 +11,9 @@ from typing import Final, NoReturn, Protocol
 
 import re2
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_PATTERN, MAX_REGEX_MEMORY
-from formula.work import Work
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_PATTERN, MAX_REGEX_MEMORY
+from penstock.formula.work import Work
 
 Span = tuple[int, int]
 

@@ -2,7 +2,7 @@
 
 from functools import singledispatch
 
-from formula.tree import (
+from penstock.formula.tree import (
     Assign,
     Call,
     Chain,
@@ -14,7 +14,7 @@ from formula.tree import (
     Name,
     Negate,
 )
-from formula.values import text_of
+from penstock.formula.values import text_of
 
 _TIGHTNESS = {"^": 4, "*": 3, "/": 3, "+": 2, "-": 2}
 _ATOM = 6

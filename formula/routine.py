@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from decimal import DecimalException
 from typing import Final
 
-from formula.emit import HEADER_LINES, Emitter
-from formula.errors import Fault, Position
-from formula.numbers import out_of_range
-from formula.values import Kind, Value
+from penstock.formula.emit import HEADER_LINES, Emitter
+from penstock.formula.errors import Fault, Position
+from penstock.formula.numbers import out_of_range
+from penstock.formula.values import Kind, Value
 
 _FILE: Final = "<formula>"
 FAULTS: Final = (Fault, DecimalException)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from formula.calls import Callee
-from formula.errors import Code, Position, Problem, problem
-from formula.uses import DatasetUse
-from formula.values import Kind, Parameter
+from penstock.formula.calls import Callee
+from penstock.formula.errors import Code, Position, Problem, problem
+from penstock.formula.uses import DatasetUse
+from penstock.formula.values import Kind, Parameter
 
 MAX_PROBLEMS: Final = 50
 _MAX_SUGGESTIONS: Final = 10

@@ -7,7 +7,7 @@ from lark import Token
 from lark.exceptions import UnexpectedCharacters
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from formula.errors import Code, FormulaSyntax, Position, problem
+from penstock.formula.errors import Code, FormulaSyntax, Position, problem
 
 _VALUES = frozenset(("NUMBER", "TEXT", "TOKEN", "NAME", "CUSTOM", "_LPAR"))
 _OPERATORS = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE"))

@@ -3,12 +3,12 @@
 from decimal import Decimal
 from typing import Final
 
-from formula import numbers
-from formula.errors import Code, Fault
-from formula.numbers import read_number
-from formula.regex import regex
-from formula.values import Scalar, Value, bounded, text_of
-from formula.work import Work
+from penstock.formula import numbers
+from penstock.formula.errors import Code, Fault
+from penstock.formula.numbers import read_number
+from penstock.formula.regex import regex
+from penstock.formula.values import Scalar, Value, bounded, text_of
+from penstock.formula.work import Work
 
 _FOLD_COST: Final = 4  # changing case costs about as much as handling four characters
 

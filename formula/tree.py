@@ -6,7 +6,7 @@ from typing import Literal as OneOf
 
 import msgspec
 
-from formula.errors import Position
+from penstock.formula.errors import Position
 
 Operator = OneOf["+", "-", "*", "/", "^", "<", "<=", ">", ">=", "==", "!="]
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))

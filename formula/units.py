@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from formula.errors import Code, Fault
-from formula.numbers import EXACT, ONE, QUOTIENT, add, multiply
-from formula.unit_table import KINDS, UNITS, Unit
+from penstock.formula.errors import Code, Fault
+from penstock.formula.numbers import EXACT, ONE, QUOTIENT, add, multiply
+from penstock.formula.unit_table import KINDS, UNITS, Unit
 
 _BY_NAME: Final[defaultdict[str, list[Unit]]] = defaultdict(list)
 for _unit in UNITS:

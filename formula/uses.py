@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from formula.datasets import Pin
-from formula.functions import FUNCTIONS
-from formula.pins import pin_of
-from formula.tree import Call, Formula, Literal, walk
+from penstock.formula.datasets import Pin
+from penstock.formula.functions import FUNCTIONS
+from penstock.formula.pins import pin_of
+from penstock.formula.tree import Call, Formula, Literal, walk
 
 
 class DatasetUse(msgspec.Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_STRING
-from formula.numbers import number_text
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_STRING
+from penstock.formula.numbers import number_text
 
 Scalar = Decimal | str | bool | None
 Value = Scalar | tuple[Scalar, ...]

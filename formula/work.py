@@ -1,7 +1,7 @@
 """The meter of what text functions cost: it stops a row, and a batch, that ask for too much."""
 
-from formula.errors import Code, Fault
-from formula.limits import MAX_BATCH_WORK, MAX_ROW_WORK
+from penstock.formula.errors import Code, Fault
+from penstock.formula.limits import MAX_BATCH_WORK, MAX_ROW_WORK
 
 
 class Work:

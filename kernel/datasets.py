@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from formula.datasets import NamedRows, Pin, Rows, unknown_dataset
-from kernel.plan import Dataset
+from penstock.formula.datasets import NamedRows, Pin, Rows, unknown_dataset
+from penstock.kernel.plan import Dataset
 
 
 class PinnedDatasets(NamedRows):

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
-from formula.inputs import binder
-from formula.limits import MAX_STRING
-from formula.values import Parameter, Value, ValueType
+from penstock.formula.inputs import binder
+from penstock.formula.limits import MAX_STRING
+from penstock.formula.values import Parameter, Value, ValueType
 
 _plain: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
 """Numbers that cannot be beyond any limit."""
 
 
 def reader(parameter: Parameter) -> Callable[[object], Value]:
-    """The function that turns an entry into a value, as `formula.inputs.binder` has it."""
+    """The function that turns an entry into a value, as `penstock.formula.inputs.binder` has it."""
     bind = binder(parameter)
 
     def number(entry: object) -> Value:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import Error, reader
 from typing import Final
 
-from kernel.plan import Column
-from kernel.problems import Code, Refused
+from penstock.kernel.plan import Column
+from penstock.kernel.problems import Code, Refused
 
 BOM: Final = b"\xef\xbb\xbf"
 WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")

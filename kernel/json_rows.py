@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from formula.limits import MAX_BATCH_STEPS
-from kernel.header import names_of
-from kernel.outcome import Ending, Outcome, Written, headings
-from kernel.problems import Code, Problem
-from kernel.program import Program
+from penstock.formula.limits import MAX_BATCH_STEPS
+from penstock.kernel.header import names_of
+from penstock.kernel.outcome import Ending, Outcome, Written, headings
+from penstock.kernel.problems import Code, Problem
+from penstock.kernel.program import Program
 
 _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 

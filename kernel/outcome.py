@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from kernel.problems import Code, Problem
-from kernel.program import Program
+from penstock.kernel.problems import Code, Problem
+from penstock.kernel.program import Program
 
 ERROR_HEADINGS: Final = ("row", "column", "code", "message")
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from formula.calls import Callee, Found, Signature
-from formula.datasets import Pin
-from formula.values import ValueType
+from penstock.formula.calls import Callee, Found, Signature
+from penstock.formula.datasets import Pin
+from penstock.formula.values import ValueType
 
 
 class Column(msgspec.Struct, frozen=True):

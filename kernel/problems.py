@@ -8,7 +8,7 @@ MAX_MESSAGE: Final = 500
 
 
 class Code(StrEnum):
-    """The closed list of codes, beside those of formulas (`formula.errors.Code`)."""
+    """The closed list of codes, beside those of formulas (`penstock.formula.errors.Code`)."""
 
     # nothing can be done with the file, or with the rest of it
     EMPTY_INPUT = "EMPTY_INPUT"

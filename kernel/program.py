@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, DecimalException
 from typing import Final, NamedTuple
 
-from formula.check import Surroundings
-from formula.datasets import Rows
-from formula.errors import Fault, FormulaInvalid
-from formula.evaluate import failure_of
-from formula.generate import for_arguments
-from formula.link import link
-from formula.numbers import number_text
-from formula.parse import parse
-from formula.routine import FAULTS, Routine
-from formula.values import Parameter, Scalar, Value, text_of
-from formula.work import Work
-from kernel.datasets import PinnedDatasets
-from kernel.entries import reader
-from kernel.plan import PinnedCalls, Plan, Step
-from kernel.problems import MAX_MESSAGE, Code, Problem, Refused
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import Rows
+from penstock.formula.errors import Fault, FormulaInvalid
+from penstock.formula.evaluate import failure_of
+from penstock.formula.generate import for_arguments
+from penstock.formula.link import link
+from penstock.formula.numbers import number_text
+from penstock.formula.parse import parse
+from penstock.formula.routine import FAULTS, Routine
+from penstock.formula.values import Parameter, Scalar, Value, text_of
+from penstock.formula.work import Work
+from penstock.kernel.datasets import PinnedDatasets
+from penstock.kernel.entries import reader
+from penstock.kernel.plan import PinnedCalls, Plan, Step
+from penstock.kernel.problems import MAX_MESSAGE, Code, Problem, Refused
 
 NO_DATA: Final[Mapping[str, Rows]] = {}
 

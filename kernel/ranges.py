@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
-from kernel.records import NEWLINE, QUOTE
+from penstock.kernel.records import NEWLINE, QUOTE
 
 
 class Case(msgspec.Struct):

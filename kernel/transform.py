@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from csv import Error
 from typing import NamedTuple, Protocol
 
-from kernel.header import fields_of, read_header
-from kernel.outcome import Ending, Outcome, Written, headings
-from kernel.problems import Code, Problem, Refused
-from kernel.program import Program
-from kernel.records import MAX_RECORD, Records
+from penstock.kernel.header import fields_of, read_header
+from penstock.kernel.outcome import Ending, Outcome, Written, headings
+from penstock.kernel.problems import Code, Problem, Refused
+from penstock.kernel.program import Program
+from penstock.kernel.records import MAX_RECORD, Records
 
 BLANK = (b"", b"\r")
 

@@ -6,21 +6,15 @@ from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
 
-from datastore.audio.names import album_place, artist_place
-from datastore.audio.records import (
-    Album,
-    Artist,
-    Audio,
-    AudioLink,
-    Connection,
-)
-from datastore.audio.registering import Upload
-from datastore.errors import NotFound
-from datastore.files import Download
-from datastore.parts import Asked
-from datastore.slices import Slice, Window
-from resolvers.context import Context
-from resolvers.loading import known
+from penstock.datastore.audio.names import album_place, artist_place
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Connection
+from penstock.datastore.audio.registering import Upload
+from penstock.datastore.errors import NotFound
+from penstock.datastore.files import Download
+from penstock.datastore.parts import Asked
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
+from penstock.resolvers.loading import known
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from aiodataloader import DataLoader
 
-from datastore.audio.records import Album, Artist, Audio, Connection, Totals
-from datastore.files import Download
-from datastore.store import View
-from resolvers.loading import loader
+from penstock.datastore.audio.records import Album, Artist, Audio, Connection, Totals
+from penstock.datastore.files import Download
+from penstock.datastore.store import View
+from penstock.resolvers.loading import loader
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from typing import TypeVar
 
 import msgspec
 
-from datastore.access import Caller
-from datastore.layout import Kind
-from datastore.metered import Units
-from datastore.records import Resource
-from datastore.store import View
-from resolvers.loaders import Desk, Loaders
+from penstock.datastore.access import Caller
+from penstock.datastore.layout import Kind
+from penstock.datastore.metered import Units
+from penstock.datastore.records import Resource
+from penstock.datastore.store import View
+from penstock.resolvers.loaders import Desk, Loaders
 
 R = TypeVar("R", bound=Resource)
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from datastore.dataset_files import Brought
-from datastore.records import DatasetColumn
-from resolvers.context import Context
+from penstock.datastore.dataset_files import Brought
+from penstock.datastore.records import DatasetColumn
+from penstock.resolvers.context import Context
 
 
 class Source(NamedTuple):

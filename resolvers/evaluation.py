@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.paths import GroupPath
-from datastore.prepared import Prepared
-from datastore.records import Calculation, Output, Parameter
-from resolvers.context import Context
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.prepared import Prepared
+from penstock.datastore.records import Calculation, Output, Parameter
+from penstock.resolvers.context import Context
 
 
 class Draft(NamedTuple):

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datastore.errors import NotPermitted, about
-from datastore.executions.creating import Wanted
-from datastore.executions.external import Claimed
-from datastore.executions.listing import ListedExecutions
-from datastore.executions.records import Execution
-from datastore.files import UploadForm
-from datastore.parts import Asked
-from datastore.records import Pipeline
-from datastore.slices import Slice, Window
-from kernel.outcome import Counts
-from resolvers.context import Context
-from resolvers.loading import known
+from penstock.datastore.errors import NotPermitted, about
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.external import Claimed
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.files import UploadForm
+from penstock.datastore.parts import Asked
+from penstock.datastore.records import Pipeline
+from penstock.datastore.slices import Slice, Window
+from penstock.kernel.outcome import Counts
+from penstock.resolvers.context import Context
+from penstock.resolvers.loading import known
 
 
 async def page(

@@ -1,10 +1,10 @@
 """Reads and writes of groups that take more than a call of a repository."""
 
-from datastore.errors import about
-from datastore.jobs import Job
-from datastore.paths import GroupPath, parent
-from datastore.records import Group
-from resolvers.context import Context
+from penstock.datastore.errors import about
+from penstock.datastore.jobs import Job
+from penstock.datastore.paths import GroupPath, parent
+from penstock.datastore.records import Group
+from penstock.resolvers.context import Context
 
 
 async def by_path(context: Context, path: GroupPath) -> Group:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from aiodataloader import DataLoader
 
-from datastore.audio.records import Audio
-from datastore.listening.annotations import Thing
-from datastore.listening.records import Annotation
-from datastore.playlists.records import Entry, Playlist
-from datastore.slices import Slice, Window
-from datastore.store import View
-from resolvers.loading import loader
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.records import Annotation
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import View
+from penstock.resolvers.loading import loader
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 from asyncio import gather
 from collections.abc import Sequence
 
-from datastore.audio.records import Audio
-from datastore.errors import NotFound
-from datastore.listening.annotations import Kept, Thing
-from datastore.listening.records import Kind, Play
-from datastore.playlists.records import Playlist
-from datastore.slices import Slice, Window
-from resolvers.context import Context
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import NotFound
+from penstock.datastore.listening.annotations import Kept, Thing
+from penstock.datastore.listening.records import Kind, Play
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
 
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:

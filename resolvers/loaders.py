@@ -5,22 +5,22 @@ from typing import Any, Final, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
-from datastore.executions.records import Execution
-from datastore.jobs import Job
-from datastore.layout import Kind
-from datastore.manifest.records import Manifest, ManifestName, Run, RunName
-from datastore.manifest.rules import short_problem
-from datastore.parts import Asked
-from datastore.paths import GroupPath
-from datastore.records import Group, Resource
-from datastore.repository import Repository
-from datastore.resources.found import Found
-from datastore.resources.versions import Wanted
-from datastore.slices import Slice
-from datastore.store import View
-from resolvers.audio_loaders import AudioLoaders
-from resolvers.listener_loaders import ListenerLoaders
-from resolvers.loading import loader
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.jobs import Job
+from penstock.datastore.layout import Kind
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
+from penstock.datastore.manifest.rules import short_problem
+from penstock.datastore.parts import Asked
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Group, Resource
+from penstock.datastore.repository import Repository
+from penstock.datastore.resources.found import Found
+from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.slices import Slice
+from penstock.datastore.store import View
+from penstock.resolvers.audio_loaders import AudioLoaders
+from penstock.resolvers.listener_loaders import ListenerLoaders
+from penstock.resolvers.loading import loader
 
 R = TypeVar("R", bound=Resource)
 

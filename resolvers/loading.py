@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
 
-from datastore.observed import WatchBatch
-from datastore.parts import Asked
-from datastore.slices import Slice
+from penstock.datastore.observed import WatchBatch
+from penstock.datastore.parts import Asked
+from penstock.datastore.slices import Slice
 
 K = TypeVar("K")
 T = TypeVar("T")

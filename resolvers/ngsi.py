@@ -3,16 +3,16 @@
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from datastore.errors import BadInput, NotFound
-from datastore.ngsi.aggregates import Bucket, Method, Period, aggregated
-from datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
-from datastore.ngsi.encoding import Encoding, components, encode
-from datastore.ngsi.following import followed
-from datastore.ngsi.naming_rules import Documents
-from datastore.ngsi.notification import checked_path
-from datastore.ngsi.series import Sample, Span
-from datastore.slices import Slice, Window
-from resolvers.context import Context
+from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.ngsi.aggregates import Bucket, Method, Period, aggregated
+from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
+from penstock.datastore.ngsi.encoding import Encoding, components, encode
+from penstock.datastore.ngsi.following import followed
+from penstock.datastore.ngsi.naming_rules import Documents
+from penstock.datastore.ngsi.notification import checked_path
+from penstock.datastore.ngsi.series import Sample, Span
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
 
 MAX_TEXT = 2000
 

@@ -4,18 +4,18 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from datastore.audio.records import Album, Artist, Audio, Connection
-from datastore.errors import BadInput, NotFound
-from datastore.executions.records import Execution
-from datastore.jobs import Job
-from datastore.layout import KINDS
-from datastore.manifest.records import Manifest, ManifestName, Run, RunName
-from datastore.parts import Asked
-from datastore.paths import parse_group_path
-from datastore.playlists.records import Playlist
-from datastore.records import Group, Resource
-from resolvers.context import Context
-from resolvers.loaders import Loaders
+from penstock.datastore.audio.records import Album, Artist, Audio, Connection
+from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.jobs import Job
+from penstock.datastore.layout import KINDS
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
+from penstock.datastore.parts import Asked
+from penstock.datastore.paths import parse_group_path
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.records import Group, Resource
+from penstock.resolvers.context import Context
+from penstock.resolvers.loaders import Loaders
 
 Record: TypeAlias = (
     Resource

@@ -3,15 +3,15 @@
 from asyncio import to_thread
 from collections.abc import Sequence
 
-from datastore.audio.records import Audio
-from datastore.errors import NotFound
-from datastore.playlists.formats.document import PlaylistFormat
-from datastore.playlists.formats.files import PlaylistFile, file_of, read
-from datastore.playlists.importing import Imported, Wish
-from datastore.playlists.records import Entry, Playlist
-from datastore.playlists.targets import Target
-from datastore.slices import Slice, Window
-from resolvers.context import Context
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import NotFound
+from penstock.datastore.playlists.formats.document import PlaylistFormat
+from penstock.datastore.playlists.formats.files import PlaylistFile, file_of, read
+from penstock.datastore.playlists.importing import Imported, Wish
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
 
 
 async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:

@@ -4,17 +4,17 @@ from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from datastore.errors import FieldProblem, NotFound, about
-from datastore.parts import Asked
-from datastore.paths import GroupPath, covers
-from datastore.records import Group, Resource
-from datastore.resources.attachments import Attachment
-from datastore.resources.differences import Change, changes
-from datastore.resources.listing import Listed
-from datastore.slices import Slice, Window
-from resolvers.context import Context
-from resolvers.loaders import Desk
-from resolvers.loading import known
+from penstock.datastore.errors import FieldProblem, NotFound, about
+from penstock.datastore.parts import Asked
+from penstock.datastore.paths import GroupPath, covers
+from penstock.datastore.records import Group, Resource
+from penstock.datastore.resources.attachments import Attachment
+from penstock.datastore.resources.differences import Change, changes
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
+from penstock.resolvers.loaders import Desk
+from penstock.resolvers.loading import known
 
 R = TypeVar("R", bound=Resource)
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from datastore.manifest.asks import Ask
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import ManifestName, Run, RunName
-from datastore.manifest.recovery import Output
-from datastore.manifest.runs import Discovery
-from datastore.paths import GroupPath
-from datastore.slices import Slice, Window
-from resolvers.context import Context
+from penstock.datastore.manifest.asks import Ask
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Slice, Window
+from penstock.resolvers.context import Context
 
 
 def manifest_named(context: Context, group: GroupPath | None, name: str) -> ManifestName:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from datastore.layout import KINDS, Kind
-from datastore.resources.tag_lists import TagLists
-from resolvers.context import Context
+from penstock.datastore.layout import KINDS, Kind
+from penstock.datastore.resources.tag_lists import TagLists
+from penstock.resolvers.context import Context
 
 
 class ResourceKind(StrEnum):

@@ -3,40 +3,40 @@
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from schema.api_keys import ApiKeyMutation
-from schema.audio import Album, Artist, Audio
-from schema.audio_library import AudioQuery
-from schema.audio_mutations import AudioMutation
-from schema.calculation_mutations import CalculationMutation
-from schema.calculations import Calculation, CalculationQuery, CalculationVersion
-from schema.dataset_mutations import ReferenceDatasetMutation
-from schema.datasets import (
+from penstock.schema.api_keys import ApiKeyMutation
+from penstock.schema.audio import Album, Artist, Audio
+from penstock.schema.audio_library import AudioQuery
+from penstock.schema.audio_mutations import AudioMutation
+from penstock.schema.calculation_mutations import CalculationMutation
+from penstock.schema.calculations import Calculation, CalculationQuery, CalculationVersion
+from penstock.schema.dataset_mutations import ReferenceDatasetMutation
+from penstock.schema.datasets import (
     ReferenceDataset,
     ReferenceDatasetQuery,
     ReferenceDatasetVersion,
 )
-from schema.evaluation import EvaluationQuery
-from schema.execution_mutations import ExecutionMutation
-from schema.execution_workers import ExecutionWorkerMutation
-from schema.executions import Execution, ExecutionQuery
-from schema.failures import HANDLERS
-from schema.groups import Group, GroupMutation, GroupQuery
-from schema.jobs import Job, JobQuery
-from schema.listening_mutations import ListeningMutation
-from schema.ngsi import NgsiQuery
-from schema.ngsi_mutations import NgsiMutation
-from schema.pipeline_mutations import PipelineMutation
-from schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
-from schema.playlist_files import PlaylistFileMutation
-from schema.playlist_mutations import PlaylistMutation
-from schema.playlists import Playlist, PlaylistQuery
-from schema.run_mutations import RunMutation
-from schema.runs import Manifest, Run, RunQuery
-from schema.scalars import SCALARS
-from schema.storages import Storage, StorageMutation, StorageQuery
-from schema.subscriptions import Subscription
-from schema.tags import TagQuery
-from schema.viewer import ViewerQuery
+from penstock.schema.evaluation import EvaluationQuery
+from penstock.schema.execution_mutations import ExecutionMutation
+from penstock.schema.execution_workers import ExecutionWorkerMutation
+from penstock.schema.executions import Execution, ExecutionQuery
+from penstock.schema.failures import HANDLERS
+from penstock.schema.groups import Group, GroupMutation, GroupQuery
+from penstock.schema.jobs import Job, JobQuery
+from penstock.schema.listening_mutations import ListeningMutation
+from penstock.schema.ngsi import NgsiQuery
+from penstock.schema.ngsi_mutations import NgsiMutation
+from penstock.schema.pipeline_mutations import PipelineMutation
+from penstock.schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from penstock.schema.playlist_files import PlaylistFileMutation
+from penstock.schema.playlist_mutations import PlaylistMutation
+from penstock.schema.playlists import Playlist, PlaylistQuery
+from penstock.schema.run_mutations import RunMutation
+from penstock.schema.runs import Manifest, Run, RunQuery
+from penstock.schema.scalars import SCALARS
+from penstock.schema.storages import Storage, StorageMutation, StorageQuery
+from penstock.schema.subscriptions import Subscription
+from penstock.schema.tags import TagQuery
+from penstock.schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")

@@ -5,14 +5,14 @@ from typing import Annotated, TypeAlias
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio.records import Audio
-from datastore.listening.annotations import Thing
-from datastore.listening.records import Annotation, Kind
-from datastore.parts import record_type
-from datastore.playlists.records import Playlist
-from schema.common import After, Before, First, Info, Last
-from schema.connections import Connection, connect, page_of
-from schema.scalars import DateTime
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.parts import record_type
+from penstock.datastore.playlists.records import Playlist
+from penstock.schema.common import After, Before, First, Info, Last
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.scalars import DateTime
 
 Markable: TypeAlias = Audio | Playlist
 
@@ -66,7 +66,9 @@ class Listened(Marked):
         return (await _annotation(info, audio)).position_ms
 
     @strawberry.field(
-        graphql_type=Connection[Annotated["Playlist", strawberry.lazy("schema.playlists")]],
+        graphql_type=Connection[
+            Annotated["Playlist", strawberry.lazy("penstock.schema.playlists")]
+        ],
         description="The playlists that hold it, each once, oldest first; what was just added or "
         "removed may be missing or still there for a moment.",
     )

@@ -5,13 +5,13 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.access import Role
-from datastore.paths import GroupPath
-from schema.common import After, Before, First, GroupRole, Info, Last
-from schema.connections import Connection, connect, page_of
-from schema.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
-from schema.scalars import DateTime
+from penstock.datastore import records
+from penstock.datastore.access import Role
+from penstock.datastore.paths import GroupPath
+from penstock.schema.common import After, Before, First, GroupRole, Info, Last
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
+from penstock.schema.scalars import DateTime
 
 
 @strawberry.type(description="A key by which a program acts for the user who made it.")

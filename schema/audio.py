@@ -5,16 +5,16 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import files
-from datastore.audio import records
-from datastore.clock import canonical
-from execution import reads
-from resolvers import audio
-from schema.annotated import Listened
-from schema.common import After, Before, First, Info, Last
-from schema.connections import Connection, connect, page_of
-from schema.nodes import GlobalId, Node, shows
-from schema.scalars import DateTime, Long
+from penstock.datastore import files
+from penstock.datastore.audio import records
+from penstock.datastore.clock import canonical
+from penstock.execution import reads
+from penstock.resolvers import audio
+from penstock.schema.annotated import Listened
+from penstock.schema.common import After, Before, First, Info, Last
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.nodes import GlobalId, Node, shows
+from penstock.schema.scalars import DateTime, Long
 
 strawberry.enum(records.AudioFormat, description="The container of a file.")
 

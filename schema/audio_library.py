@@ -7,17 +7,17 @@ from typing import Annotated, TypeVar
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records
-from datastore.errors import BadInput
-from datastore.slices import Slice, Window
-from execution import attributes_asked
-from resolvers import audio
-from schema.audio import Album, Artist, Audio, AudioLink, Genre
-from schema.common import After, Before, First, Info, Last, given
-from schema.connections import Connection, connect, page_of
-from schema.cursors import PageArguments
-from schema.nodes import key_of
-from schema.scalars import Long
+from penstock.datastore.audio import records
+from penstock.datastore.errors import BadInput
+from penstock.datastore.slices import Slice, Window
+from penstock.execution import attributes_asked
+from penstock.resolvers import audio
+from penstock.schema.audio import Album, Artist, Audio, AudioLink, Genre
+from penstock.schema.common import After, Before, First, Info, Last, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.cursors import PageArguments
+from penstock.schema.nodes import key_of
+from penstock.schema.scalars import Long
 
 T = TypeVar("T")
 

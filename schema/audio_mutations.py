@@ -5,23 +5,23 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records
-from datastore.audio.rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
-from datastore.errors import about
-from datastore.jobs import Job as JobRecord
-from resolvers import audio
-from schema.audio import Audio
-from schema.common import Info, given
-from schema.failures import (
+from penstock.datastore.audio import records
+from penstock.datastore.audio.rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
+from penstock.datastore.errors import about
+from penstock.datastore.jobs import Job as JobRecord
+from penstock.resolvers import audio
+from penstock.schema.audio import Audio
+from penstock.schema.common import Info, given
+from penstock.schema.failures import (
     DuplicateObject,
     IllegalState,
     NotFound,
     ValidationProblem,
     VersionConflict,
 )
-from schema.files import UploadForm
-from schema.jobs import Job
-from schema.nodes import key_of
+from penstock.schema.files import UploadForm
+from penstock.schema.jobs import Job
+from penstock.schema.nodes import key_of
 
 
 @strawberry.type(description="An upload was allowed.")

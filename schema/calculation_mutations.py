@@ -5,15 +5,15 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.calculations import MAX_SUMMARY
-from datastore.layout import CALCULATION
-from datastore.paths import GroupPath
-from datastore.transformers import MAX_ENTRIES
-from formula.limits import MAX_TEXT
-from schema.calculations import Calculation
-from schema.common import Info
-from schema.failures import (
+from penstock.datastore import records
+from penstock.datastore.calculations import MAX_SUMMARY
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.transformers import MAX_ENTRIES
+from penstock.formula.limits import MAX_TEXT
+from penstock.schema.calculations import Calculation
+from penstock.schema.common import Info
+from penstock.schema.failures import (
     IllegalState,
     LimitExceeded,
     NameTaken,
@@ -22,8 +22,16 @@ from schema.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from schema.resource_inputs import Change, Content, Creation, as_given, id_of, key_for, records_of
-from schema.resource_mutations import (
+from penstock.schema.resource_inputs import (
+    Change,
+    Content,
+    Creation,
+    as_given,
+    id_of,
+    key_for,
+    records_of,
+)
+from penstock.schema.resource_mutations import (
     CHANGED,
     EXPECTED_VERSION,
     GRANT,
@@ -34,7 +42,7 @@ from schema.resource_mutations import (
     revoke_resource,
     update_resource,
 )
-from schema.transformers import OutputInput, ParameterInput
+from penstock.schema.transformers import OutputInput, ParameterInput
 
 _SUMMARY = f"What it gives, in short, for people; at most {MAX_SUMMARY} characters."
 _FORMULA = f"How the first output is computed; 1 to {MAX_TEXT} characters."

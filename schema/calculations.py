@@ -3,17 +3,17 @@
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.layout import CALCULATION
-from datastore.resources import differences
-from execution import attributes_asked, reads
-from resolvers import resources
-from schema.common import After, Before, First, Info, InGroup, Last, Order, given
-from schema.connections import Connection, page_of
-from schema.nodes import shows
-from schema.prices import costs
-from schema.resource_changes import DIFF, Change, FromVersion, ToVersion
-from schema.resource_queries import (
+from penstock.datastore import records
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.resources import differences
+from penstock.execution import attributes_asked, reads
+from penstock.resolvers import resources
+from penstock.schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.connections import Connection, page_of
+from penstock.schema.nodes import shows
+from penstock.schema.prices import costs
+from penstock.schema.resource_changes import DIFF, Change, FromVersion, ToVersion
+from penstock.schema.resource_queries import (
     LIST,
     AlsoBelow,
     AsAt,
@@ -25,7 +25,7 @@ from schema.resource_queries import (
     list_resources,
     selection,
 )
-from schema.resources import (
+from penstock.schema.resources import (
     VERSION_NUMBERED,
     VERSIONS,
     Resource,
@@ -34,7 +34,7 @@ from schema.resources import (
     find_version,
     list_versions,
 )
-from schema.transformers import Output, Parameter
+from penstock.schema.transformers import Output, Parameter
 
 
 @strawberry.type(description="A calculation: a formula with parameters. Its latest version.")

@@ -8,15 +8,15 @@ from typing import Annotated, TypeAlias, TypeVar
 import msgspec
 import strawberry
 
-from datastore import records
-from datastore.access import Caller, Role
-from datastore.manifest.records import Action, RunState, Stage
-from datastore.paths import GroupPath
-from datastore.store import Store
-from datastore.tags import MAX_DEPTH, MAX_LENGTH
-from resolvers.context import Context
-from resolvers.loaders import Loaders
-from schema.cursors import Cursors
+from penstock.datastore import records
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.manifest.records import Action, RunState, Stage
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.store import Store
+from penstock.datastore.tags import MAX_DEPTH, MAX_LENGTH
+from penstock.resolvers.context import Context
+from penstock.resolvers.loaders import Loaders
+from penstock.schema.cursors import Cursors
 
 T = TypeVar("T")
 

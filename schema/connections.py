@@ -9,10 +9,10 @@ from typing import Generic, TypeVar, cast
 import msgspec
 import strawberry
 
-from datastore.errors import BadInput
-from datastore.slices import Slice, Window
-from schema.common import After, Before, First, Info, Last, given
-from schema.cursors import PageArguments, page_arguments
+from penstock.datastore.errors import BadInput
+from penstock.datastore.slices import Slice, Window
+from penstock.schema.common import After, Before, First, Info, Last, given
+from penstock.schema.cursors import PageArguments, page_arguments
 
 T = TypeVar("T")
 

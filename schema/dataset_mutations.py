@@ -5,9 +5,9 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.dataset_files import Brought
-from datastore.datasets import (
+from penstock.datastore import records
+from penstock.datastore.dataset_files import Brought
+from penstock.datastore.datasets import (
     MAX_BYTES,
     MAX_CELLS,
     MAX_COLUMNS,
@@ -16,15 +16,15 @@ from datastore.datasets import (
     MAX_NAME,
     MAX_ROWS,
 )
-from datastore.layout import REFERENCE_DATASET
-from datastore.paths import GroupPath
-from datastore.records import ValueType
-from resolvers import datasets
-from resolvers.context import Context
-from resolvers.datasets import Source
-from schema.common import Info, given
-from schema.datasets import ReferenceDataset
-from schema.failures import (
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import ValueType
+from penstock.resolvers import datasets
+from penstock.resolvers.context import Context
+from penstock.resolvers.datasets import Source
+from penstock.schema.common import Info, given
+from penstock.schema.datasets import ReferenceDataset
+from penstock.schema.failures import (
     IllegalState,
     LimitExceeded,
     NameTaken,
@@ -33,9 +33,9 @@ from schema.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from schema.files import UploadForm
-from schema.resource_inputs import Change, Content, Creation, id_of, key_for
-from schema.resource_mutations import (
+from penstock.schema.files import UploadForm
+from penstock.schema.resource_inputs import Change, Content, Creation, id_of, key_for
+from penstock.schema.resource_mutations import (
     CHANGED,
     EXPECTED_VERSION,
     GRANT,

@@ -3,21 +3,21 @@
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.clock import canonical
-from datastore.files import FileStatus
-from datastore.layout import REFERENCE_DATASET
-from datastore.records import ValueType
-from datastore.resources import differences
-from execution import attributes_asked, reads
-from resolvers import resources
-from schema.common import After, Before, First, Info, InGroup, Last, Order, given
-from schema.connections import Connection, page_of
-from schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
-from schema.nodes import shows
-from schema.prices import costs
-from schema.resource_changes import DIFF, Change, FromVersion, ToVersion
-from schema.resource_queries import (
+from penstock.datastore import records
+from penstock.datastore.clock import canonical
+from penstock.datastore.files import FileStatus
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.records import ValueType
+from penstock.datastore.resources import differences
+from penstock.execution import attributes_asked, reads
+from penstock.resolvers import resources
+from penstock.schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.connections import Connection, page_of
+from penstock.schema.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
+from penstock.schema.nodes import shows
+from penstock.schema.prices import costs
+from penstock.schema.resource_changes import DIFF, Change, FromVersion, ToVersion
+from penstock.schema.resource_queries import (
     LIST,
     AlsoBelow,
     AsAt,
@@ -29,7 +29,7 @@ from schema.resource_queries import (
     list_resources,
     selection,
 )
-from schema.resources import (
+from penstock.schema.resources import (
     VERSION_NUMBERED,
     VERSIONS,
     Resource,
@@ -38,7 +38,7 @@ from schema.resources import (
     find_version,
     list_versions,
 )
-from schema.scalars import DateTime, Long
+from penstock.schema.scalars import DateTime, Long
 
 
 @strawberry.type(description="A column of a reference dataset.")

@@ -13,10 +13,10 @@ from strawberry import Schema
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
-from datastore.errors import ErrorCode
-from execution import Compiled
-from schema.errors import FormattedError, formatted, request_error, syntax_error
-from schema.limits import Limits, Operation, operations_of
+from penstock.datastore.errors import ErrorCode
+from penstock.execution import Compiled
+from penstock.schema.errors import FormattedError, formatted, request_error, syntax_error
+from penstock.schema.limits import Limits, Operation, operations_of
 
 _RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 _BYTES_PER_CHARACTER: Final = 320

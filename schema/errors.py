@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from graphql import GraphQLError, GraphQLSyntaxError, ValueNode
 
-from datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.errors import ErrorCode, PenstockError
 
 FormattedError: TypeAlias = dict[str, Any]
 

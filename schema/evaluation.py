@@ -5,18 +5,18 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.paths import GroupPath
-from datastore.prepared import MAX_ROWS, Prepared
-from resolvers import evaluation
-from resolvers.evaluation import Draft, Subject
-from schema.common import Info, given
-from schema.failures import IllegalState, LimitExceeded, NotFound, ValidationProblem
-from schema.formula_values import EvaluationError, Explanation, FormulaValue
-from schema.nodes import GlobalId, key_of
-from schema.prices import costs
-from schema.scalars import Row
-from schema.transformers import OutputInput, ParameterInput
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.prepared import MAX_ROWS, Prepared
+from penstock.resolvers import evaluation
+from penstock.resolvers.evaluation import Draft, Subject
+from penstock.schema.common import Info, given
+from penstock.schema.failures import IllegalState, LimitExceeded, NotFound, ValidationProblem
+from penstock.schema.formula_values import EvaluationError, Explanation, FormulaValue
+from penstock.schema.nodes import GlobalId, key_of
+from penstock.schema.prices import costs
+from penstock.schema.scalars import Row
+from penstock.schema.transformers import OutputInput, ParameterInput
 
 EVALUATE = costs(100)
 EXPLAIN = costs(20)

@@ -15,12 +15,12 @@ from graphql import (
 )
 from strawberry import Schema
 
-from datastore.errors import ErrorCode, PenstockError
-from schema.documents import Document, Documents
-from schema.errors import FormattedError, internal, known, report, request_error
-from schema.executors import LONG, CompiledExecutor, Executor, Interpreter, Outcome, aside
-from schema.limits import Limits, Operation, affordable, chosen, refused
-from schema.persisted import Persisted, digest_of
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.schema.documents import Document, Documents
+from penstock.schema.errors import FormattedError, internal, known, report, request_error
+from penstock.schema.executors import LONG, CompiledExecutor, Executor, Interpreter, Outcome, aside
+from penstock.schema.limits import Limits, Operation, affordable, chosen, refused
+from penstock.schema.persisted import Persisted, digest_of
 
 
 class OperationRequest(msgspec.Struct, frozen=True):

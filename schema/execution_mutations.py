@@ -6,13 +6,13 @@ from typing import Any
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.executions.creating import Wanted
-from datastore.executions.records import ExecutionMode
-from datastore.tags import MAX_TAGS
-from resolvers import executions
-from schema.common import Info, TagInput, given
-from schema.execution_results import (
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.tags import MAX_TAGS
+from penstock.resolvers import executions
+from penstock.schema.common import Info, TagInput, given
+from penstock.schema.execution_results import (
     CancelExecutionPayload,
     CancelExecutionResult,
     CreateExecutionPayload,
@@ -22,10 +22,10 @@ from schema.execution_results import (
     StartExecutionPayload,
     StartExecutionResult,
 )
-from schema.nodes import key_of
-from schema.prices import costs
-from schema.resource_inputs import id_of, key_for, records_of
-from schema.scalars import JSON
+from penstock.schema.nodes import key_of
+from penstock.schema.prices import costs
+from penstock.schema.resource_inputs import id_of, key_for, records_of
+from penstock.schema.scalars import JSON
 
 
 @strawberry.input(description="The execution to create.")

@@ -4,19 +4,19 @@ from typing import Annotated
 
 import strawberry
 
-from datastore.executions.records import Execution as Record
-from datastore.records import DatasetContent as ContentRecord
-from schema.datasets import DatasetContent
-from schema.executions import Execution
-from schema.failures import (
+from penstock.datastore.executions.records import Execution as Record
+from penstock.datastore.records import DatasetContent as ContentRecord
+from penstock.schema.datasets import DatasetContent
+from penstock.schema.executions import Execution
+from penstock.schema.failures import (
     IllegalState,
     LimitExceeded,
     NotFound,
     NotPermitted,
     ValidationProblem,
 )
-from schema.files import UploadForm
-from schema.scalars import JSON, Long
+from penstock.schema.files import UploadForm
+from penstock.schema.scalars import JSON, Long
 
 
 @strawberry.type(description="An execution was created, or found by its idempotency key.")

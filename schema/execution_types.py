@@ -2,12 +2,12 @@
 
 import strawberry
 
-from datastore.clock import canonical
-from datastore.executions import answers as answer_records
-from datastore.executions import records
-from datastore.executions.downloads import FileDownload as DownloadRecord
-from schema.files import FileDownload
-from schema.scalars import JSON, DateTime, Long
+from penstock.datastore.clock import canonical
+from penstock.datastore.executions import answers as answer_records
+from penstock.datastore.executions import records
+from penstock.datastore.executions.downloads import FileDownload as DownloadRecord
+from penstock.schema.files import FileDownload
+from penstock.schema.scalars import JSON, DateTime, Long
 
 strawberry.enum(records.ExecutionState, description="How far an execution is.")
 strawberry.enum(

@@ -2,10 +2,10 @@
 
 import strawberry
 
-from kernel.outcome import Counts
-from resolvers import executions
-from schema.common import Info
-from schema.execution_results import (
+from penstock.kernel.outcome import Counts
+from penstock.resolvers import executions
+from penstock.schema.common import Info
+from penstock.schema.execution_results import (
     ClaimedDataset,
     ClaimExecutionPayload,
     ClaimExecutionResult,
@@ -16,10 +16,10 @@ from schema.execution_results import (
     HeartbeatExecutionPayload,
     HeartbeatExecutionResult,
 )
-from schema.files import UploadForm
-from schema.nodes import key_of
-from schema.resource_inputs import id_of
-from schema.scalars import JSON, Long
+from penstock.schema.files import UploadForm
+from penstock.schema.nodes import key_of
+from penstock.schema.resource_inputs import id_of
+from penstock.schema.scalars import JSON, Long
 
 _FENCE = "The fence of the claim."
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.executions import records
-from datastore.executions.downloads import FileKind
-from datastore.executions.records import ExecutionMode, ExecutionState
-from datastore.layout import PIPELINE
-from datastore.records import Pipeline as PipelineRecord
-from execution import attributes_asked, reads
-from resolvers import executions
-from schema.common import After, Before, First, Info, Last, Tag, given
-from schema.connections import Connection, connect, page_of
-from schema.execution_types import (
+from penstock.datastore.executions import records
+from penstock.datastore.executions.downloads import FileKind
+from penstock.datastore.executions.records import ExecutionMode, ExecutionState
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.records import Pipeline as PipelineRecord
+from penstock.execution import attributes_asked, reads
+from penstock.resolvers import executions
+from penstock.schema.common import After, Before, First, Info, Last, Tag, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.execution_types import (
     ExecutionEvent,
     ExecutionPin,
     ExecutionProgress,
@@ -23,15 +23,15 @@ from schema.execution_types import (
     progress_of,
     results_of,
 )
-from schema.files import FileDownload, UploadForm
-from schema.nodes import Node, key_of, shows
-from schema.prices import costs
-from schema.scalars import DateTime
+from penstock.schema.files import FileDownload, UploadForm
+from penstock.schema.nodes import Node, key_of, shows
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime
 
 if TYPE_CHECKING:
-    from schema.pipelines import Pipeline
+    from penstock.schema.pipelines import Pipeline
 
-_PIPELINE = Annotated["Pipeline", strawberry.lazy("schema.pipelines")]
+_PIPELINE = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines")]
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(description="For how many seconds the URL is valid, 1 to 604800."),

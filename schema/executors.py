@@ -13,13 +13,13 @@ from graphql.execution.values import VariableValues
 from strawberry import Schema
 from strawberry.execution import optimized_is_awaitable
 
-from execution import Compiled, Options, Reason
-from execution.written import written_of
-from schema.documents import core_schema
-from schema.limits import Limits
+from penstock.execution import Compiled, Options, Reason
+from penstock.execution.written import written_of
+from penstock.schema.documents import core_schema
+from penstock.schema.limits import Limits
 
 if TYPE_CHECKING:
-    from schema.execution import Prepared
+    from penstock.schema.execution import Prepared
 
 Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 _Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult

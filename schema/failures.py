@@ -4,11 +4,11 @@ import strawberry
 from msgspec.structs import asdict
 from strawberry.types.field import StrawberryField
 
-from datastore import errors
-from datastore.errors import ErrorCode
-from datastore.layout import KINDS
-from datastore.paths import GroupPath
-from schema.nodes import GlobalId
+from penstock.datastore import errors
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.layout import KINDS
+from penstock.datastore.paths import GroupPath
+from penstock.schema.nodes import GlobalId
 
 _NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}
 

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import strawberry
 
-from datastore import files
-from datastore.clock import canonical
-from datastore.files import FileStatus
-from schema.scalars import DateTime, Long
+from penstock.datastore import files
+from penstock.datastore.clock import canonical
+from penstock.datastore.files import FileStatus
+from penstock.schema.scalars import DateTime, Long
 
 DOWNLOAD_SECONDS = 900
 

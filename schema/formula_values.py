@@ -4,10 +4,10 @@ from enum import Enum
 
 import strawberry
 
-from datastore.prepared import MAX_PARTS, Explained, Shown
-from formula.errors import FormulaFailure, Position
-from formula.evaluate import RowError
-from formula.values import Kind, Value, kind_of
+from penstock.datastore.prepared import MAX_PARTS, Explained, Shown
+from penstock.formula.errors import FormulaFailure, Position
+from penstock.formula.evaluate import RowError
+from penstock.formula.values import Kind, Value, kind_of
 
 
 @strawberry.enum(description="What a value of a formula is.")

@@ -5,16 +5,22 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.jobs import Job as JobRecord
-from datastore.paths import GroupPath
-from resolvers import groups
-from schema.common import After, Before, First, Info, Last, given
-from schema.connections import Connection, connect, page_of
-from schema.failures import IllegalState, NameTaken, NotFound, NotPermitted, ValidationProblem
-from schema.jobs import Job
-from schema.nodes import Node, shows
-from schema.scalars import DateTime
+from penstock.datastore import records
+from penstock.datastore.jobs import Job as JobRecord
+from penstock.datastore.paths import GroupPath
+from penstock.resolvers import groups
+from penstock.schema.common import After, Before, First, Info, Last, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.failures import (
+    IllegalState,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+)
+from penstock.schema.jobs import Job
+from penstock.schema.nodes import Node, shows
+from penstock.schema.scalars import DateTime
 
 
 @strawberry.type(description="A node of the hierarchy in which resources are granted.")

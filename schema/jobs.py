@@ -5,12 +5,12 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import jobs as records
-from datastore.audio.records import ImportFailure as ImportFailureRecord
-from schema.common import After, Before, First, Info, Last
-from schema.connections import Connection, connect, page_of
-from schema.nodes import Node, key_of, shows
-from schema.scalars import DateTime
+from penstock.datastore import jobs as records
+from penstock.datastore.audio.records import ImportFailure as ImportFailureRecord
+from penstock.schema.common import After, Before, First, Info, Last
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.nodes import Node, key_of, shows
+from penstock.schema.scalars import DateTime
 
 strawberry.enum(records.JobKind, description="What a job does.")
 strawberry.enum(

@@ -14,12 +14,12 @@ from graphql import (
     OperationType,
 )
 
-from datastore.errors import ErrorCode
-from schema.inputs import Counts, count_values, declared
-from schema.json_scalar import MAX_VALUES
-from schema.measure import Measure, NestedTooDeeply, Walk
-from schema.merging import TooManyToMerge, pairs
-from schema.prices import Sizes, of_literal
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.inputs import Counts, count_values, declared
+from penstock.schema.json_scalar import MAX_VALUES
+from penstock.schema.measure import Measure, NestedTooDeeply, Walk
+from penstock.schema.merging import TooManyToMerge, pairs
+from penstock.schema.prices import Sizes, of_literal
 
 _REMEMBERED_SIZES: Final = 64
 

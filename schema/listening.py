@@ -3,17 +3,17 @@
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records as audio_records
-from datastore.listening import records
-from datastore.listening.records import Kind
-from datastore.playlists import records as playlist_records
-from resolvers import listening
-from schema.audio import Audio
-from schema.common import After, Before, First, Info, Last
-from schema.connections import Connection, connect, page_of
-from schema.playlists import Playlist
-from schema.prices import costs
-from schema.scalars import DateTime
+from penstock.datastore.audio import records as audio_records
+from penstock.datastore.listening import records
+from penstock.datastore.listening.records import Kind
+from penstock.datastore.playlists import records as playlist_records
+from penstock.resolvers import listening
+from penstock.schema.audio import Audio
+from penstock.schema.common import After, Before, First, Info, Last
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.playlists import Playlist
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime
 
 _KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
 _THING = "The global id of a track or a playlist."

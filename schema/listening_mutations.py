@@ -5,20 +5,20 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import NotFound as Absent
-from datastore.errors import about
-from datastore.listening import records
-from datastore.listening.annotations import MAX_RATING, Thing
-from datastore.listening.queue import MAX_QUEUED
-from datastore.listening.records import Kind
-from resolvers import listening
-from schema.annotated import Markable
-from schema.audio import Audio
-from schema.common import Info, given
-from schema.failures import LimitExceeded, NotFound, ValidationProblem
-from schema.listening import PlayQueue
-from schema.nodes import Node, key_of, parsed
-from schema.scalars import DateTime
+from penstock.datastore.errors import NotFound as Absent
+from penstock.datastore.errors import about
+from penstock.datastore.listening import records
+from penstock.datastore.listening.annotations import MAX_RATING, Thing
+from penstock.datastore.listening.queue import MAX_QUEUED
+from penstock.datastore.listening.records import Kind
+from penstock.resolvers import listening
+from penstock.schema.annotated import Markable
+from penstock.schema.audio import Audio
+from penstock.schema.common import Info, given
+from penstock.schema.failures import LimitExceeded, NotFound, ValidationProblem
+from penstock.schema.listening import PlayQueue
+from penstock.schema.nodes import Node, key_of, parsed
+from penstock.schema.scalars import DateTime
 
 _KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
 _THING = "The global id of a track or a playlist."

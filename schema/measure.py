@@ -19,8 +19,8 @@ from graphql import (
     is_composite_type,
 )
 
-from schema.introspection import NAMED, lengths
-from schema.prices import Sizes, price_of
+from penstock.schema.introspection import NAMED, lengths
+from penstock.schema.prices import Sizes, price_of
 
 _SATURATED: Final = 10**9
 _MAX_NESTING: Final = 100

@@ -5,21 +5,21 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.ngsi import directory, letters, naming_rules, reading, registry
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.encoding import Encoding
-from resolvers import ngsi
-from schema.common import After, Before, First, Info, Last, given
-from schema.connections import Connection, connect, page_of
-from schema.ngsi_letters import (
+from penstock.datastore.ngsi import directory, letters, naming_rules, reading, registry
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.resolvers import ngsi
+from penstock.schema.common import After, Before, First, Info, Last, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.ngsi_letters import (
     NgsiCounts,
     NgsiDeadLetter,
     NgsiDestination,
     NgsiNamingRules,
     NgsiPreview,
 )
-from schema.ngsi_samples import NgsiEntity
-from schema.prices import costs
+from penstock.schema.ngsi_samples import NgsiEntity
+from penstock.schema.prices import costs
 
 COUNTS_COST = 20
 PREVIEW_COST = 20

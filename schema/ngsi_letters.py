@@ -2,12 +2,12 @@
 
 import strawberry
 
-from datastore.ngsi.encoding import Encoding
-from datastore.ngsi.letters import Dead, DeadLetter
-from datastore.ngsi.options import DataModel
-from schema.common import Info
-from schema.prices import costs
-from schema.scalars import DateTime, Long
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.letters import Dead, DeadLetter
+from penstock.datastore.ngsi.options import DataModel
+from penstock.schema.common import Info
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime, Long
 
 CONTENTS_COST = 20
 

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import strawberry
 
-from datastore.ngsi import replaying
-from datastore.ngsi.naming_rules import Documents
-from resolvers import ngsi
-from schema.common import Info
-from schema.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
-from schema.ngsi_letters import NgsiDeadLetter, NgsiNamingRules
-from schema.prices import costs
+from penstock.datastore.ngsi import replaying
+from penstock.datastore.ngsi.naming_rules import Documents
+from penstock.resolvers import ngsi
+from penstock.schema.common import Info
+from penstock.schema.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
+from penstock.schema.ngsi_letters import NgsiDeadLetter, NgsiNamingRules
+from penstock.schema.prices import costs
 
 
 @strawberry.type(description="What became of a dead letter that was tried again.")

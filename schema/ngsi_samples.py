@@ -6,14 +6,14 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.ngsi import aggregates, directory
-from datastore.ngsi.aggregates import Method, Period
-from datastore.ngsi.series import Sample
-from resolvers import ngsi
-from schema.common import After, Before, First, Info, Last, Order, given
-from schema.connections import Connection, connect, page_of
-from schema.prices import costs
-from schema.scalars import DateTime
+from penstock.datastore.ngsi import aggregates, directory
+from penstock.datastore.ngsi.aggregates import Method, Period
+from penstock.datastore.ngsi.series import Sample
+from penstock.resolvers import ngsi
+from penstock.schema.common import After, Before, First, Info, Last, Order, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime
 
 AGGREGATE_COST = 50
 

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import strawberry
 
-from datastore.audio.names import album_place_of, artist_place
-from datastore.audio.records import Album, Artist, Audio, Connection
-from datastore.errors import NotFound
-from datastore.executions.records import Execution
-from datastore.jobs import Job
-from datastore.layout import KINDS
-from datastore.manifest.records import Manifest, Run
-from datastore.parts import record_type
-from datastore.playlists.records import Playlist
-from datastore.records import Group, Resource
-from execution import reads
-from execution.asked import Reads
+from penstock.datastore.audio.names import album_place_of, artist_place
+from penstock.datastore.audio.records import Album, Artist, Audio, Connection
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.jobs import Job
+from penstock.datastore.layout import KINDS
+from penstock.datastore.manifest.records import Manifest, Run
+from penstock.datastore.parts import record_type
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.records import Group, Resource
+from penstock.execution import reads
+from penstock.execution.asked import Reads
 
 MAX_LENGTH = 1536
 

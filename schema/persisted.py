@@ -9,8 +9,8 @@ from typing import Final, NoReturn
 
 from cachetools import LRUCache
 
-from datastore.errors import ErrorCode
-from schema.limits import refused
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.limits import refused
 
 _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 

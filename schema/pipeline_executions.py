@@ -6,18 +6,18 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.executions.listing import ListedExecutions
-from datastore.executions.records import Execution as ExecutionRecord
-from datastore.executions.records import ExecutionState
-from datastore.filters import TagFilter as Filter
-from execution import attributes_asked
-from resolvers import executions
-from schema.common import After, Before, First, Info, Last, Order, given
-from schema.connections import Connection, connect, page_of
-from schema.executions import Execution
-from schema.scalars import DateTime
-from schema.tags import TagFilter, TagKey, TagValue
+from penstock.datastore import records
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.records import Execution as ExecutionRecord
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.filters import TagFilter as Filter
+from penstock.execution import attributes_asked
+from penstock.resolvers import executions
+from penstock.schema.common import After, Before, First, Info, Last, Order, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.executions import Execution
+from penstock.schema.scalars import DateTime
+from penstock.schema.tags import TagFilter, TagKey, TagValue
 
 WithTags = Annotated[TagFilter | None, strawberry.argument(description="Which tags to have.")]
 InStates = Annotated[

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.layout import PIPELINE
-from datastore.paths import GroupPath
-from schema.common import Info
-from schema.failures import (
+from penstock.datastore import records
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.paths import GroupPath
+from penstock.schema.common import Info
+from penstock.schema.failures import (
     IllegalState,
     LimitExceeded,
     NameTaken,
@@ -18,9 +18,9 @@ from schema.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from schema.pipelines import Pipeline
-from schema.resource_inputs import Change, Content, Creation, id_of, key_for
-from schema.resource_mutations import (
+from penstock.schema.pipelines import Pipeline
+from penstock.schema.resource_inputs import Change, Content, Creation, id_of, key_for
+from penstock.schema.resource_mutations import (
     CHANGED,
     EXPECTED_VERSION,
     GRANT,
@@ -31,8 +31,8 @@ from schema.resource_mutations import (
     revoke_resource,
     update_resource,
 )
-from schema.scalars import JSON
-from schema.transformers import TransformerInput
+from penstock.schema.scalars import JSON
+from penstock.schema.transformers import TransformerInput
 
 _ATTRIBUTES = "An object of whatever its users keep with it."
 _TRANSFORMER = "What it does with a row."

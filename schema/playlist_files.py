@@ -7,18 +7,18 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records as audio_records
-from datastore.errors import FieldProblem, Invalid
-from datastore.playlists import importing, records
-from datastore.playlists.formats import document
-from datastore.playlists.formats.document import PlaylistFormat
-from resolvers import playlists
-from schema.audio import Audio
-from schema.common import Info, given
-from schema.failures import LimitExceeded, ValidationProblem
-from schema.playlists import Playlist
-from schema.prices import costs
-from schema.scalars import Long
+from penstock.datastore.audio import records as audio_records
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.playlists import importing, records
+from penstock.datastore.playlists.formats import document
+from penstock.datastore.playlists.formats.document import PlaylistFormat
+from penstock.resolvers import playlists
+from penstock.schema.audio import Audio
+from penstock.schema.common import Info, given
+from penstock.schema.failures import LimitExceeded, ValidationProblem
+from penstock.schema.playlists import Playlist
+from penstock.schema.prices import costs
+from penstock.schema.scalars import Long
 
 
 @strawberry.type(description="What a playlist file says of one track.")

@@ -5,16 +5,16 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import about
-from datastore.playlists import records
-from datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
-from datastore.playlists.targets import Target
-from resolvers import playlists
-from schema.common import Info, given
-from schema.connections import positions
-from schema.failures import LimitExceeded, NotFound, ValidationProblem, VersionConflict
-from schema.nodes import key_of
-from schema.playlists import Playlist, PlaylistEntry, entries_of
+from penstock.datastore.errors import about
+from penstock.datastore.playlists import records
+from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
+from penstock.datastore.playlists.targets import Target
+from penstock.resolvers import playlists
+from penstock.schema.common import Info, given
+from penstock.schema.connections import positions
+from penstock.schema.failures import LimitExceeded, NotFound, ValidationProblem, VersionConflict
+from penstock.schema.nodes import key_of
+from penstock.schema.playlists import Playlist, PlaylistEntry, entries_of
 
 _ID = "The global id of the playlist."
 _NAME = f"1 to {MAX_NAME} characters; several playlists may have the same."

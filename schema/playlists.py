@@ -5,18 +5,18 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records as audio_records
-from datastore.playlists import records
-from datastore.playlists.formats import files
-from datastore.playlists.formats.document import PlaylistFormat
-from resolvers import playlists
-from schema.annotated import Marked
-from schema.audio import Audio
-from schema.common import After, Before, First, Info, Last, Order
-from schema.connections import Connection, connect, page_of
-from schema.nodes import Node, key_of, shows
-from schema.prices import costs
-from schema.scalars import DateTime, Long
+from penstock.datastore.audio import records as audio_records
+from penstock.datastore.playlists import records
+from penstock.datastore.playlists.formats import files
+from penstock.datastore.playlists.formats.document import PlaylistFormat
+from penstock.resolvers import playlists
+from penstock.schema.annotated import Marked
+from penstock.schema.audio import Audio
+from penstock.schema.common import After, Before, First, Info, Last, Order
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.nodes import Node, key_of, shows
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime, Long
 
 strawberry.enum(PlaylistFormat, description="A format of playlist files.")
 

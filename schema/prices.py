@@ -14,7 +14,7 @@ from graphql import (
 )
 from strawberry.types.field import StrawberryField
 
-from schema.cursors import DEFAULT_PAGE_SIZE
+from penstock.schema.cursors import DEFAULT_PAGE_SIZE
 
 PAGE_ARGUMENTS: Final = ("first", "last")
 _KEY: Final = "penstock.price"

@@ -4,8 +4,8 @@ from typing import Annotated, Final, TypeAlias
 
 import strawberry
 
-from datastore.resources.differences import MAX_CHANGES, Operation
-from schema.scalars import JSON
+from penstock.datastore.resources.differences import MAX_CHANGES, Operation
+from penstock.schema.scalars import JSON
 
 strawberry.enum(
     Operation,

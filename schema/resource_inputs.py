@@ -7,15 +7,15 @@ from typing import Any, Protocol
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import FieldProblem
-from datastore.paths import GroupPath
-from datastore.records import State
-from datastore.resources.attachments import Attachment
-from datastore.rules import MAX_DESCRIPTION, MAX_NAME
-from datastore.tags import MAX_TAGS
-from resolvers.context import Context
-from resolvers.resources import Given
-from schema.common import TagInput, given
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import State
+from penstock.datastore.resources.attachments import Attachment
+from penstock.datastore.rules import MAX_DESCRIPTION, MAX_NAME
+from penstock.datastore.tags import MAX_TAGS
+from penstock.resolvers.context import Context
+from penstock.resolvers.resources import Given
+from penstock.schema.common import TagInput, given
 
 _NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
 _DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."

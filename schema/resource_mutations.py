@@ -2,13 +2,13 @@
 
 from typing import Final, TypeVar
 
-from datastore.layout import Kind
-from datastore.paths import GroupPath
-from datastore.records import Resource
-from resolvers import resources
-from schema.common import Info, given
-from schema.nodes import key_of
-from schema.resource_inputs import Change, Content, Creation
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Resource
+from penstock.resolvers import resources
+from penstock.schema.common import Info, given
+from penstock.schema.nodes import key_of
+from penstock.schema.resource_inputs import Change, Content, Creation
 
 R = TypeVar("R", bound=Resource)
 

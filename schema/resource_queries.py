@@ -4,18 +4,18 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 
 import strawberry
 
-from datastore import records
-from datastore.layout import Kind
-from datastore.paths import GroupPath
-from datastore.resources.listing import Listed
-from execution import attributes_asked
-from resolvers import resources
-from schema.common import Info, Order, given
-from schema.connections import Connection, connect
-from schema.cursors import PageArguments
-from schema.nodes import key_of
-from schema.scalars import DateTime
-from schema.tags import TagFilter
+from penstock.datastore import records
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.resources.listing import Listed
+from penstock.execution import attributes_asked
+from penstock.resolvers import resources
+from penstock.schema.common import Info, Order, given
+from penstock.schema.connections import Connection, connect
+from penstock.schema.cursors import PageArguments
+from penstock.schema.nodes import key_of
+from penstock.schema.scalars import DateTime
+from penstock.schema.tags import TagFilter
 
 R = TypeVar("R", bound=records.Resource)
 

@@ -4,21 +4,21 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 
 import strawberry
 
-from datastore import records
-from datastore.errors import NotFound
-from datastore.layout import Kind
-from datastore.paths import GroupPath
-from datastore.records import State
-from datastore.resources.versions import Wanted
-from execution import attributes_asked
-from resolvers import resources
-from schema.common import Info, Tag
-from schema.connections import Connection, connect
-from schema.cursors import PageArguments
-from schema.groups import Group
-from schema.nodes import Node
-from schema.prices import costs
-from schema.scalars import DateTime
+from penstock.datastore import records
+from penstock.datastore.errors import NotFound
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import State
+from penstock.datastore.resources.versions import Wanted
+from penstock.execution import attributes_asked
+from penstock.resolvers import resources
+from penstock.schema.common import Info, Tag
+from penstock.schema.connections import Connection, connect
+from penstock.schema.cursors import PageArguments
+from penstock.schema.groups import Group
+from penstock.schema.nodes import Node
+from penstock.schema.prices import costs
+from penstock.schema.scalars import DateTime
 
 R = TypeVar("R", bound=records.Resource)
 

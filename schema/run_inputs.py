@@ -3,14 +3,14 @@
 import strawberry
 from strawberry import UNSET
 
-from datastore.manifest import asks
-from datastore.manifest.records import ManifestName, RunName, Stage
-from datastore.manifest.recovery import Output
-from datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
-from datastore.paths import GroupPath
-from resolvers.runs import manifest_named
-from schema.common import Info, given
-from schema.scalars import Long
+from penstock.datastore.manifest import asks
+from penstock.datastore.manifest.records import ManifestName, RunName, Stage
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
+from penstock.datastore.paths import GroupPath
+from penstock.resolvers.runs import manifest_named
+from penstock.schema.common import Info, given
+from penstock.schema.scalars import Long
 
 _FENCE = "The fence of the claim, as `claimRun` answered it."
 _LEASE = f"For how long, 1 to {MAX_LEASE}."

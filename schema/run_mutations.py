@@ -4,19 +4,19 @@ from typing import Annotated
 
 import strawberry
 
-from datastore.manifest import records
-from datastore.manifest.runs import Discovery
-from resolvers import runs
-from schema import run_inputs as inputs
-from schema.common import Info, given
-from schema.failures import (
+from penstock.datastore.manifest import records
+from penstock.datastore.manifest.runs import Discovery
+from penstock.resolvers import runs
+from penstock.schema import run_inputs as inputs
+from penstock.schema.common import Info, given
+from penstock.schema.failures import (
     IllegalState,
     LimitExceeded,
     NotFound,
     NotPermitted,
     ValidationProblem,
 )
-from schema.runs import Manifest, Run
+from penstock.schema.runs import Manifest, Run
 
 _RESULT = "The run as it is now, or the reason why nothing changed."
 

@@ -6,15 +6,15 @@ from typing import Annotated, TypeAlias
 import strawberry
 from strawberry import UNSET
 
-from datastore.errors import BadInput
-from datastore.manifest import records
-from datastore.manifest.lists import Listed
-from datastore.paths import GroupPath
-from resolvers import runs
-from schema.common import After, Before, First, Info, InGroup, Last, Order, given
-from schema.connections import Connection, connect, page_of
-from schema.nodes import Node, shows
-from schema.scalars import DateTime, Long
+from penstock.datastore.errors import BadInput
+from penstock.datastore.manifest import records
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.paths import GroupPath
+from penstock.resolvers import runs
+from penstock.schema.common import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.nodes import Node, shows
+from penstock.schema.scalars import DateTime, Long
 
 MAX_AGE = 366 * 24 * 3600
 

@@ -10,11 +10,11 @@ import strawberry
 from graphql import FloatValueNode, GraphQLError, IntValueNode, StringValueNode, ValueNode
 from strawberry.types.scalar import ScalarDefinition
 
-from datastore import paths
-from datastore.errors import BadInput
-from datastore.paths import GroupPath
-from schema.json_scalar import exact_number, json_input, json_literal, json_output
-from schema.row_scalar import row_input, row_literal
+from penstock.datastore import paths
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import GroupPath
+from penstock.schema.json_scalar import exact_number, json_input, json_literal, json_output
+from penstock.schema.row_scalar import row_input, row_literal
 
 DateTime = NewType("DateTime", str)
 """An instant as kept: UTC, ISO 8601, milliseconds, `2022-08-10T23:55:20.322Z`."""

@@ -5,14 +5,20 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore.audio import records
-from datastore.aws_credentials import Credentials
-from datastore.errors import FieldProblem, Invalid
-from schema.common import After, Before, First, Info, Last, given
-from schema.connections import Connection, connect, page_of
-from schema.failures import IllegalState, LimitExceeded, NotFound, NotPermitted, ValidationProblem
-from schema.nodes import Node, key_of
-from schema.scalars import DateTime
+from penstock.datastore.audio import records
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.schema.common import After, Before, First, Info, Last, given
+from penstock.schema.connections import Connection, connect, page_of
+from penstock.schema.failures import (
+    IllegalState,
+    LimitExceeded,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+)
+from penstock.schema.nodes import Node, key_of
+from penstock.schema.scalars import DateTime
 
 strawberry.enum(
     records.ConnectionKind, name="StorageKind", description="How the server gets at a bucket."

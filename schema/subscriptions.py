@@ -5,23 +5,23 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
-from datastore import records
-from datastore.access import Caller
-from datastore.changes import Changes, followed
-from datastore.executions.following import followed_execution
-from datastore.executions.records import Execution as ExecutionRecord
-from datastore.layout import PIPELINE
-from datastore.ngsi.directory import ServicePath
-from datastore.ngsi.series import Sample
-from datastore.store import Store
-from resolvers import ngsi
-from resolvers.loaders import Loaders
-from schema.common import RequestContext
-from schema.cursors import Cursors
-from schema.executions import Execution
-from schema.ngsi_samples import NgsiSample
-from schema.nodes import key_of
-from schema.pipelines import Pipeline
+from penstock.datastore import records
+from penstock.datastore.access import Caller
+from penstock.datastore.changes import Changes, followed
+from penstock.datastore.executions.following import followed_execution
+from penstock.datastore.executions.records import Execution as ExecutionRecord
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.ngsi.directory import ServicePath
+from penstock.datastore.ngsi.series import Sample
+from penstock.datastore.store import Store
+from penstock.resolvers import ngsi
+from penstock.resolvers.loaders import Loaders
+from penstock.schema.common import RequestContext
+from penstock.schema.cursors import Cursors
+from penstock.schema.executions import Execution
+from penstock.schema.ngsi_samples import NgsiSample
+from penstock.schema.nodes import key_of
+from penstock.schema.pipelines import Pipeline
 
 
 class StreamContext(RequestContext, frozen=True, kw_only=True):

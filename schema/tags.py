@@ -5,12 +5,12 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.filters import MAX_TERMS
-from datastore.filters import TagFilter as Filter
-from resolvers.tags import ResourceKind, tag_lists
-from schema.common import After, Before, First, Info, InGroup, Last, TagInput, given
-from schema.connections import Connection, connect, page_of
+from penstock.datastore import records
+from penstock.datastore.filters import MAX_TERMS
+from penstock.datastore.filters import TagFilter as Filter
+from penstock.resolvers.tags import ResourceKind, tag_lists
+from penstock.schema.common import After, Before, First, Info, InGroup, Last, TagInput, given
+from penstock.schema.connections import Connection, connect, page_of
 
 strawberry.enum(ResourceKind, description="What carries the tags.")
 

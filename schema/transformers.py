@@ -3,16 +3,11 @@
 import strawberry
 from strawberry import UNSET
 
-from datastore import records
-from datastore.formulas import MAX_FORMULA
-from datastore.records import ValueType
-from datastore.transformers import (
-    MAX_DESCRIPTION,
-    MAX_ENTRIES,
-    MAX_KEY,
-    MAX_LABEL,
-)
-from schema.common import given
+from penstock.datastore import records
+from penstock.datastore.formulas import MAX_FORMULA
+from penstock.datastore.records import ValueType
+from penstock.datastore.transformers import MAX_DESCRIPTION, MAX_ENTRIES, MAX_KEY, MAX_LABEL
+from penstock.schema.common import given
 
 _POSITION = "The position, from 0; entries are given in this order."
 _KEY = f"1 to {MAX_KEY} characters; no two are alike."

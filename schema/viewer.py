@@ -5,15 +5,15 @@ from typing import Annotated
 
 import strawberry
 
-from datastore.errors import BadInput
-from datastore.paths import GroupPath
-from execution import attributes_asked
-from resolvers.nodes import Record, by_ids
-from schema.api_keys import ApiKeyViewer
-from schema.common import GroupRole, Info
-from schema.listening import ListeningViewer
-from schema.nodes import Node, parsed
-from schema.prices import costs
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import GroupPath
+from penstock.execution import attributes_asked
+from penstock.resolvers.nodes import Record, by_ids
+from penstock.schema.api_keys import ApiKeyViewer
+from penstock.schema.common import GroupRole, Info
+from penstock.schema.listening import ListeningViewer
+from penstock.schema.nodes import Node, parsed
+from penstock.schema.prices import costs
 
 MAX_NODES = 100
 

@@ -1,4 +1,4 @@
-"""The command line: `penstock COMMAND`, one module of `server.commands` for each command."""
+"""The command line: `penstock COMMAND`, one module for each command."""
 
 import json as json_format
 import os
@@ -10,9 +10,9 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from server.options import option
-from server.outcome import Answer, ExitCode, failure_of
-from server.settings import InvalidSettings, Settings
+from penstock.server.options import option
+from penstock.server.outcome import Answer, ExitCode, failure_of
+from penstock.server.settings import InvalidSettings, Settings
 
 EPILOGUE = """\
 Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.
@@ -58,7 +58,9 @@ for path, purpose in {
 }.items():
     # Named, not imported: a short command need not wait for what a long one needs.
     app.command(
-        f"server.commands.{path}", name=path.partition(":")[0].replace("_", "-"), help=purpose
+        f"penstock.server.commands.{path}",
+        name=path.partition(":")[0].replace("_", "-"),
+        help=purpose,
     )
 
 COMMON = Group("Options of every command")

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from typing import Literal
 
-from server.logs import operation_logger
-from server.observing import OperationEnded, Seen
+from penstock.server.logs import operation_logger
+from penstock.server.observing import OperationEnded, Seen
 
 
 class AccessLog:

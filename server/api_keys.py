@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from cachetools import TLRUCache
 
-from datastore.access import Caller
-from datastore.api_keys import PREFIX, Credential, KeyText
-from datastore.clock import wall_clock
-from datastore.errors import Unauthenticated
-from server.auth import Authenticator, Session, bearer_token
-from server.claims import default_group_from
+from penstock.datastore.access import Caller
+from penstock.datastore.api_keys import PREFIX, Credential, KeyText
+from penstock.datastore.clock import wall_clock
+from penstock.datastore.errors import Unauthenticated
+from penstock.server.auth import Authenticator, Session, bearer_token
+from penstock.server.claims import default_group_from
 
 SESSION_SECONDS: Final = 900
 """A stream opened with a key ends by then, so that a revocation reaches it."""

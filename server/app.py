@@ -10,40 +10,40 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
-from datastore.access import Caller
-from datastore.changes import Changes, polled
-from datastore.local_files import LocalFiles
-from datastore.ngsi.notification import Defaults
-from datastore.ngsi.sink import Sink
-from datastore.store import Store
-from schema import schema
-from schema.execution import Engine
-from schema.executors import CompiledExecutor, Interpreter
-from schema.limits import Limits
-from schema.subscriptions import StreamContext
-from server import files, graphiql, notify
-from server.api_keys import ApiKeyAuthenticator
-from server.audio_streams import stream_routes
-from server.auth import Authenticator, open_authenticator
-from server.dev_identity import DevIdentity, is_loopback
-from server.front import Front
-from server.graphql import Admission, GraphQLApp, OpenContext
-from server.health import health_routes
-from server.hosts import KnownHosts
-from server.notify import NotifyApp
-from server.persisted import persisted_of
-from server.processes.siblings import Siblings
-from server.rate_limit import RateLimiter
-from server.s3_events import S3Events
-from server.seal import cursors_of
-from server.settings import Settings
-from server.streams.events import EventStreams
-from server.streams.limits import StreamLimits
-from server.streams.operations import Runner
-from server.streams.registry import Streams
-from server.streams.service import StreamService
-from server.streams.websocket import WebSocketApp
-from server.watching import Watching
+from penstock.datastore.access import Caller
+from penstock.datastore.changes import Changes, polled
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.ngsi.notification import Defaults
+from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.store import Store
+from penstock.schema import schema
+from penstock.schema.execution import Engine
+from penstock.schema.executors import CompiledExecutor, Interpreter
+from penstock.schema.limits import Limits
+from penstock.schema.subscriptions import StreamContext
+from penstock.server import files, graphiql, notify
+from penstock.server.api_keys import ApiKeyAuthenticator
+from penstock.server.audio_streams import stream_routes
+from penstock.server.auth import Authenticator, open_authenticator
+from penstock.server.dev_identity import DevIdentity, is_loopback
+from penstock.server.front import Front
+from penstock.server.graphql import Admission, GraphQLApp, OpenContext
+from penstock.server.health import health_routes
+from penstock.server.hosts import KnownHosts
+from penstock.server.notify import NotifyApp
+from penstock.server.persisted import persisted_of
+from penstock.server.processes.siblings import Siblings
+from penstock.server.rate_limit import RateLimiter
+from penstock.server.s3_events import S3Events
+from penstock.server.seal import cursors_of
+from penstock.server.settings import Settings
+from penstock.server.streams.events import EventStreams
+from penstock.server.streams.limits import StreamLimits
+from penstock.server.streams.operations import Runner
+from penstock.server.streams.registry import Streams
+from penstock.server.streams.service import StreamService
+from penstock.server.streams.websocket import WebSocketApp
+from penstock.server.watching import Watching
 
 GRAPHQL = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from datastore.access import Caller
-from datastore.errors import NotFound, PenstockError
-from datastore.store import Store
-from server.problems import refusal
-from server.rate_limit import RateLimiter
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import NotFound, PenstockError
+from penstock.datastore.store import Store
+from penstock.server.problems import refusal
+from penstock.server.rate_limit import RateLimiter
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
 

@@ -15,13 +15,13 @@ from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
 from starlette.datastructures import Headers
 
-from datastore.access import Caller
-from datastore.errors import BadInput, Unauthenticated
-from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
-from server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
-from server.jwks import Jwks
-from server.proven_tokens import Proven, ProvenTokens
-from server.settings import Settings
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import BadInput, Unauthenticated
+from penstock.server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
+from penstock.server.dev_key import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
+from penstock.server.jwks import Jwks
+from penstock.server.proven_tokens import Proven, ProvenTokens
+from penstock.server.settings import Settings
 
 
 class Session(msgspec.Struct, frozen=True):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from datastore.access import Caller, Role
-from datastore.errors import BadInput
-from datastore.paths import GroupPath, parse_group_path
-from datastore.text import text_problem
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import GroupPath, parse_group_path
+from penstock.datastore.text import text_problem
 
 ROLES_CLAIM = "penstock:roles"
 DEFAULT_GROUP_CLAIM = "penstock:defaultGroup"

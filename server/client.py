@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import httpx
 
-from server.outcome import CommandFailed, ExitCode
+from penstock.server.outcome import CommandFailed, ExitCode
 
 SECONDS = 60.0
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from joserfc.jwk import OKPKey
 
-from datastore.access import Caller, Role
-from datastore.errors import NotFound
-from datastore.paths import ROOT
-from datastore.store import Store
-from server.dev_key import dev_key, sign_dev_token
-from server.dev_user import PREFERRED_GROUP, USER, VALID
-from server.settings import Settings
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import NotFound
+from penstock.datastore.paths import ROOT
+from penstock.datastore.store import Store
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.dev_user import PREFERRED_GROUP, USER, VALID
+from penstock.server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, OKPKey
 
-from datastore.access import Role
-from datastore.paths import GroupPath
-from server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
-from server.jwks import pick
-from server.key_file import BadKeyFile, make_once
+from penstock.datastore.access import Role
+from penstock.datastore.paths import GroupPath
+from penstock.server.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
+from penstock.server.jwks import pick
+from penstock.server.key_file import BadKeyFile, make_once
 
 DEV_ISSUER = "penstock-dev"
 DEV_ALGORITHM: Final = "Ed25519"

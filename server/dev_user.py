@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from datastore.paths import GroupPath
+from penstock.datastore.paths import GroupPath
 
 USER: Final = "dev@localhost"
 PREFERRED_GROUP: Final = GroupPath("/usa")

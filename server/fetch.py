@@ -6,7 +6,7 @@ from typing import NamedTuple
 import httpx
 import msgspec
 
-from server.urls import is_secure
+from penstock.server.urls import is_secure
 
 MAX_BYTES = 256 * 1024
 

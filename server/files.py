@@ -14,10 +14,10 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-from datastore.errors import NotFound, Unavailable
-from datastore.files import Chunks, Stat, disposition
-from datastore.local_files import LocalFiles, Opened
-from datastore.signed_urls import Link
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.files import Chunks, Stat, disposition
+from penstock.datastore.local_files import LocalFiles, Opened
+from penstock.datastore.signed_urls import Link
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"

@@ -9,17 +9,25 @@ from graphql import OperationType
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from datastore.access import Caller
-from datastore.errors import ErrorCode, PenstockError
-from schema.execution import Answer, Engine, Refused
-from schema.limits import Operation
-from server.encoding import encode
-from server.negotiation import MediaType
-from server.observing import MeasuredUnits
-from server.problems import Malformed, Problem, Statuses, refusal, status_of, stopping, unexpected
-from server.request import ALLOWED, ClientGone, Exchange, check_method, read
-from server.response import Response, cached, graphql_response, headers_of
-from server.within import Within
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.schema.execution import Answer, Engine, Refused
+from penstock.schema.limits import Operation
+from penstock.server.encoding import encode
+from penstock.server.negotiation import MediaType
+from penstock.server.observing import MeasuredUnits
+from penstock.server.problems import (
+    Malformed,
+    Problem,
+    Statuses,
+    refusal,
+    status_of,
+    stopping,
+    unexpected,
+)
+from penstock.server.request import ALLOWED, ClientGone, Exchange, check_method, read
+from penstock.server.response import Response, cached, graphql_response, headers_of
+from penstock.server.within import Within
 
 
 class Admission(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from datastore.errors import PenstockError
+from penstock.datastore.errors import PenstockError
 
 READY_SECONDS = 1.0
 

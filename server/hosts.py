@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.fields import fields_of
+from penstock.server.fields import fields_of
 
 HEALTH = frozenset({"/healthz", "/readyz"})
 METRICS = "/metrics"

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
-from datastore.repeating import Chore, stopped, whenever
-from datastore.store import Store
+from penstock.datastore.repeating import Chore, stopped, whenever
+from penstock.datastore.store import Store
 
 POLL_SECONDS = 5.0
 

@@ -11,8 +11,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
 from joserfc.jws import JWSRegistry
 
-from datastore.errors import Unavailable
-from server.fetch import FetchFailed, fetch_json
+from penstock.datastore.errors import Unavailable
+from penstock.server.fetch import FetchFailed, fetch_json
 
 SHORTEST_AGE = 60
 USUAL_AGE = 600

@@ -25,14 +25,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from datastore.dynamodb.refused import Refused
-from datastore.errors import LimitExceeded, Unavailable
-from datastore.observed import Call, Ended
-from datastore.table import ConditionFailed
-from execution import Reason
-from server.observing import TRANSPORTS, OperationEnded, Seen, Transport
-from server.processes.gathering import gather_metrics, share_metrics
-from server.processes.siblings import Siblings
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.observed import Call, Ended
+from penstock.datastore.table import ConditionFailed
+from penstock.execution import Reason
+from penstock.server.observing import TRANSPORTS, OperationEnded, Seen, Transport
+from penstock.server.processes.gathering import gather_metrics, share_metrics
+from penstock.server.processes.siblings import Siblings
 
 PATH = "/metrics"
 

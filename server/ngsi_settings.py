@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode
 
-from datastore.dynamodb.protocol import AccessKey
-from datastore.errors import BadInput
-from datastore.ngsi.encoding import Encoding
-from datastore.ngsi.notification import checked_path, checked_service
-from datastore.ngsi.options import (
+from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.errors import BadInput
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.notification import checked_path, checked_service
+from penstock.datastore.ngsi.options import (
     Ack,
     Batching,
     Compat,

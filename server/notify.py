@@ -9,21 +9,21 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from datastore.access import Caller, Role
-from datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
-from datastore.ngsi.intake import Accepted
-from datastore.ngsi.notification import Defaults, read_heading, read_notification
-from datastore.ngsi.sink import Sink
-from datastore.ngsi.tenancy import require
-from schema.errors import FormattedError, formatted
-from schema.limits import Limits
-from server.encoding import encode
-from server.fields import Fields, fields_of
-from server.negotiation import MediaType, is_json
-from server.problems import Problem, refusal, stopping, unexpected
-from server.rate_limit import RateLimiter
-from server.request import ClientGone, body_of, request_id_of
-from server.response import Response, headers_of
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
+from penstock.datastore.ngsi.intake import Accepted
+from penstock.datastore.ngsi.notification import Defaults, read_heading, read_notification
+from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.ngsi.tenancy import require
+from penstock.schema.errors import FormattedError, formatted
+from penstock.schema.limits import Limits
+from penstock.server.encoding import encode
+from penstock.server.fields import Fields, fields_of
+from penstock.server.negotiation import MediaType, is_json
+from penstock.server.problems import Problem, refusal, stopping, unexpected
+from penstock.server.rate_limit import RateLimiter
+from penstock.server.request import ClientGone, body_of, request_id_of
+from penstock.server.response import Response, headers_of
 
 PATHS: Final = ("/notify", "/v2/notify")
 ALLOWED: Final = "POST"

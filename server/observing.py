@@ -7,8 +7,8 @@ from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
 
 import msgspec
 
-from schema.documents import Document
-from schema.execution import OperationRequest, Prepared
+from penstock.schema.documents import Document
+from penstock.schema.execution import OperationRequest, Prepared
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)

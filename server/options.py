@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cyclopts import Parameter
 
-from server.settings import PREFIX, Settings
+from penstock.server.settings import PREFIX, Settings
 
 
 def option(setting: str) -> Parameter:

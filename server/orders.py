@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from server.settings import Settings
+from penstock.server.settings import Settings
 
 T = TypeVar("T")
 

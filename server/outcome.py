@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from cyclopts import CycloptsError
 
-from datastore.errors import PenstockError, Unavailable
-from server.key_file import BadKeyFile
-from server.settings import InvalidSettings
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.server.key_file import BadKeyFile
+from penstock.server.settings import InvalidSettings
 
 
 class ExitCode(IntEnum):

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from schema.persisted import Persisted, PersistedMode
-from server.settings import InvalidSettings, Settings
+from penstock.schema.persisted import Persisted, PersistedMode
+from penstock.server.settings import InvalidSettings, Settings
 
 
 def persisted_of(settings: Settings) -> Persisted:

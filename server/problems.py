@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from datastore.errors import ErrorCode, PenstockError, Unauthenticated
-from schema.errors import FormattedError, formatted, internal, known
+from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
+from penstock.schema.errors import FormattedError, formatted, internal, known
 
 Statuses: TypeAlias = Literal["2025", "draft"]
 

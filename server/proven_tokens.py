@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from cachetools import LRUCache
 
-from datastore.access import Caller
+from penstock.datastore.access import Caller
 
 MAX_KEPT: Final = 10_000
 MAX_KEPT_ROLES: Final = 50_000

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 from cachetools import LRUCache
 
-from datastore.errors import RateLimited
+from penstock.datastore.errors import RateLimited
 
 MAX_CALLERS: Final = 10_000
 """How many callers are remembered; who asked least recently is forgotten first."""

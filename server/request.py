@@ -12,14 +12,14 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
 from uuid_utils import uuid4
 
-from datastore.errors import ErrorCode
-from schema.execution import OperationRequest
-from schema.limits import Limits
-from server.fields import Fields, fields_of
-from server.negotiation import MediaType, is_json, negotiate
-from server.observing import SEEN, Seen
-from server.problems import Malformed, Problem
-from server.within import Within
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.execution import OperationRequest
+from penstock.schema.limits import Limits
+from penstock.server.fields import Fields, fields_of
+from penstock.server.negotiation import MediaType, is_json, negotiate
+from penstock.server.observing import SEEN, Seen
+from penstock.server.problems import Malformed, Problem
+from penstock.server.within import Within
 
 ALLOWED: Final = "GET, POST, OPTIONS"
 _CLOSE: Final = {"connection": "close"}
@@ -51,7 +51,7 @@ class ClientGone(Exception):
 class Exchange(msgspec.Struct, frozen=True):
     """An HTTP request as it came in; `media` is the type to answer in, None where there is none.
 
-    `seen` is told how it goes; it is the one that `server.watching` shows around, if it does.
+    `seen` is told how it goes; it is the one that `watching` shows around, if it does.
     """
 
     scope: Scope

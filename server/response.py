@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 from starlette.types import Send
 
-from server.negotiation import MediaType
+from penstock.server.negotiation import MediaType
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 

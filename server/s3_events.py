@@ -15,15 +15,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from datastore.access import Caller
-from datastore.errors import ErrorCode, Failure, PenstockError
-from datastore.store import Store
-from schema.limits import Limits
-from server.auth import Authenticator
-from server.fields import fields_of
-from server.problems import Problem, refusal
-from server.rate_limit import RateLimiter
-from server.request import ClientGone, body_of
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode, Failure, PenstockError
+from penstock.datastore.store import Store
+from penstock.schema.limits import Limits
+from penstock.server.auth import Authenticator
+from penstock.server.fields import fields_of
+from penstock.server.problems import Problem, refusal
+from penstock.server.rate_limit import RateLimiter
+from penstock.server.request import ClientGone, body_of
 
 PATH: Final = "/events/s3"
 MAX_FILES: Final = 100

@@ -2,8 +2,8 @@
 
 from hashlib import sha256
 
-from schema.cursors import Cursors
-from server.settings import Settings
+from penstock.schema.cursors import Cursors
+from penstock.server.settings import Settings
 
 
 def cursors_of(settings: Settings) -> Cursors:

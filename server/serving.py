@@ -7,24 +7,24 @@ from collections.abc import Callable
 import uvicorn
 from starlette.applications import Starlette
 
-from datastore.files import Files
-from datastore.table import Table
-from server.app import Beside, open_app, streams_of
-from server.commands.seed import DEFAULT_SIZE
-from server.dev_identity import DevIdentity, dev_identity
-from server.jobs import running_jobs
-from server.opening import open_buckets, open_files, open_table, store_over, url_at
-from server.outcome import CommandFailed, ExitCode
-from server.processes.siblings import Siblings
-from server.progress import shown
-from server.samples.seeding import is_empty, seed
-from server.settings import Settings
-from server.sink import open_destinations, running_sink, with_ingest
-from server.streams.draining import DrainingServer
-from server.sweeping import sweeping
-from server.trace_export import exporting
-from server.upkeep import upkept
-from server.workers.pool import running_workers
+from penstock.datastore.files import Files
+from penstock.datastore.table import Table
+from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.dev_identity import DevIdentity, dev_identity
+from penstock.server.jobs import running_jobs
+from penstock.server.opening import open_buckets, open_files, open_table, store_over, url_at
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.processes.siblings import Siblings
+from penstock.server.progress import shown
+from penstock.server.samples.seeding import is_empty, seed
+from penstock.server.settings import Settings
+from penstock.server.sink import open_destinations, running_sink, with_ingest
+from penstock.server.streams.draining import DrainingServer
+from penstock.server.sweeping import sweeping
+from penstock.server.trace_export import exporting
+from penstock.server.upkeep import upkept
+from penstock.server.workers.pool import running_workers
 
 
 async def prepare(settings: Settings, url: str) -> DevIdentity | None:

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from datastore.dynamodb.protocol import DEFAULT, ClientKind
-from server.limit_settings import LimitSettings
-from server.ngsi_settings import NgsiSettings
-from server.urls import is_secure
-from server.worker_settings import WorkerSettings
+from penstock.datastore.dynamodb.protocol import DEFAULT, ClientKind
+from penstock.server.limit_settings import LimitSettings
+from penstock.server.ngsi_settings import NgsiSettings
+from penstock.server.urls import is_secure
+from penstock.server.worker_settings import WorkerSettings
 
 PREFIX = "PENSTOCK_"
 

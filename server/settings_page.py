@@ -1,11 +1,11 @@
-"""The page docs/settings.md, written from the settings: `python -m server.settings_page`."""
+"""The page docs/settings.md, as `python -m penstock.server.settings_page` writes it."""
 
 import sys
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from server.settings import PREFIX, Settings
+from penstock.server.settings import PREFIX, Settings
 
 _INTRODUCTION = """\
 # Settings

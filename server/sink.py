@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
-from datastore.ngsi.embedded import EmbeddedDestinations
-from datastore.ngsi.reading import Ingest
-from datastore.ngsi.samples import Destinations
-from datastore.ngsi.sink import Ground, Sink, open_sink
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from server.settings import Settings
+from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.server.settings import Settings
 
 SAMPLES = "samples.db"
 
@@ -34,7 +34,7 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
 
 async def _dynamodb(settings: Settings) -> Destinations:
     # It loads AWS's library, for half a second that the embedded store starts without.
-    from datastore.dynamodb.samples import DynamoDBDestinations  # noqa: PLC0415
+    from penstock.datastore.dynamodb.samples import DynamoDBDestinations  # noqa: PLC0415
 
     return await DynamoDBDestinations.open(
         region=settings.ngsi_region,

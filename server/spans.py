@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from server.outcome import CommandFailed, ExitCode
+from penstock.server.outcome import CommandFailed, ExitCode
 
 LONGEST = timedelta(days=366)
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from server.options import option
-from server.settings import Settings
+from penstock.server.options import option
+from penstock.server.settings import Settings
 
 
 @Parameter(name="*")

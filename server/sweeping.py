@@ -3,8 +3,8 @@
 import logging
 from contextlib import AbstractAsyncContextManager
 
-from datastore.repeating import Chore, repeated
-from datastore.store import Store
+from penstock.datastore.repeating import Chore, repeated
+from penstock.datastore.store import Store
 
 SWEEP_SECONDS = 3600.0
 

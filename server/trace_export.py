@@ -11,7 +11,7 @@ from typing import Any, Final
 from opentelemetry import trace
 from opentelemetry.trace import ProxyTracerProvider
 
-from server.outcome import CommandFailed, ExitCode
+from penstock.server.outcome import CommandFailed, ExitCode
 
 FLUSH_SECONDS: Final = 2.0
 
@@ -46,7 +46,7 @@ def _is_wanted() -> bool:
 
 def _provider() -> Any:
     try:
-        return import_module("server.otlp").provider()
+        return import_module("penstock.server.otlp").provider()
     except ModuleNotFoundError as error:
         raise CommandFailed(
             f"{_ENDPOINTS[0]} names a collector, but {error.name} is not installed: "

@@ -10,9 +10,9 @@ from opentelemetry import context, trace
 from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from datastore.errors import ErrorCode
-from datastore.observed import Call, Ended, unwatched
-from server.observing import OK, OperationEnded, Seen
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.observed import Call, Ended, unwatched
+from penstock.server.observing import OK, OperationEnded, Seen
 
 _CALLERS: Final = TraceContextTextMapPropagator()
 _FAULTS: Final = frozenset(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.client import Client
-from server.outcome import CommandFailed
+from penstock.server.client import Client
+from penstock.server.outcome import CommandFailed
 
 FIND = (
     "query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) { id } }"

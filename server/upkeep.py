@@ -3,9 +3,9 @@
 import logging
 from contextlib import AbstractAsyncContextManager
 
-from datastore.repeating import Chore, repeated
-from datastore.store import Store
-from server.settings import Settings
+from penstock.datastore.repeating import Chore, repeated
+from penstock.datastore.store import Store
+from penstock.server.settings import Settings
 
 CLEARING_SECONDS = 60.0
 

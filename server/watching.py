@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from datastore.no_files import NO_FILES
-from datastore.observed import Ended, Observed, WatchBatch
-from datastore.observed_files import ObservedFiles
-from datastore.store import Store
-from execution import Reason
-from schema.execution import Engine
-from server.access_log import AccessLog
-from server.fields import fields_of
-from server.metrics import Metrics
-from server.observing import SEEN, Seen, WatchOperation, ended, shown
-from server.opening import DATABASE
-from server.processes.siblings import Siblings
-from server.request import request_id_of
-from server.settings import Settings
-from server.tracing import Tracing, tracing
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.observed import Ended, Observed, WatchBatch
+from penstock.datastore.observed_files import ObservedFiles
+from penstock.datastore.store import Store
+from penstock.execution import Reason
+from penstock.schema.execution import Engine
+from penstock.server.access_log import AccessLog
+from penstock.server.fields import fields_of
+from penstock.server.metrics import Metrics
+from penstock.server.observing import SEEN, Seen, WatchOperation, ended, shown
+from penstock.server.opening import DATABASE
+from penstock.server.processes.siblings import Siblings
+from penstock.server.request import request_id_of
+from penstock.server.settings import Settings
+from penstock.server.tracing import Tracing, tracing
 
 
 class Watched:

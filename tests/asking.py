@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from datastore.access import Caller
-from datastore.metered import Units
-from datastore.store import Store
-from schema import schema
-from schema.common import RequestContext
-from schema.cursors import Cursors
-from schema.execution import Engine, OperationRequest, Refused
-from server.claims import default_group_from, roles_from
+from penstock.datastore.access import Caller
+from penstock.datastore.metered import Units
+from penstock.datastore.store import Store
+from penstock.schema import schema
+from penstock.schema.common import RequestContext
+from penstock.schema.cursors import Cursors
+from penstock.schema.execution import Engine, OperationRequest, Refused
+from penstock.server.claims import default_group_from, roles_from
 
 CURSORS = Cursors(b"a key that only tests have")
 GROUPS = ("/usa", "/usa/northwest", "/usa/southeast", "/eu", "/eu/france")

@@ -4,8 +4,8 @@ from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from datastore.dynamodb.client import connect
-from datastore.dynamodb.protocol import Client, ClientKind
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.protocol import Client, ClientKind
 
 _OPEN: dict[AbstractEventLoop, "Clients"] = {}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from datastore.ngsi.reading import Ingest
-from datastore.store import Store
-from schema import execution, executors
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.store import Store
+from penstock.schema import execution, executors
 from tests.asking import Ask
 from tests.clients import sharing_clients
 from tests.ngsi.places import open_destinations, open_embedded

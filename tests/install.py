@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
-from server.graphiql.build import BuildError, Tools, find_tools
+from penstock.server.graphiql.build import BuildError, Tools, find_tools
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("tests/dynoxide", "tests/http_audit", "tests/sdl", "examples/typescript")

@@ -37,7 +37,7 @@ def serving(
 ) -> Iterator[Serving]:
     """Start the server, wait until it is ready, and stop it in the end if it still runs."""
     port = port or free_port()
-    command = [sys.executable, "-m", "server", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "penstock.server", "serve", "--port", str(port)]
     # A pipe that nobody reads would stop the server when it is full.
     log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
     process = subprocess.Popen(

@@ -17,13 +17,13 @@ from uuid import uuid4
 
 import certifi
 
-from datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
-from datastore.dynamodb.retry import DEADLINE
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.local_files import LocalFiles
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 
-from datastore.errors import ErrorCode
-from server.__main__ import app
-from server.settings import PREFIX, Settings
+from penstock.datastore.errors import ErrorCode
+from penstock.server.__main__ import app
+from penstock.server.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

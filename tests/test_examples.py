@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from graphql import OperationDefinitionNode, OperationType, parse
 
-from datastore.access import Caller
-from datastore.store import Store
-from server.commands.seed import DEFAULT_SIZE
-from server.dev_identity import dev_identity
-from server.samples.seeding import seed
-from server.settings import Settings
+from penstock.datastore.access import Caller
+from penstock.datastore.store import Store
+from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.dev_identity import dev_identity
+from penstock.server.samples.seeding import seed
+from penstock.server.settings import Settings
 from tests.asking import Ask
 from tests.stores import open_store
 

@@ -11,15 +11,15 @@ from strawberry import Schema
 from benchmarks.peers import records, types
 from benchmarks.peers.options import REGION, Served
 from benchmarks.peers.sources import MemorySource, TableSource
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.metered import Metered
-from datastore.observed import Observed
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from server import app
-from server.logs import configure
-from server.metrics import Metrics
-from server.settings import Settings
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.metered import Metered
+from penstock.datastore.observed import Observed
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.server import app
+from penstock.server.logs import configure
+from penstock.server.metrics import Metrics
+from penstock.server.settings import Settings
 
 SPENDING = 10**9
 """No caller sends as much as a load generator; the limit itself is kept up."""

@@ -16,9 +16,9 @@ from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
 from benchmarks.peers.processes import cores, free_port, started, usage
 from benchmarks.peers.records import Data
 from benchmarks.peers.shapes import Shape, expected
-from datastore.access import Role
-from datastore.paths import ROOT as ROOT_GROUP
-from server.dev_key import dev_key, sign_dev_token
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT as ROOT_GROUP
+from penstock.server.dev_key import dev_key, sign_dev_token
 
 T = TypeVar("T")
 

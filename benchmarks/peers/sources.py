@@ -15,9 +15,9 @@ from benchmarks.peers.records import (
     owner_of,
     part_of,
 )
-from datastore.items import load
-from datastore.parts import Asked
-from datastore.table import Attributes, Key, Query, Table
+from penstock.datastore.items import load
+from penstock.datastore.parts import Asked
+from penstock.datastore.table import Attributes, Key, Query, Table
 
 T = TypeVar("T")
 Soon: TypeAlias = T | Awaitable[T]

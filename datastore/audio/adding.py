@@ -4,24 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from datastore.audio import names
-from datastore.audio.footprint import NOTHING, claim_of, difference, footprint
-from datastore.audio.objects import is_owned, owned_prefix
-from datastore.audio.records import Audio, AudioFile, Tags
-from datastore.audio.rows import audio_item, new_audio
-from datastore.audio.rules import file_problems, tag_problems
-from datastore.commit import Write, commit, done
-from datastore.errors import (
-    FieldProblem,
-    Invalid,
-    ObjectTaken,
-    PenstockError,
-    Unavailable,
-)
-from datastore.limits import TRANSACTION_OPERATIONS
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.table import Attributes, Key, Missing, Put, key_of
+from penstock.datastore.audio import names
+from penstock.datastore.audio.footprint import NOTHING, claim_of, difference, footprint
+from penstock.datastore.audio.objects import is_owned, owned_prefix
+from penstock.datastore.audio.records import Audio, AudioFile, Tags
+from penstock.datastore.audio.rows import audio_item, new_audio
+from penstock.datastore.audio.rules import file_problems, tag_problems
+from penstock.datastore.commit import Write, commit, done
+from penstock.datastore.errors import FieldProblem, Invalid, ObjectTaken, PenstockError, Unavailable
+from penstock.datastore.limits import TRANSACTION_OPERATIONS
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Attributes, Key, Missing, Put, key_of
 
 ATTEMPTS = 20
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Final
 
-from datastore.audio.objects import artwork_key
-from datastore.audio.sniffing import picture_type
-from datastore.files import Files
+from penstock.datastore.audio.objects import artwork_key
+from penstock.datastore.audio.sniffing import picture_type
+from penstock.datastore.files import Files
 
 LETTERS: Final = 26
 

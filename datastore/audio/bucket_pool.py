@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from datastore.audio.source import OpenSource
+from penstock.datastore.audio.source import OpenSource
 
 KEPT_SECONDS: Final = 300
 MOST: Final = 100

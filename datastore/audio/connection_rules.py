@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from datastore.audio.records import Connection
-from datastore.errors import FieldProblem
-from datastore.text import text_problem
+from penstock.datastore.audio.records import Connection
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.text import text_problem
 
 MAX_NAME: Final = 128
 _BUCKET: Final = re.compile(r"[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)

@@ -8,19 +8,19 @@ from typing import Final
 
 import msgspec
 
-from datastore.audio.connection_rules import connection_problems, key_problems, shown
-from datastore.audio.endpoints import EndpointRules
-from datastore.audio.records import Connection, ConnectionKind
-from datastore.aws_credentials import Credentials
-from datastore.clock import is_id
-from datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
-from datastore.items import load
-from datastore.layout import CONNECTION
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Delete, Item, Put, Query, Range
-from datastore.vault import Vault
+from penstock.datastore.audio.connection_rules import connection_problems, key_problems, shown
+from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.audio.records import Connection, ConnectionKind
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.items import load
+from penstock.datastore.layout import CONNECTION
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Delete, Item, Put, Query, Range
+from penstock.datastore.vault import Vault
 
 MAX_CONNECTIONS: Final = 100
 _EXTERNAL_ID_BYTES: Final = 24

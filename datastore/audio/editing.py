@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
-from datastore.audio.footprint import NOTHING, claim_of, difference, footprint
-from datastore.audio.reading import Reading
-from datastore.audio.records import Audio
-from datastore.audio.rows import audio_item, audio_key
-from datastore.audio.rules import tag_problems
-from datastore.commit import Moved, Write, commit
-from datastore.errors import Invalid, Unavailable, VersionConflict
-from datastore.resources.scope import Scope
-from datastore.table import Compare, Delete, Put, key_of
+from penstock.datastore.audio.footprint import NOTHING, claim_of, difference, footprint
+from penstock.datastore.audio.reading import Reading
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.rows import audio_item, audio_key
+from penstock.datastore.audio.rules import tag_problems
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Compare, Delete, Put, key_of
 
 ATTEMPTS = 20
 PAUSE = 0.005

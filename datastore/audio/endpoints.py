@@ -10,7 +10,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from datastore.errors import FieldProblem, IllegalState, Invalid
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 
 MAX_LENGTH: Final = 512
 # They lead to IPv4 addresses that are not told from outside: NAT64, 6to4, Teredo.

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from datastore.audio import names
-from datastore.audio.records import Audio
-from datastore.commit import Write
-from datastore.keys import Part
-from datastore.layout import (
+from penstock.datastore.audio import names
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.commit import Write
+from penstock.datastore.keys import Part
+from penstock.datastore.layout import (
     ALBUM,
     ARTIST,
     AUDIO_BY_ALBUM,
@@ -17,9 +17,9 @@ from datastore.layout import (
     GENRE,
     LIBRARY,
 )
-from datastore.resources.counts import Counter, summed
-from datastore.resources.footprint import counter_writes, item_writes
-from datastore.table import Item, Key, Value, key_of
+from penstock.datastore.resources.counts import Counter, summed
+from penstock.datastore.resources.footprint import counter_writes, item_writes
+from penstock.datastore.table import Item, Key, Value, key_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,26 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from datastore.audio.adding import Adding, Draft
-from datastore.audio.importing import failure_item
-from datastore.audio.names import object_hash
-from datastore.audio.records import Audio
-from datastore.audio.registering import Registering
-from datastore.audio.source import Source
-from datastore.audio.sources import Sources
-from datastore.errors import (
+from penstock.datastore.audio.adding import Adding, Draft
+from penstock.datastore.audio.importing import failure_item
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.registering import Registering
+from penstock.datastore.audio.source import Source
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.errors import (
     IllegalState,
     LimitExceeded,
     ObjectTaken,
     PenstockError,
     Unavailable,
 )
-from datastore.files import LISTING
-from datastore.layout import AUDIO_BY_BUCKET
-from datastore.leases import Lease
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.table import Put
+from penstock.datastore.files import LISTING
+from penstock.datastore.layout import AUDIO_BY_BUCKET
+from penstock.datastore.leases import Lease
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Put
 
 MAX_OBJECTS: Final = 100_000
 STEP: Final = 20

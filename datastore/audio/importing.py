@@ -4,20 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from datastore.audio.names import object_hash
-from datastore.audio.objects import uploads_prefix
-from datastore.audio.records import ImportFailure
-from datastore.audio.sources import Sources
-from datastore.commit import Write, commit, done
-from datastore.errors import FieldProblem, Invalid, NotFound, PenstockError
-from datastore.items import load
-from datastore.jobs import Job, JobKind, item_of, new_job
-from datastore.layout import IMPORT_FAILURE
-from datastore.leases import KEPT
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import TTL, Item, Key, Missing, Put, Query, Range
-from datastore.text import character_problem
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.objects import uploads_prefix
+from penstock.datastore.audio.records import ImportFailure
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.commit import Write, commit, done
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, PenstockError
+from penstock.datastore.items import load
+from penstock.datastore.jobs import Job, JobKind, item_of, new_job
+from penstock.datastore.layout import IMPORT_FAILURE
+from penstock.datastore.leases import KEPT
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import TTL, Item, Key, Missing, Put, Query, Range
+from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
 

@@ -3,22 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from datastore.audio.adding import Adding
-from datastore.audio.bucket_pool import BucketPool
-from datastore.audio.connections import Connections
-from datastore.audio.editing import Editing
-from datastore.audio.endpoints import PUBLIC, EndpointRules
-from datastore.audio.importing import Importing
-from datastore.audio.lists import Lists
-from datastore.audio.reading import Reading
-from datastore.audio.registering import Registering
-from datastore.audio.removing import Removing
-from datastore.audio.roles import NO_ROLES, Roles
-from datastore.audio.sources import Sources
-from datastore.audio.streaming import Streaming
-from datastore.files import Files
-from datastore.resources.scope import Scope
-from datastore.vault import NO_VAULT, Vault
+from penstock.datastore.audio.adding import Adding
+from penstock.datastore.audio.bucket_pool import BucketPool
+from penstock.datastore.audio.connections import Connections
+from penstock.datastore.audio.editing import Editing
+from penstock.datastore.audio.endpoints import PUBLIC, EndpointRules
+from penstock.datastore.audio.importing import Importing
+from penstock.datastore.audio.lists import Lists
+from penstock.datastore.audio.reading import Reading
+from penstock.datastore.audio.registering import Registering
+from penstock.datastore.audio.removing import Removing
+from penstock.datastore.audio.roles import NO_ROLES, Roles
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.audio.streaming import Streaming
+from penstock.datastore.files import Files
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.vault import NO_VAULT, Vault
 
 
 @dataclass(frozen=True, slots=True)

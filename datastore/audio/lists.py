@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from datastore.audio import names
-from datastore.audio.names import AlbumKey
-from datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
-from datastore.audio.rows import album_of, artist_of, audio_of, genre_of, link_of
-from datastore.keys import escape
-from datastore.layout import (
+from penstock.datastore.audio import names
+from penstock.datastore.audio.names import AlbumKey
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
+from penstock.datastore.audio.rows import album_of, artist_of, audio_of, genre_of, link_of
+from penstock.datastore.keys import escape
+from penstock.datastore.layout import (
     ALBUM,
     ARTIST,
     AUDIO,
@@ -21,10 +21,10 @@ from datastore.layout import (
     GENRE,
     Row,
 )
-from datastore.parts import Asked
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.parts import Asked
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Key, Query, Range
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ from base64 import b32encode
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from datastore.audio.records import Album, Tags
-from datastore.keys import escape
-from datastore.text import comparison_form
+from penstock.datastore.audio.records import Album, Tags
+from penstock.datastore.keys import escape
+from penstock.datastore.text import comparison_form
 
 UNKNOWN_ARTIST: Final = "[Unknown Artist]"
 UNKNOWN_ALBUM: Final = "[Unknown Album]"

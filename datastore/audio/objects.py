@@ -3,8 +3,8 @@
 from typing import Final
 from urllib.parse import quote
 
-from datastore.errors import BadInput, FieldProblem, Invalid
-from datastore.files import check_key
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid
+from penstock.datastore.files import check_key
 
 NAME_BYTES: Final = 255
 

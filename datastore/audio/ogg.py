@@ -4,8 +4,8 @@ from os import SEEK_END
 from struct import unpack_from
 from typing import Final, NamedTuple
 
-from datastore.audio.excerpt import BLOCK, Excerpt
-from datastore.audio.sniffing import HEAD_BYTES
+from penstock.datastore.audio.excerpt import BLOCK, Excerpt
+from penstock.datastore.audio.sniffing import HEAD_BYTES
 
 _PAGE: Final = 27
 _OPUS_RATE: Final = 48_000

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from datastore.audio.records import Album, Artist, Audio, Totals
-from datastore.audio.rows import album_of, artist_of, audio_key, audio_of
-from datastore.clock import is_id
-from datastore.errors import NotFound
-from datastore.items import load
-from datastore.layout import ALBUM, ARTIST, LIBRARY, Row
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.table import Attributes, Key
+from penstock.datastore.audio.records import Album, Artist, Audio, Totals
+from penstock.datastore.audio.rows import album_of, artist_of, audio_key, audio_of
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.items import load
+from penstock.datastore.layout import ALBUM, ARTIST, LIBRARY, Row
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.table import Attributes, Key
 
 T = TypeVar("T")
 

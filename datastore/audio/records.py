@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from datastore.records import Struct
+from penstock.datastore.records import Struct
 
 
 class AudioFormat(StrEnum):
@@ -37,7 +37,7 @@ class Tags(Struct, frozen=True, kw_only=True):
     """What the tags of a file say, and what its owner may edit; absent is None, 0 or empty.
 
     `artists` are the track's own, in the order of the tag. `album_artist` is the tag as it stands;
-    `datastore.audio.names.album_artist` is what the album is listed by.
+    `penstock.datastore.audio.names.album_artist` is what the album is listed by.
     """
 
     title: str

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from datastore.audio.adding import Adding, Draft
-from datastore.audio.artwork import keep_artwork
-from datastore.audio.names import object_hash
-from datastore.audio.objects import check_file_name, file_name_of, is_owned, upload_key
-from datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
-from datastore.audio.scanning import Scan, refused
-from datastore.audio.source import Source
-from datastore.audio.sources import Sources
-from datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
-from datastore.files import Stat, UploadForm
-from datastore.layout import AUDIO_BY_BUCKET
-from datastore.resources.scope import Scope
+from penstock.datastore.audio.adding import Adding, Draft
+from penstock.datastore.audio.artwork import keep_artwork
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.objects import check_file_name, file_name_of, is_owned, upload_key
+from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
+from penstock.datastore.audio.scanning import Scan, refused
+from penstock.datastore.audio.source import Source
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
+from penstock.datastore.files import Stat, UploadForm
+from penstock.datastore.layout import AUDIO_BY_BUCKET
+from penstock.datastore.resources.scope import Scope
 
 MAX_UPLOAD: Final = 1024**3
 UPLOAD_SECONDS: Final = 3600

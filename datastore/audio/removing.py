@@ -3,12 +3,12 @@
 import logging
 from dataclasses import dataclass
 
-from datastore.audio.editing import Editing
-from datastore.audio.objects import is_owned
-from datastore.audio.records import Audio
-from datastore.errors import Unavailable
-from datastore.files import Files
-from datastore.resources.scope import Scope
+from penstock.datastore.audio.editing import Editing
+from penstock.datastore.audio.objects import is_owned
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.files import Files
+from penstock.datastore.resources.scope import Scope
 
 logger = logging.getLogger("penstock.audio")
 

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple, Protocol
 
-from datastore.aws_credentials import Credentials
-from datastore.errors import Unavailable
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.errors import Unavailable
 
 
 class Lent(NamedTuple):

@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import msgspec
 
-from datastore.audio.records import Album, Artist, Audio, AudioFile, AudioLink, Genre, Tags
-from datastore.items import load
-from datastore.keys import unescape
-from datastore.layout import ALBUM, ARTIST, AUDIO, GENRE
-from datastore.parts import Asked
-from datastore.resources.scope import Scope
-from datastore.table import Attributes, Item, Key
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioFile, AudioLink, Genre, Tags
+from penstock.datastore.items import load
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import ALBUM, ARTIST, AUDIO, GENRE
+from penstock.datastore.parts import Asked
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Attributes, Item, Key
 
 
 def audio_key(user: str, id: str) -> Key:

@@ -6,12 +6,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from datastore.audio.excerpt import BLOCK, Excerpt, Exhausted, Missing
-from datastore.audio.records import AudioFormat
-from datastore.audio.sniffing import HEAD_BYTES, audio_format
-from datastore.audio.source import Source
-from datastore.audio.tag_parsing import MAX_PICTURE, Parsed, Unreadable, parse
-from datastore.errors import FieldProblem, Invalid
+from penstock.datastore.audio.excerpt import BLOCK, Excerpt, Exhausted, Missing
+from penstock.datastore.audio.records import AudioFormat
+from penstock.datastore.audio.sniffing import HEAD_BYTES, audio_format
+from penstock.datastore.audio.source import Source
+from penstock.datastore.audio.tag_parsing import MAX_PICTURE, Parsed, Unreadable, parse
+from penstock.datastore.errors import FieldProblem, Invalid
 
 MOST_BLOCKS: Final = 32
 MOST_WITH_PICTURE: Final = MOST_BLOCKS + MAX_PICTURE // BLOCK

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from datastore.audio.records import AudioFormat
+from penstock.datastore.audio.records import AudioFormat
 
 HEAD_BYTES: Final = 262
 _MP4_BRANDS: Final = (b"M4A ", b"M4B ", b"mp41", b"mp42", b"isom", b"iso2", b"dash")

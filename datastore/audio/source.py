@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from datastore.audio.records import Connection
-from datastore.aws_credentials import Credentials, SocketFactory
-from datastore.files import LISTING, Chunks, Download, Stat
+from penstock.datastore.audio.records import Connection
+from penstock.datastore.aws_credentials import Credentials, SocketFactory
+from penstock.datastore.files import LISTING, Chunks, Download, Stat
 
 
 class Source(Protocol):

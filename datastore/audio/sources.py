@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from datastore.audio.bucket_pool import BucketPool, Rights
-from datastore.audio.connections import Connections
-from datastore.audio.records import Connection, ConnectionKind
-from datastore.audio.roles import Roles
-from datastore.audio.source import OpenBucket, Source
-from datastore.errors import NotFound
-from datastore.files import Files
+from penstock.datastore.audio.bucket_pool import BucketPool, Rights
+from penstock.datastore.audio.connections import Connections
+from penstock.datastore.audio.records import Connection, ConnectionKind
+from penstock.datastore.audio.roles import Roles
+from penstock.datastore.audio.source import OpenBucket, Source
+from penstock.datastore.errors import NotFound
+from penstock.datastore.files import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,6 @@ class Sources:
 
 def _opener() -> OpenBucket:
     """What opens buckets; it loads AWS's library, for half a second that no server starts with."""
-    from datastore.audio.user_buckets import open_bucket  # noqa: PLC0415 - see above
+    from penstock.datastore.audio.user_buckets import open_bucket  # noqa: PLC0415 - see above
 
     return open_bucket

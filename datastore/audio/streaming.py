@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from datastore.audio.objects import artwork_key, is_owned
-from datastore.audio.records import Audio, Connection
-from datastore.audio.source import Source
-from datastore.audio.sources import Sources
-from datastore.errors import IllegalState, NotFound, PenstockError
-from datastore.files import EXPIRY_SECONDS, Download
-from datastore.resources.scope import Scope, absent
+from penstock.datastore.audio.objects import artwork_key, is_owned
+from penstock.datastore.audio.records import Audio, Connection
+from penstock.datastore.audio.source import Source
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.errors import IllegalState, NotFound, PenstockError
+from penstock.datastore.files import EXPIRY_SECONDS, Download
+from penstock.datastore.resources.scope import Scope, absent
 
 LEAST_SECONDS: Final = 15 * 60
 SPARE_SECONDS: Final = 5 * 60

@@ -8,11 +8,11 @@ from typing import Any, Final, Self
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from datastore.audio.roles import Lent
-from datastore.aws_credentials import Credentials
-from datastore.aws_sessions import aws_session
-from datastore.dynamodb.failures import LOST_ANSWER
-from datastore.errors import IllegalState, Unavailable
+from penstock.datastore.audio.roles import Lent
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.aws_sessions import aws_session
+from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.errors import IllegalState, Unavailable
 
 SECONDS: Final = 3.0
 SESSION_SECONDS: Final = 3600

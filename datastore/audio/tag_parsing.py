@@ -13,12 +13,12 @@ from typing import BinaryIO, Final, cast
 
 from tinytag import TinyTag, TinyTagException
 
-from datastore.audio import rules
-from datastore.audio.excerpt import Excerpt
-from datastore.audio.ogg import ogg_sound
-from datastore.audio.records import AudioFormat, Tags
-from datastore.clock import is_id
-from datastore.text import printable, unread_problem
+from penstock.datastore.audio import rules
+from penstock.datastore.audio.excerpt import Excerpt
+from penstock.datastore.audio.ogg import ogg_sound
+from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.clock import is_id
+from penstock.datastore.text import printable, unread_problem
 
 CPU_SECONDS: Final = 2.0
 MAX_PICTURE: Final = 4 * 1024 * 1024

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError
 
-from datastore.audio.records import Connection
-from datastore.aws_credentials import Credentials, SocketFactory
-from datastore.aws_sessions import warm_up
-from datastore.dynamodb.refused import Refused
-from datastore.errors import IllegalState, Unavailable
-from datastore.files import LISTING, Chunks, Download, Stat
-from datastore.s3_files import S3Files
+from penstock.datastore.audio.records import Connection
+from penstock.datastore.aws_credentials import Credentials, SocketFactory
+from penstock.datastore.aws_sessions import warm_up
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.files import LISTING, Chunks, Download, Stat
+from penstock.datastore.s3_files import S3Files
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from botocore.exceptions import ClientError
 
-from datastore.dynamodb.failures import code_of, reasons_of
-from datastore.observed import Again
+from penstock.datastore.dynamodb.failures import code_of, reasons_of
+from penstock.datastore.observed import Again
 
 _THROTTLES = ("Throttl", "ProvisionedThroughput", "RequestLimitExceeded", "SlowDown")
 _CONFLICTS = ("TransactionConflict", "TransactionInProgress", "ReplicatedWriteConflict")

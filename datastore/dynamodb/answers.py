@@ -7,7 +7,7 @@ import msgspec
 import orjson
 from botocore.parsers import ResponseParserError
 
-from datastore.dynamodb.wire import Raw
+from penstock.datastore.dynamodb.wire import Raw
 
 FAILURES = 300
 """The first status that is one; nothing is looked for elsewhere."""

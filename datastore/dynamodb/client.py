@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 from botocore.utils import get_environ_proxies
 
-from datastore.aws_sessions import sharing_session
-from datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
-from datastore.dynamodb.stock import open_stock
-from datastore.dynamodb.thin import open_thin
+from penstock.datastore.aws_sessions import sharing_session
+from penstock.datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
+from penstock.datastore.dynamodb.stock import open_stock
+from penstock.datastore.dynamodb.thin import open_thin
 
 
 @asynccontextmanager

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
-from datastore import errors
-from datastore.dynamodb.protocol import Client
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.retry import Attempts
-from datastore.dynamodb.wire import Raw
-from datastore.table import INDEX, INDEX_HASH, TTL
+from penstock.datastore import errors
+from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.table import INDEX, INDEX_HASH, TTL
 
 KEYS = (("pk", "HASH"), ("sk", "RANGE"))
 INDEX_KEYS = ((INDEX_HASH, "HASH"), ("pk", "RANGE"))

@@ -3,9 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from datastore.dynamodb.wire import Raw, encode
-from datastore.limits import SK_BYTES
-from datastore.table import AllOf, AnyOf, Compare, Condition, Exists, Missing, Range, Update, Value
+from penstock.datastore.dynamodb.wire import Raw, encode
+from penstock.datastore.limits import SK_BYTES
+from penstock.datastore.table import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    Exists,
+    Missing,
+    Range,
+    Update,
+    Value,
+)
 
 _LAST_OF_BYTES = ("", "\x7f", "\u07ff", "\uffff", "\U0010ffff")
 

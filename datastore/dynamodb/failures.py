@@ -9,11 +9,11 @@ from botocore.exceptions import ChecksumError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
-from datastore import limits
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.wire import decode_item
-from datastore.errors import LimitExceeded
-from datastore.table import FailedCheck
+from penstock.datastore import limits
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.wire import decode_item
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table import FailedCheck
 
 LOST_ANSWER: tuple[type[Exception], ...] = (
     HTTPClientError,

@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from datastore.dynamodb.wire import Raw
+from penstock.datastore.dynamodb.wire import Raw
 
 ClientKind: TypeAlias = Literal["thin", "stock"]
 """The client of our own, or the one of AWS's library."""

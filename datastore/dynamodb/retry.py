@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from botocore.exceptions import ClientError
 
-from datastore import errors
-from datastore.dynamodb import failures
-from datastore.dynamodb.again import why
-from datastore.observed import note
+from penstock.datastore import errors
+from penstock.datastore.dynamodb import failures
+from penstock.datastore.dynamodb.again import why
+from penstock.datastore.observed import note
 
 BASE = 0.025
 CAP = 1.0

@@ -4,17 +4,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from datastore import limits
-from datastore.dynamodb.client import connect
-from datastore.dynamodb.definition import Definition
-from datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.retry import DEADLINE, Attempts
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.dynamodb.writes import write_all
-from datastore.ngsi.samples import Placed, Trouble
-from datastore.sizes import at_most
-from datastore.table import Put
+from penstock.datastore import limits
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.definition import Definition
+from penstock.datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.writes import write_all
+from penstock.datastore.ngsi.samples import Placed, Trouble
+from penstock.datastore.sizes import at_most
+from penstock.datastore.table import Put
 
 _TROUBLES: Mapping[str, Trouble] = {
     "ResourceNotFoundException": Trouble.MISSING,

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from functools import partial
 
-from datastore.dynamodb.client import connect
-from datastore.dynamodb.retry import DEADLINE, Attempts
-from datastore.dynamodb.wire import Raw
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
+from penstock.datastore.dynamodb.wire import Raw
 
 PAGE = 500
 

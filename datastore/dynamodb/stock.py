@@ -12,10 +12,10 @@ from aiobotocore.session import AioSession
 from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest
 
-from datastore.dynamodb import protocol
-from datastore.dynamodb.answers import read
-from datastore.dynamodb.protocol import AccessKey
-from datastore.dynamodb.wire import Raw
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.answers import read
+from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.wire import Raw
 
 STREAMED_BYTES = 2**20
 

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 
-from datastore import limits
-from datastore.dynamodb import reads, writes
-from datastore.dynamodb.client import connect
-from datastore.dynamodb.definition import Definition
-from datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
-from datastore.dynamodb.retry import DEADLINE, Attempts
-from datastore.table import Batch, Delete, Key, Operation, Page, Put, Query
+from penstock.datastore import limits
+from penstock.datastore.dynamodb import reads, writes
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.definition import Definition
+from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
+from penstock.datastore.table import Batch, Delete, Key, Operation, Page, Put, Query
 
 
 class DynamoDBTable:
-    """One DynamoDB table as a `datastore.table.Table`.
+    """One DynamoDB table as a `penstock.datastore.table.Table`.
 
     Beyond the errors of the port, every method may raise `failures.Refused`: the request, the table
     or the credentials are wrong, which is for the log and never for a client.

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
 
-from datastore.dynamodb.client import connect
-from datastore.dynamodb.definition import Definition, Differences
-from datastore.dynamodb.failures import LOST_ANSWER, code_of
-from datastore.dynamodb.protocol import Client
-from datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.definition import Definition, Differences
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, code_of
+from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.retry import DEADLINE
 
 SECONDS = 5.0
 """Time for the first answer, which is asked for once."""

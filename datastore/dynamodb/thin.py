@@ -16,12 +16,12 @@ from aiobotocore.session import AioSession
 from botocore.exceptions import ChecksumError, ClientError, NoCredentialsError
 from botocore.httpsession import get_cert_path
 
-from datastore.dynamodb import protocol
-from datastore.dynamodb.answers import FAILURES, read
-from datastore.dynamodb.connections import Answer, Connections, Endpoint
-from datastore.dynamodb.protocol import AccessKey
-from datastore.dynamodb.signing import Signer
-from datastore.dynamodb.wire import Raw
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.answers import FAILURES, read
+from penstock.datastore.dynamodb.connections import Answer, Connections, Endpoint
+from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.signing import Signer
+from penstock.datastore.dynamodb.wire import Raw
 
 _PORTS = {"http": 80, "https": 443}
 

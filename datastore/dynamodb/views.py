@@ -14,8 +14,8 @@ import msgspec
 import orjson
 from msgspec.structs import FieldInfo, fields
 
-from datastore.dynamodb.wire import decode
-from datastore.parts import Asked, mark, wanted_fields
+from penstock.datastore.dynamodb.wire import decode
+from penstock.datastore.parts import Asked, mark, wanted_fields
 
 _KEPT: Final = 1_000
 

@@ -6,12 +6,12 @@ from typing import Any, TypedDict
 import msgspec
 import orjson
 
-from datastore.dynamodb.views import decoder_of
-from datastore.dynamodb.wire import decode_item, decode_key, encode_item, measured_item
-from datastore.encoded import EncodedItem, with_more
-from datastore.limits import READ_BLOCK
-from datastore.parts import Asked
-from datastore.table import Item, Value
+from penstock.datastore.dynamodb.views import decoder_of
+from penstock.datastore.dynamodb.wire import decode_item, decode_key, encode_item, measured_item
+from penstock.datastore.encoded import EncodedItem, with_more
+from penstock.datastore.limits import READ_BLOCK
+from penstock.datastore.parts import Asked
+from penstock.datastore.table import Item, Value
 
 
 class _Keyed(TypedDict):

@@ -1,14 +1,14 @@
 """Who may run a pipeline, and who may interfere with an execution."""
 
-from datastore.access import Caller, Role
-from datastore.errors import NotPermitted
-from datastore.executions.records import Execution
-from datastore.items import load
-from datastore.layout import CALCULATION, REFERENCE_DATASET, Kind
-from datastore.paths import covers
-from datastore.records import Calculation, Pipeline, ReferenceDataset
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import NotPermitted
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.items import load
+from penstock.datastore.layout import CALCULATION, REFERENCE_DATASET, Kind
+from penstock.datastore.paths import covers
+from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
 
 RUN = Role.CONTRIBUTOR
 

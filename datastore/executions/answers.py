@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.reading import find_plan
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState
-from datastore.files import Files
-from datastore.records import Struct
-from datastore.table import Table
-from formula.values import ValueType
-from kernel.plan import Plan
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.reading import find_plan
+from penstock.datastore.executions.records import Execution, ExecutionMode, ExecutionState
+from penstock.datastore.files import Files
+from penstock.datastore.records import Struct
+from penstock.datastore.table import Table
+from penstock.formula.values import ValueType
+from penstock.kernel.plan import Plan
 
 
 class RowProblem(Struct, frozen=True, kw_only=True):

@@ -7,17 +7,22 @@ from random import uniform
 
 import msgspec
 
-from datastore.clock import canonical
-from datastore.commit import Moved, commit
-from datastore.errors import IllegalState, Unavailable
-from datastore.executions.access import require_hand
-from datastore.executions.claims import ended
-from datastore.executions.reading import Admitted, ReadExecutions
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
-from datastore.executions.rows import Told, transition
-from datastore.executions.rules import ExecutionRules
-from datastore.records import State
-from datastore.resources.scope import Scope
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Moved, commit
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.executions.access import require_hand
+from penstock.datastore.executions.claims import ended
+from penstock.datastore.executions.reading import Admitted, ReadExecutions
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionState,
+    Happening,
+)
+from penstock.datastore.executions.rows import Told, transition
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.records import State
+from penstock.datastore.resources.scope import Scope
 
 ATTEMPTS = 20
 PAUSE = 0.005

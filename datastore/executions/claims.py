@@ -12,15 +12,22 @@ from typing import Final
 
 import msgspec
 
-from datastore.clock import Clock, canonical
-from datastore.commit import Moved, Write, commit
-from datastore.executions.queue import due
-from datastore.executions.reading import find_execution
-from datastore.executions.records import Execution, ExecutionState, Happening
-from datastore.executions.rows import Guard, Stage, Told, execution_of, key_of_execution, transition
-from datastore.executions.rules import ExecutionRules
-from datastore.layout import EXECUTION_RESULT
-from datastore.table import (
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution, ExecutionState, Happening
+from penstock.datastore.executions.rows import (
+    Guard,
+    Stage,
+    Told,
+    execution_of,
+    key_of_execution,
+    transition,
+)
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.layout import EXECUTION_RESULT
+from penstock.datastore.table import (
     AllOf,
     Compare,
     Condition,
@@ -31,7 +38,7 @@ from datastore.table import (
     Update,
     Value,
 )
-from kernel.outcome import Counts
+from penstock.kernel.outcome import Counts
 
 STUCK: Final = timedelta(minutes=5)
 TICK: Final = timedelta(milliseconds=1)

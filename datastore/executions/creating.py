@@ -9,42 +9,40 @@ from typing import Any
 
 import msgspec
 
-from datastore import tags
-from datastore.clock import canonical
-from datastore.commit import Moved, Write, commit, done
-from datastore.errors import FieldProblem, IllegalState, Invalid, LimitExceeded, Unavailable
-from datastore.executions.access import require_run
-from datastore.executions.plans import pinned
-from datastore.executions.reading import NOUN, ReadExecutions
-from datastore.executions.records import (
+from penstock.datastore import tags
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Moved, Write, commit, done
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    Unavailable,
+)
+from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.plans import pinned
+from penstock.datastore.executions.reading import NOUN, ReadExecutions
+from penstock.datastore.executions.records import (
     Execution,
     ExecutionMode,
     ExecutionState,
     Happening,
     Pin,
 )
-from datastore.executions.rows import Told, due_item, event_write, execution_item
-from datastore.executions.rules import ExecutionRules
-from datastore.files import Files
-from datastore.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
-from datastore.no_files import NO_FILES, no_place
-from datastore.paths import GroupPath
-from datastore.records import Pipeline, State, Tag
-from datastore.resources import idempotency
-from datastore.resources.footprint import counter_writes, item_writes
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope, absent
-from datastore.resources.tagging import tag_counters, tag_rows
-from datastore.table import (
-    AllOf,
-    AnyOf,
-    Compare,
-    Item,
-    Missing,
-    Put,
-    Update,
-)
-from kernel.plan import Plan
+from penstock.datastore.executions.rows import Told, due_item, event_write, execution_item
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.files import Files
+from penstock.datastore.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.no_files import NO_FILES, no_place
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Pipeline, State, Tag
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.footprint import counter_writes, item_writes
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.resources.tagging import tag_counters, tag_rows
+from penstock.datastore.table import AllOf, AnyOf, Compare, Item, Missing, Put, Update
+from penstock.kernel.plan import Plan
 
 KIND = "PE"
 ATTEMPTS = 20

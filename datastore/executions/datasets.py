@@ -4,16 +4,16 @@ from asyncio import gather
 from collections.abc import Mapping
 from typing import Final
 
-from datastore.dataset_tables import Damaged, DatasetTables
-from datastore.files import Files
-from datastore.items import load
-from datastore.layout import REFERENCE_DATASET
-from datastore.records import ReferenceDataset
-from datastore.resources.rows import read_rows
-from datastore.table import Table
-from formula.datasets import Rows
-from kernel.plan import Plan
-from kernel.problems import Refused
+from penstock.datastore.dataset_tables import Damaged, DatasetTables
+from penstock.datastore.files import Files
+from penstock.datastore.items import load
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.table import Table
+from penstock.formula.datasets import Rows
+from penstock.kernel.plan import Plan
+from penstock.kernel.problems import Refused
 
 GONE: Final = "DATASET_GONE"
 

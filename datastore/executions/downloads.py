@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.records import Execution, ExecutionState
-from datastore.executions.rules import ExecutionRules
-from datastore.files import Download, Files, FileStatus
-from datastore.resources.scope import Scope
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.files import Download, Files, FileStatus
+from penstock.datastore.resources.scope import Scope
 
 
 class FileKind(StrEnum):

@@ -5,15 +5,15 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from datastore.executions.keys import input_key
-from datastore.executions.records import Execution, ExecutionMode
-from datastore.files import Files, blocks
-from datastore.records import ReferenceDataset
-from kernel.json_rows import JsonTransform
-from kernel.outcome import Ending, Written
-from kernel.plan import Plan
-from kernel.program import Program
-from kernel.transform import CsvTransform, Transform
+from penstock.datastore.executions.keys import input_key
+from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.files import Files, blocks
+from penstock.datastore.records import ReferenceDataset
+from penstock.kernel.json_rows import JsonTransform
+from penstock.kernel.outcome import Ending, Written
+from penstock.kernel.plan import Plan
+from penstock.kernel.program import Program
+from penstock.kernel.transform import CsvTransform, Transform
 
 CHUNK: Final = 256 * 1024
 """Bytes of the input that are worked on at once; all engines stop reading at a multiple of them."""

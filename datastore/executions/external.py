@@ -9,24 +9,24 @@ from typing import Any, Final, NamedTuple
 from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
-from datastore.dataset_files import key_of_file
-from datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
-from datastore.executions.access import RUN, require_sight
-from datastore.executions.changing import illegal
-from datastore.executions.claims import ClaimLost, Claims, counted, ended
-from datastore.executions.datasets import find_datasets
-from datastore.executions.inputs import pinned_input
-from datastore.executions.keys import errors_key, input_key, output_key, staged
-from datastore.executions.reading import ReadExecutions, find_plan
-from datastore.executions.records import Execution, ExecutionState
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.streams import CSV
-from datastore.files import Download, Files, UploadForm
-from datastore.records import DatasetContent
-from datastore.resources.scope import Scope
-from datastore.text import prose_problem, text_problem
-from kernel.outcome import Counts
-from kernel.problems import Refused
+from penstock.datastore.dataset_files import key_of_file
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
+from penstock.datastore.executions.access import RUN, require_sight
+from penstock.datastore.executions.changing import illegal
+from penstock.datastore.executions.claims import ClaimLost, Claims, counted, ended
+from penstock.datastore.executions.datasets import find_datasets
+from penstock.datastore.executions.inputs import pinned_input
+from penstock.datastore.executions.keys import errors_key, input_key, output_key, staged
+from penstock.datastore.executions.reading import ReadExecutions, find_plan
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.streams import CSV
+from penstock.datastore.files import Download, Files, UploadForm
+from penstock.datastore.records import DatasetContent
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.text import prose_problem, text_problem
+from penstock.kernel.outcome import Counts
+from penstock.kernel.problems import Refused
 
 MAX_WORKER = 128
 MAX_CODE = 64

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-from datastore.changes import Changes
-from datastore.errors import NotFound
-from datastore.executions.reading import ReadExecutions
-from datastore.executions.records import Execution
-from datastore.executions.rows import key_of_execution
+from penstock.datastore.changes import Changes
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.reading import ReadExecutions
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import key_of_execution
 
 
 async def followed_execution(

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
-from datastore.dataset_tables import DatasetTables
-from datastore.errors import FieldProblem, LimitExceeded
-from datastore.executions.claims import Claims
-from datastore.executions.creating import CreateExecutions, Wanted
-from datastore.executions.keys import input_key
-from datastore.executions.reading import ReadExecutions
-from datastore.executions.records import Execution, ExecutionMode
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.running import Runner
-from datastore.files import Files
-from datastore.resources.scope import Scope
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.errors import FieldProblem, LimitExceeded
+from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.creating import CreateExecutions, Wanted
+from penstock.datastore.executions.keys import input_key
+from penstock.datastore.executions.reading import ReadExecutions
+from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.running import Runner
+from penstock.datastore.files import Files
+from penstock.datastore.resources.scope import Scope
 
 JSON: Final = "application/json"
 MAX_BYTES: Final = 4 * 1024 * 1024

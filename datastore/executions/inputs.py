@@ -1,9 +1,9 @@
 """The input of an execution as it was when it began to run."""
 
-from datastore.errors import NotFound
-from datastore.executions.keys import ingest_key, input_key
-from datastore.executions.records import Execution
-from datastore.files import Files, Stat
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.keys import ingest_key, input_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.files import Files, Stat
 
 
 async def pinned_input(files: Files, execution: Execution) -> Stat | None:

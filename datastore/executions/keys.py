@@ -1,6 +1,6 @@
 """Where the files of an execution lie."""
 
-from datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution
 
 
 def ingest_key(execution: Execution) -> str:

@@ -6,24 +6,24 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from datastore.executions.creating import KIND
-from datastore.executions.records import Execution, ExecutionState
-from datastore.executions.rows import execution_of, key_of_execution
-from datastore.filters import TagFilter
-from datastore.intersect.search import Budget, search
-from datastore.intersect.streams import Stream
-from datastore.keys import split
-from datastore.layout import EXECUTION
-from datastore.metered import Metered
-from datastore.parts import Asked, both
-from datastore.paths import GroupPath
-from datastore.records import Pipeline
-from datastore.resources.listing import wanted_tags
-from datastore.resources.postings import IndexRows, TagRows, Travel
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
-from datastore.table import Query, Range
+from penstock.datastore.executions.creating import KIND
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.rows import execution_of, key_of_execution
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.intersect.search import Budget, search
+from penstock.datastore.intersect.streams import Stream
+from penstock.datastore.keys import split
+from penstock.datastore.layout import EXECUTION
+from penstock.datastore.metered import Metered
+from penstock.datastore.parts import Asked, both
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.listing import wanted_tags
+from penstock.datastore.resources.postings import IndexRows, TagRows, Travel
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import Query, Range
 
 CHUNK = 100
 

@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from datastore.errors import FieldProblem, IllegalState, Invalid
-from datastore.executions.records import Pin
-from datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
-from datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
-from datastore.resources.callees import Callees, library_for
-from datastore.resources.dataset_uses import Found as FoundDatasets
-from datastore.resources.dataset_uses import datasets_for, unknown_datasets
-from datastore.resources.scope import Scope
-from formula.calls import Found
-from formula.values import ValueType
-from kernel.plan import Column, Dataset, Plan, Step
+from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
+from penstock.datastore.executions.records import Pin
+from penstock.datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
+from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
+from penstock.datastore.resources.callees import Callees, library_for
+from penstock.datastore.resources.dataset_uses import Found as FoundDatasets
+from penstock.datastore.resources.dataset_uses import datasets_for, unknown_datasets
+from penstock.datastore.resources.scope import Scope
+from penstock.formula.calls import Found
+from penstock.formula.values import ValueType
+from penstock.kernel.plan import Column, Dataset, Plan, Step
 
 
 @dataclass(frozen=True, slots=True)

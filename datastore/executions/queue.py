@@ -7,12 +7,18 @@ of what they stand for: who reads them consistently misses none, and meets none 
 from collections.abc import AsyncIterator, Sequence
 from random import sample
 
-from datastore.executions.records import Execution
-from datastore.executions.rows import SHARDS, Stage, due_key, execution_of, key_of_execution
-from datastore.layout import EXECUTION_DUE
-from datastore.resources.rows import read_rows
-from datastore.table import Attributes, Delete, Key, Query, Range, Table, key_of
-from datastore.walks import pages
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import (
+    SHARDS,
+    Stage,
+    due_key,
+    execution_of,
+    key_of_execution,
+)
+from penstock.datastore.layout import EXECUTION_DUE
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.table import Attributes, Delete, Key, Query, Range, Table, key_of
+from penstock.datastore.walks import pages
 
 
 async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIterator[Execution]:

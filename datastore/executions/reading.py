@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.clock import is_id
-from datastore.errors import NotFound
-from datastore.executions.records import Execution, ExecutionEvent
-from datastore.executions.rows import execution_of, key_of_execution
-from datastore.items import load
-from datastore.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
-from datastore.parts import Asked
-from datastore.records import Pipeline
-from datastore.resources.found import DECISIVE
-from datastore.resources.reading import Reading
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Query, Range, Table
-from kernel.plan import Plan
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.records import Execution, ExecutionEvent
+from penstock.datastore.executions.rows import execution_of, key_of_execution
+from penstock.datastore.items import load
+from penstock.datastore.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.parts import Asked
+from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.found import DECISIVE
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Query, Range, Table
+from penstock.kernel.plan import Plan
 
 NOUN = "execution"
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
-from datastore.records import Struct, Tag
-from kernel.outcome import Counts
+from penstock.datastore.records import Struct, Tag
+from penstock.kernel.outcome import Counts
 
 
 class ExecutionState(StrEnum):

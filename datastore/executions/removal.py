@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from datastore.clock import Clock
-from datastore.commit import Moved, Write, commit
-from datastore.executions.creating import tag_writes
-from datastore.executions.keys import all_keys
-from datastore.executions.queue import due
-from datastore.executions.records import Execution
-from datastore.executions.rows import Stage, due_key, execution_of, key_of_execution
-from datastore.files import Files
-from datastore.items import resource_id
-from datastore.layout import (
+from penstock.datastore.clock import Clock
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.executions.creating import tag_writes
+from penstock.datastore.executions.keys import all_keys
+from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import Stage, due_key, execution_of, key_of_execution
+from penstock.datastore.files import Files
+from penstock.datastore.items import resource_id
+from penstock.datastore.layout import (
     EXECUTION,
     EXECUTION_COUNT,
     EXECUTION_EVENT,
@@ -22,10 +22,10 @@ from datastore.layout import (
     PIPELINE,
     TOMBSTONE,
 )
-from datastore.resources import counts
-from datastore.resources.footprint import counter_writes
-from datastore.resources.rows import read_rows
-from datastore.table import (
+from penstock.datastore.resources import counts
+from penstock.datastore.resources.footprint import counter_writes
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.table import (
     Compare,
     ConditionFailed,
     Delete,
@@ -36,7 +36,7 @@ from datastore.table import (
     Update,
     key_of,
 )
-from datastore.walks import pages
+from penstock.datastore.walks import pages
 
 BATCH = 25
 

@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from datastore.cascade import begun_unheard
-from datastore.dataset_tables import DatasetTables
-from datastore.executions.answers import ReadAnswers
-from datastore.executions.changing import ChangeExecutions
-from datastore.executions.creating import KIND, CreateExecutions
-from datastore.executions.downloads import Downloads
-from datastore.executions.external import ExternalWorkers
-from datastore.executions.inline import InlineExecutions
-from datastore.executions.listing import ListExecutions
-from datastore.executions.reading import ReadExecutions
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.uploads import Uploads
-from datastore.files import Files
-from datastore.resources.scope import Scope
-from datastore.resources.tag_lists import TagLists
+from penstock.datastore.cascade import begun_unheard
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.executions.answers import ReadAnswers
+from penstock.datastore.executions.changing import ChangeExecutions
+from penstock.datastore.executions.creating import KIND, CreateExecutions
+from penstock.datastore.executions.downloads import Downloads
+from penstock.datastore.executions.external import ExternalWorkers
+from penstock.datastore.executions.inline import InlineExecutions
+from penstock.datastore.executions.listing import ListExecutions
+from penstock.datastore.executions.reading import ReadExecutions
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.uploads import Uploads
+from penstock.datastore.files import Files
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.tag_lists import TagLists
 
 
 @dataclass(frozen=True, slots=True)

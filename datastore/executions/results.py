@@ -4,13 +4,13 @@ from hashlib import sha256
 
 import msgspec
 
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.reading import find_execution
-from datastore.executions.records import Execution, ExecutionState
-from datastore.files import Files, Stat
-from datastore.layout import EXECUTION_RESULT
-from datastore.table import Table
-from kernel.plan import Plan
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.files import Files, Stat
+from penstock.datastore.layout import EXECUTION_RESULT
+from penstock.datastore.table import Table
+from penstock.kernel.plan import Plan
 
 
 def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:

@@ -5,16 +5,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from datastore.commit import Refusal, Write, moved
-from datastore.executions.records import (
-    Execution,
-    ExecutionEvent,
-    Happening,
-)
-from datastore.items import attributes_of, load, resource_id
-from datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
-from datastore.parts import Asked
-from datastore.table import (
+from penstock.datastore.commit import Refusal, Write, moved
+from penstock.datastore.executions.records import Execution, ExecutionEvent, Happening
+from penstock.datastore.items import attributes_of, load, resource_id
+from penstock.datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
+from penstock.datastore.parts import Asked
+from penstock.datastore.table import (
     AllOf,
     Attributes,
     Compare,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from datastore.files import OBJECT_BYTES
+from penstock.datastore.files import OBJECT_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,21 +9,21 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from datastore.clock import Clock
-from datastore.dataset_tables import DatasetTables
-from datastore.errors import PenstockError, Unavailable
-from datastore.executions.claims import ClaimLost, Claims, claimable, ended
-from datastore.executions.engine import HERE, Engine
-from datastore.executions.keys import all_keys, errors_key, output_key
-from datastore.executions.queue import due
-from datastore.executions.reading import find_execution
-from datastore.executions.records import Execution, ExecutionState
-from datastore.executions.rows import Stage
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.working import Work
-from datastore.files import Files
-from datastore.repeating import heed, stopped
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.executions.claims import ClaimLost, Claims, claimable, ended
+from penstock.datastore.executions.engine import HERE, Engine
+from penstock.datastore.executions.keys import all_keys, errors_key, output_key
+from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.rows import Stage
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.working import Work
+from penstock.datastore.files import Files
+from penstock.datastore.repeating import heed, stopped
+from penstock.datastore.table import Table
 
 UNFORESEEN: Final = "Something went wrong that should not; the log of the worker says what."
 LONGEST_PAUSE: Final = timedelta(minutes=1)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from datastore.files import Files
+from penstock.datastore.files import Files
 
 QUEUED = 4
 CSV = "text/csv; charset=utf-8"

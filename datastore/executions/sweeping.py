@@ -6,18 +6,18 @@ from typing import Final
 
 import msgspec
 
-from datastore.clock import canonical
-from datastore.commit import Moved, commit
-from datastore.executions.claims import ended
-from datastore.executions.keys import ingest_key
-from datastore.executions.queue import due
-from datastore.executions.records import Execution, ExecutionState, Happening
-from datastore.executions.removal import Removal
-from datastore.executions.rows import Stage, Told, transition
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.uploads import awaits_upload, uploaded
-from datastore.files import Files
-from datastore.resources.scope import Scope
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Moved, commit
+from penstock.datastore.executions.claims import ended
+from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.records import Execution, ExecutionState, Happening
+from penstock.datastore.executions.removal import Removal
+from penstock.datastore.executions.rows import Stage, Told, transition
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.uploads import awaits_upload, uploaded
+from penstock.datastore.files import Files
+from penstock.datastore.resources.scope import Scope
 
 SYSTEM: Final = "penstock"
 GRACE: Final = timedelta(minutes=10)

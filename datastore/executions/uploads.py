@@ -9,21 +9,26 @@ from random import uniform
 
 import msgspec
 
-from datastore.clock import is_id
-from datastore.commit import Moved, commit
-from datastore.errors import IllegalState, Unavailable
-from datastore.executions.access import require_run
-from datastore.executions.keys import ingest_key
-from datastore.executions.listing import ListedExecutions, ListExecutions
-from datastore.executions.reading import ReadExecutions, find_execution
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState, Happening
-from datastore.executions.rows import Told, transition
-from datastore.executions.rules import ExecutionRules
-from datastore.files import Files, Stat, UploadForm
-from datastore.layout import PIPELINE
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope, absent
-from datastore.slices import Window
+from penstock.datastore.clock import is_id
+from penstock.datastore.commit import Moved, commit
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.listing import ListedExecutions, ListExecutions
+from penstock.datastore.executions.reading import ReadExecutions, find_execution
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionState,
+    Happening,
+)
+from penstock.datastore.executions.rows import Told, transition
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.files import Files, Stat, UploadForm
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.slices import Window
 
 CONTENT_TYPE = "text/csv"
 NEAR = timedelta(seconds=10)

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from datastore.clock import Clock
-from datastore.dataset_tables import DatasetTables
-from datastore.executions.claims import Claims, counted, ended
-from datastore.executions.datasets import find_datasets, rows_of
-from datastore.executions.engine import Engine, Task
-from datastore.executions.inputs import pinned_input
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.reading import find_plan
-from datastore.executions.records import Execution, ExecutionState
-from datastore.executions.results import digest_of, earlier
-from datastore.executions.rules import ExecutionRules
-from datastore.executions.streams import Growing
-from datastore.files import Files
-from datastore.table import Table
-from kernel.outcome import Counts, Ending
-from kernel.plan import Plan
-from kernel.problems import Problem, Refused
-from kernel.program import Program
+from penstock.datastore.clock import Clock
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.executions.claims import Claims, counted, ended
+from penstock.datastore.executions.datasets import find_datasets, rows_of
+from penstock.datastore.executions.engine import Engine, Task
+from penstock.datastore.executions.inputs import pinned_input
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.reading import find_plan
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.results import digest_of, earlier
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.streams import Growing
+from penstock.datastore.files import Files
+from penstock.datastore.table import Table
+from penstock.kernel.outcome import Counts, Ending
+from penstock.kernel.plan import Plan
+from penstock.kernel.problems import Problem, Refused
+from penstock.kernel.program import Program
 
 
 @dataclass(slots=True)

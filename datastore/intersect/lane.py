@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from datastore.intersect.streams import Rows, Stream, at_once
+from penstock.datastore.intersect.streams import Rows, Stream, at_once
 
 
 @dataclass(frozen=True, slots=True)

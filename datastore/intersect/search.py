@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import NamedTuple
 
-from datastore.intersect.filters import Filter
-from datastore.intersect.lane import Lane, Order, Sizes
-from datastore.intersect.streams import Source, at_once
+from penstock.datastore.intersect.filters import Filter
+from penstock.datastore.intersect.lane import Lane, Order, Sizes
+from penstock.datastore.intersect.streams import Source, at_once
 
 SIZES = Sizes()
 

@@ -5,18 +5,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from datastore.audio.reading import Reading as AudioReading
-from datastore.audio.records import Audio
-from datastore.clock import is_id
-from datastore.errors import FieldProblem, Invalid
-from datastore.items import load
-from datastore.layout import ANNOTATION
-from datastore.listening.records import Annotation, Kind
-from datastore.playlists.reading import Reading as PlaylistReading
-from datastore.playlists.records import Playlist
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.table import ConditionFailed, Exists, Key, Update, Value
+from penstock.datastore.audio.reading import Reading as AudioReading
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.items import load
+from penstock.datastore.layout import ANNOTATION
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.playlists.reading import Reading as PlaylistReading
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import ConditionFailed, Exists, Key, Update, Value
 
 Thing: TypeAlias = tuple[Kind, str]
 Kept: TypeAlias = tuple[Audio | Playlist, Annotation]

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from datastore.commit import Write, commit
-from datastore.keys import unescape
-from datastore.layout import FAVOURITE
-from datastore.listening.annotations import Annotations, Kept, Thing
-from datastore.listening.pages import latest_first
-from datastore.listening.records import Annotation, Favourite, Kind
-from datastore.playlists.header import until_settled
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
-from datastore.table import Attributes, Compare, Delete, Item, Key, Missing, Put, Update
+from penstock.datastore.commit import Write, commit
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import FAVOURITE
+from penstock.datastore.listening.annotations import Annotations, Kept, Thing
+from penstock.datastore.listening.pages import latest_first
+from penstock.datastore.listening.records import Annotation, Favourite, Kind
+from penstock.datastore.playlists.header import until_settled
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import Attributes, Compare, Delete, Item, Key, Missing, Put, Update
 
 FAVOURITE_AT = "favouriteAt"
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from datastore.listening.annotations import Annotations
-from datastore.listening.favourites import Favourites
-from datastore.listening.plays import Plays
-from datastore.listening.queue import Queue
-from datastore.resources.scope import Scope
+from penstock.datastore.listening.annotations import Annotations
+from penstock.datastore.listening.favourites import Favourites
+from penstock.datastore.listening.plays import Plays
+from penstock.datastore.listening.queue import Queue
+from penstock.datastore.resources.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

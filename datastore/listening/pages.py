@@ -1,9 +1,9 @@
 """Pages of what the caller's partition lists under a prefix, latest first."""
 
-from datastore.layout import LIBRARY
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.layout import LIBRARY
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Key, Query, Range
 
 
 async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:

@@ -4,19 +4,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from datastore.audio.records import Audio
-from datastore.clock import canonical
-from datastore.commit import Write, commit
-from datastore.errors import FieldProblem, Invalid
-from datastore.items import load
-from datastore.keys import unescape
-from datastore.layout import PLAY
-from datastore.listening.annotations import Annotations
-from datastore.listening.pages import latest_first
-from datastore.listening.records import Annotation, Kind, Play
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
-from datastore.table import AnyOf, Attributes, Compare, Missing, Put, Update
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Write, commit
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.items import load
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import PLAY
+from penstock.datastore.listening.annotations import Annotations
+from penstock.datastore.listening.pages import latest_first
+from penstock.datastore.listening.records import Annotation, Kind, Play
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import AnyOf, Attributes, Compare, Missing, Put, Update
 
 LONG_ENOUGH_MS = 240_000
 """A track that was played so long counts as played, however long it is itself."""

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.clock import is_id
-from datastore.errors import FieldProblem, Invalid, LimitExceeded
-from datastore.items import load
-from datastore.layout import PLAY_QUEUE
-from datastore.listening.records import PlayQueue
-from datastore.resources.scope import Scope
-from datastore.table import Item, Key, Put
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.items import load
+from penstock.datastore.layout import PLAY_QUEUE
+from penstock.datastore.listening.records import PlayQueue
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Item, Key, Put
 
 MAX_QUEUED = 1_000
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from datastore.records import Struct
+from penstock.datastore.records import Struct
 
 
 class Kind(StrEnum):

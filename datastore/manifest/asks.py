@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
-from datastore.manifest import rules
-from datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 
 Changes: TypeAlias = dict[str, Any]
 

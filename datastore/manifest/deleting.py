@@ -4,16 +4,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from datastore.commit import Done, Moved, Write, commit
-from datastore.errors import NotFound, Unavailable
-from datastore.layout import RUN_LISTED
-from datastore.manifest.history import history
-from datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
-from datastore.manifest.records import ManifestName, Run, RunName
-from datastore.manifest.rows import ALL, grave, key_of_run, run_of, unlisted
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.table import (
+from penstock.datastore.commit import Done, Moved, Write, commit
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.layout import RUN_LISTED
+from penstock.datastore.manifest.history import history
+from penstock.datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
+from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.rows import ALL, grave, key_of_run, run_of, unlisted
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import (
     Attributes,
     Compare,
     ConditionFailed,
@@ -23,7 +23,7 @@ from datastore.table import (
     Update,
     key_of,
 )
-from datastore.walks import items
+from penstock.datastore.walks import items
 
 BATCH = 25
 AT_ONCE = 90

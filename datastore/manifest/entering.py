@@ -6,14 +6,14 @@ from random import uniform
 
 from msgspec.structs import replace
 
-from datastore.commit import Moved, Write, commit
-from datastore.errors import LimitExceeded, Unavailable
-from datastore.limits import INDEX_RANGE_BYTES
-from datastore.manifest.manifests import NoManifest, entered, opened
-from datastore.manifest.records import Action, Run, RunEvent
-from datastore.manifest.rows import Gone, item_of, key_bytes, new_rows, run_of
-from datastore.resources.scope import Scope
-from datastore.table import Item, Missing, Put
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.limits import INDEX_RANGE_BYTES
+from penstock.datastore.manifest.manifests import NoManifest, entered, opened
+from penstock.datastore.manifest.records import Action, Run, RunEvent
+from penstock.datastore.manifest.rows import Gone, item_of, key_bytes, new_rows, run_of
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Item, Missing, Put
 
 ATTEMPTS = 20
 PAUSE = 0.005

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from datastore.errors import BadInput, FieldProblem, Invalid
-from datastore.files import Files
-from datastore.manifest import rules
-from datastore.manifest.records import SUCCESS
-from datastore.no_files import NO_FILES
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid
+from penstock.datastore.files import Files
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.records import SUCCESS
+from penstock.datastore.no_files import NO_FILES
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """The history of a run, row by row."""
 
-from datastore.layout import RUN_EVENT
-from datastore.manifest.records import Run
-from datastore.manifest.rows import key_of_run
-from datastore.table import Query, Range
+from penstock.datastore.layout import RUN_EVENT
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.manifest.rows import key_of_run
+from penstock.datastore.table import Query, Range
 
 
 def history(run: Run, *, descending: bool = False) -> Query:

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from datastore.access import Role
-from datastore.commit import Moved, Write, commit
-from datastore.errors import NotFound
-from datastore.limits import INDEX_RANGE_BYTES
-from datastore.manifest import legacy, rules
-from datastore.manifest.entering import enter, first_event
-from datastore.manifest.legacy import LegacyRun
-from datastore.manifest.manifests import NoManifest, entered
-from datastore.manifest.records import Action, ManifestName, Run
-from datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
-from datastore.manifest.runs import Runs
-from datastore.table import Missing, Put, Value
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import NotFound
+from penstock.datastore.limits import INDEX_RANGE_BYTES
+from penstock.datastore.manifest import legacy, rules
+from penstock.datastore.manifest.entering import enter, first_event
+from penstock.datastore.manifest.legacy import LegacyRun
+from penstock.datastore.manifest.manifests import NoManifest, entered
+from penstock.datastore.manifest.records import Action, ManifestName, Run
+from penstock.datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.table import Missing, Put, Value
 
 AT_ONCE = 20
 """Runs in one transaction, which takes 100 operations: each is four rows."""

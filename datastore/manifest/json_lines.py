@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from datastore.dynamodb.wire import decode
-from datastore.manifest.importing import Found
-from datastore.manifest.legacy import ATTRIBUTES
-from datastore.table import Value
+from penstock.datastore.dynamodb.wire import decode
+from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.legacy import ATTRIBUTES
+from penstock.datastore.table import Value
 
 MAX_LINE = 2**20
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from datastore.manifest import rules
-from datastore.manifest.records import RunState
-from datastore.table import Value
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.table import Value
 
 ATTRIBUTES: Final = {
     "RunId": str,

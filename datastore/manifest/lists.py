@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import TypeAlias
 
-from datastore.errors import NotFound
-from datastore.layout import RUN_EVENT, RUN_LISTED
-from datastore.manifest.manifests import Manifests
-from datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
-from datastore.manifest.rows import ALL, event_of, key_of_run, list_key, position_of
-from datastore.manifest.rules import LAST_SECOND
-from datastore.manifest.runs import Runs
-from datastore.slices import Slice, Window, sliced
-from datastore.table import TTL, Attributes, Key, Query, Range
+from penstock.datastore.errors import NotFound
+from penstock.datastore.layout import RUN_EVENT, RUN_LISTED
+from penstock.datastore.manifest.manifests import Manifests
+from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
+from penstock.datastore.manifest.rows import ALL, event_of, key_of_run, list_key, position_of
+from penstock.datastore.manifest.rules import LAST_SECOND
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import TTL, Attributes, Key, Query, Range
 
 READ = 100
 STALE_AFTER = timedelta(hours=1)

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
-from datastore.manifest.asks import Ask
-from datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
+from penstock.datastore.manifest.asks import Ask
+from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 
 Condition: TypeAlias = "Callable[[Run, Ask, int], IllegalState | None]"
 """What stands in the way of an ask at a moment, if something does."""

@@ -4,20 +4,20 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.access import Role
-from datastore.commit import Write, commit
-from datastore.errors import IllegalState, NotFound
-from datastore.items import load
-from datastore.keys import unescape
-from datastore.layout import MANIFEST
-from datastore.manifest import rules
-from datastore.manifest.records import Manifest, ManifestName
-from datastore.paths import GroupPath
-from datastore.resources.groups import counted
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import (
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Write, commit
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.items import load
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import MANIFEST
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.records import Manifest, ManifestName
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.resources.groups import counted
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import (
     AllOf,
     Attributes,
     Compare,
@@ -31,7 +31,7 @@ from datastore.table import (
     Range,
     Update,
 )
-from datastore.text import comparison_form
+from penstock.datastore.text import comparison_form
 
 CLOSED = "deletingAt"
 """Marks the row of a manifest that is being deleted with its runs."""

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.clock import canonical
-from datastore.keys import escape, join, split, unescape
-from datastore.paths import GroupPath
-from datastore.records import Struct
-from datastore.text import comparison_form
+from penstock.datastore.clock import canonical
+from penstock.datastore.keys import escape, join, split, unescape
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Struct
+from penstock.datastore.text import comparison_form
 
 SUCCESS = "_SUCCESS"
 

@@ -3,16 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.access import Role
-from datastore.commit import Moved
-from datastore.errors import FieldProblem, Invalid, OutputExists, OutputMissing, Unavailable
-from datastore.manifest import rules
-from datastore.manifest.asks import Recover, Reset
-from datastore.manifest.deleting import erase
-from datastore.manifest.folders import beside
-from datastore.manifest.machine import step
-from datastore.manifest.records import SUCCESS, Run, RunName
-from datastore.manifest.runs import ATTEMPTS, Runs
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Moved
+from penstock.datastore.errors import (
+    FieldProblem,
+    Invalid,
+    OutputExists,
+    OutputMissing,
+    Unavailable,
+)
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.asks import Recover, Reset
+from penstock.datastore.manifest.deleting import erase
+from penstock.datastore.manifest.folders import beside
+from penstock.datastore.manifest.machine import step
+from penstock.datastore.manifest.records import SUCCESS, Run, RunName
+from penstock.datastore.manifest.runs import ATTEMPTS, Runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import msgspec
 
-from datastore.commit import Done, Refusal, Write, moved
-from datastore.items import load
-from datastore.layout import RUN, RUN_EVENT, RUN_LISTED
-from datastore.manifest.records import ManifestName, Run, RunEvent, RunName
-from datastore.table import (
+from penstock.datastore.commit import Done, Refusal, Write, moved
+from penstock.datastore.items import load
+from penstock.datastore.layout import RUN, RUN_EVENT, RUN_LISTED
+from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName
+from penstock.datastore.table import (
     TTL,
     AnyOf,
     Attributes,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.text import character_problem, prose_problem, text_problem
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.text import character_problem, prose_problem, text_problem
 
 MAX_RUN_ID = 1024
 MAX_NAME = 128

@@ -5,21 +5,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import uniform
 
-from datastore.access import Role
-from datastore.commit import Moved, Write, commit
-from datastore.errors import LeaseLost, NotFound, Unavailable
-from datastore.limits import INDEX_RANGE_BYTES
-from datastore.manifest import rules
-from datastore.manifest.asks import Ask
-from datastore.manifest.entering import enter
-from datastore.manifest.folders import Folders
-from datastore.manifest.history import history
-from datastore.manifest.machine import step
-from datastore.manifest.records import Action, ManifestName, Run, RunEvent, RunName, RunState
-from datastore.manifest.rows import changed_rows, event_of, key_bytes, key_of_run, run_of
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.walks import items
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import LeaseLost, NotFound, Unavailable
+from penstock.datastore.limits import INDEX_RANGE_BYTES
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.asks import Ask
+from penstock.datastore.manifest.entering import enter
+from penstock.datastore.manifest.folders import Folders
+from penstock.datastore.manifest.history import history
+from penstock.datastore.manifest.machine import step
+from penstock.datastore.manifest.records import (
+    Action,
+    ManifestName,
+    Run,
+    RunEvent,
+    RunName,
+    RunState,
+)
+from penstock.datastore.manifest.rows import changed_rows, event_of, key_bytes, key_of_run, run_of
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.walks import items
 
 ATTEMPTS = 20
 PAUSE = 0.005

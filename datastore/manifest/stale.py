@@ -2,15 +2,15 @@
 
 from typing import NamedTuple
 
-from datastore.layout import MANIFEST
-from datastore.manifest.lists import RunLists
-from datastore.manifest.manifests import name_of
-from datastore.manifest.records import ManifestName
-from datastore.manifest.runs import Runs
-from datastore.resources.scope import Scope
-from datastore.slices import Window
-from datastore.table import Query
-from datastore.walks import items
+from penstock.datastore.layout import MANIFEST
+from penstock.datastore.manifest.lists import RunLists
+from penstock.datastore.manifest.manifests import name_of
+from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Window
+from penstock.datastore.table import Query
+from penstock.datastore.walks import items
 
 COUNTED = 100
 

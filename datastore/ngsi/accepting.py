@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from datastore.clock import Clock, canonical
-from datastore.errors import PenstockError, Unavailable
-from datastore.ngsi.events import Poison, Update, identity
-from datastore.ngsi.grouping import Renaming
-from datastore.ngsi.letters import Dead
-from datastore.ngsi.naming import Place
-from datastore.ngsi.notification import Notification, entity_seen
-from datastore.ngsi.options import SinkOptions
-from datastore.ngsi.registry import Registry
-from datastore.ngsi.rows import Event
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.ngsi.events import Poison, Update, identity
+from penstock.datastore.ngsi.grouping import Renaming
+from penstock.datastore.ngsi.letters import Dead
+from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.notification import Notification, entity_seen
+from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.ngsi.registry import Registry
+from penstock.datastore.ngsi.rows import Event
 
 
 @dataclass(frozen=True, slots=True)

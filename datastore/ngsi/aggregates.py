@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from datastore.clock import canonical
-from datastore.errors import LimitExceeded
-from datastore.ngsi.series import Sample
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.series import Sample
 
 MAX_SAMPLES: Final = 100_000
 MAX_BUCKETS: Final = 10_000

@@ -9,12 +9,12 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from datastore import limits
-from datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from datastore.ngsi.counts import At
-from datastore.ngsi.rows import Event
-from datastore.ngsi.tenancy import group_of, listed
-from datastore.table import Item, Key, Put, Table, Update, Value
+from penstock.datastore import limits
+from penstock.datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
+from penstock.datastore.ngsi.counts import At
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.tenancy import group_of, listed
+from penstock.datastore.table import Item, Key, Put, Table, Update, Value
 
 PLACE: Final = "at:"
 """Begins the names of an attribute's marks: one for each table and persistence it is kept in."""

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from datastore.commit import Write
-from datastore.items import load
-from datastore.layout import INGEST_COUNT
-from datastore.records import Struct
-from datastore.table import Query, Range, Table, Update
+from penstock.datastore.commit import Write
+from penstock.datastore.items import load
+from penstock.datastore.layout import INGEST_COUNT
+from penstock.datastore.records import Struct
+from penstock.datastore.table import Query, Range, Table, Update
 
 SHARDS: Final = 16
 """Rows that a count is spread over, so that servers do not meet at one; a process uses one."""

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 import msgspec
 
-from datastore.access import Role
-from datastore.errors import NotFound
-from datastore.keys import Template, escape, unescape
-from datastore.lanes import Lane, read_lanes
-from datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from datastore.ngsi.catalog import PLACE
-from datastore.ngsi.options import Persistence
-from datastore.ngsi.tenancy import LEVEL, group_of, listed, require, unknown_path
-from datastore.paths import ROOT, GroupPath, ancestors, covers
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
-from datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.access import Role
+from penstock.datastore.errors import NotFound
+from penstock.datastore.keys import Template, escape, unescape
+from penstock.datastore.lanes import Lane, read_lanes
+from penstock.datastore.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
+from penstock.datastore.ngsi.catalog import PLACE
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.tenancy import LEVEL, group_of, listed, require, unknown_path
+from penstock.datastore.paths import ROOT, GroupPath, ancestors, covers
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import Attributes, Key, Query, Range
 
 
 class Service(msgspec.Struct, frozen=True):

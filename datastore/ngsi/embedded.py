@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from datastore.keys import SEPARATOR, escape
-from datastore.ngsi.samples import Placed, Trouble
-from datastore.table import Attributes, Key, Page, Put, Query, Table
+from penstock.datastore.keys import SEPARATOR, escape
+from penstock.datastore.ngsi.samples import Placed, Trouble
+from penstock.datastore.table import Attributes, Key, Page, Put, Query, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from datastore.errors import BadInput
+from penstock.datastore.errors import BadInput
 
 CONCATENATOR: Final = "xffff"
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from datastore.ngsi.events import NESTING, Attribute, Json, Metadata, Poison, Update
-from datastore.text import character_problem
+from penstock.datastore.ngsi.events import NESTING, Attribute, Json, Metadata, Poison, Update
+from penstock.datastore.text import character_problem
 
 MAX_IDENTIFIER: Final = 256
 MAX_ATTRIBUTES: Final = 500

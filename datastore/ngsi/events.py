@@ -7,9 +7,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from datastore import sizes
-from datastore.errors import LimitExceeded
-from datastore.table import Value
+from penstock.datastore import sizes
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table import Value
 
 Json: TypeAlias = Any
 """Texts, truth values, None, whole numbers, lists and objects; any other number is a `Raw`."""

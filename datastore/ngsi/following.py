@@ -5,11 +5,11 @@ from asyncio import sleep
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from datastore.clock import Clock
-from datastore.errors import PenstockError
-from datastore.ngsi.directory import Attribute
-from datastore.ngsi.series import Sample, SeriesReading, Span
-from datastore.slices import Window
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.series import Sample, SeriesReading, Span
+from penstock.datastore.slices import Window
 
 LATE = timedelta(minutes=1)
 """How long after it arrived a sample may be stored and still be told of."""

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from datastore.errors import BadInput, FieldProblem, Invalid
-from datastore.ngsi.mappings import MAX_BYTES, Mapper
-from datastore.ngsi.naming import Place
-from datastore.ngsi.notification import checked_path
-from datastore.ngsi.patterns import BadPattern, pattern_of
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid
+from penstock.datastore.ngsi.mappings import MAX_BYTES, Mapper
+from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.notification import checked_path
+from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
 
 MAX_RULES: Final = 1000
 MAX_DESTINATION: Final = 256

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
-from datastore.clock import Clock
-from datastore.errors import PenstockError, Unavailable
-from datastore.manifest.records import Run
-from datastore.ngsi.accepting import Sorted, Sorter
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.keeping import Batch, Keeping, received
-from datastore.ngsi.notification import Notification
-from datastore.ngsi.receipts import Repeated, receipt, repeated
-from datastore.ngsi.room import Load, Room
-from datastore.ngsi.rows import Event
-from datastore.repeating import heed
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.accepting import Sorted, Sorter
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.keeping import Batch, Keeping, received
+from penstock.datastore.ngsi.notification import Notification
+from penstock.datastore.ngsi.receipts import Repeated, receipt, repeated
+from penstock.datastore.ngsi.room import Load, Room
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.repeating import heed
 
 WORKERS: Final = 2
 GROUP_ROWS: Final = 90

@@ -4,15 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from datastore.clock import Clock
-from datastore.commit import Write, commit
-from datastore.manifest.records import Run
-from datastore.ngsi.catalog import Catalog
-from datastore.ngsi.counts import Counts, Tally
-from datastore.ngsi.ledger import Ledger
-from datastore.ngsi.letters import FOLDER, Contents, Dead, DeadLetter, written
-from datastore.ngsi.rows import Event, recv_time
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.commit import Write, commit
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.counts import Counts, Tally
+from penstock.datastore.ngsi.ledger import Ledger
+from penstock.datastore.ngsi.letters import FOLDER, Contents, Dead, DeadLetter, written
+from penstock.datastore.ngsi.rows import Event, recv_time
+from penstock.datastore.table import Table
 
 
 @dataclass(frozen=True, slots=True)

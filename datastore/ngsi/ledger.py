@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from datastore.access import Caller, Role
-from datastore.commit import Write
-from datastore.errors import IllegalState, NotFound
-from datastore.manifest.asks import Claim, Fail, Heartbeat, Loaded
-from datastore.manifest.entering import enter
-from datastore.manifest.lists import Listed, RunLists
-from datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
-from datastore.manifest.runs import Runs
-from datastore.ngsi.rows import Event
-from datastore.ngsi.segments import Lines
-from datastore.paths import ROOT
-from datastore.resources.scope import Scope
-from datastore.slices import Window
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.manifest.asks import Claim, Fail, Heartbeat, Loaded
+from penstock.datastore.manifest.entering import enter
+from penstock.datastore.manifest.lists import Listed, RunLists
+from penstock.datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.segments import Lines
+from penstock.datastore.paths import ROOT
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Window
 
 MANIFEST: Final = ManifestName(ROOT, "ngsi")
 FOLDER: Final = "ngsi/segments"

@@ -6,21 +6,21 @@ from typing import Any, Final
 
 import msgspec
 
-from datastore.clock import is_id
-from datastore.commit import Write
-from datastore.errors import NotFound
-from datastore.files import Files
-from datastore.items import load, resource_id
-from datastore.layout import DEAD_LETTER
-from datastore.ngsi.counts import At
-from datastore.ngsi.events import Json, Struct, Update, write_json
-from datastore.ngsi.options import Persistence
-from datastore.ngsi.rows import Event
-from datastore.ngsi.segments import Lines
-from datastore.records import Struct as Record
-from datastore.resources.rows import read_rows
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Delete, Exists, Missing, Put, Query, Table
+from penstock.datastore.clock import is_id
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import NotFound
+from penstock.datastore.files import Files
+from penstock.datastore.items import load, resource_id
+from penstock.datastore.layout import DEAD_LETTER
+from penstock.datastore.ngsi.counts import At
+from penstock.datastore.ngsi.events import Json, Struct, Update, write_json
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.segments import Lines
+from penstock.datastore.records import Struct as Record
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Delete, Exists, Missing, Put, Query, Table
 
 FOLDER: Final = "ngsi/dead-letters"
 

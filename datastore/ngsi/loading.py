@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeAlias
 
-from datastore.errors import IllegalState, PenstockError
-from datastore.manifest.records import Run
-from datastore.ngsi.counts import Counts, Tally
-from datastore.ngsi.keeping import Keeping
-from datastore.ngsi.ledger import DEAD, PERSISTED
-from datastore.ngsi.letters import Dead
-from datastore.ngsi.options import Batching
-from datastore.ngsi.persisting import Persisting, Stored
-from datastore.ngsi.room import Load, Room
-from datastore.ngsi.rows import Event, item_count
+from penstock.datastore.errors import IllegalState, PenstockError
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.counts import Counts, Tally
+from penstock.datastore.ngsi.keeping import Keeping
+from penstock.datastore.ngsi.ledger import DEAD, PERSISTED
+from penstock.datastore.ngsi.letters import Dead
+from penstock.datastore.ngsi.options import Batching
+from penstock.datastore.ngsi.persisting import Persisting, Stored
+from penstock.datastore.ngsi.room import Load, Room
+from penstock.datastore.ngsi.rows import Event, item_count
 
 DESTINATIONS_AT_ONCE: Final = 8
 SETTLE_SECONDS: Final = 1.0

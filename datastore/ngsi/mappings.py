@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.ngsi.naming import Place
-from datastore.ngsi.patterns import BadPattern, pattern_of
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
 
 MAX_BYTES: Final = 256 * 1024
 MAX_MAPPINGS: Final = 1000

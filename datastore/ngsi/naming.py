@@ -5,9 +5,9 @@ from base64 import b32encode
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from datastore.errors import LimitExceeded
-from datastore.ngsi.encoding import CONCATENATOR, Encoding, encode
-from datastore.ngsi.options import DataModel, LongNames, Naming
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.encoding import CONCATENATOR, Encoding, encode
+from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
 
 MIN_NAME: Final = 3
 MAX_NAME: Final = 255

@@ -5,15 +5,15 @@ from typing import Final
 
 import msgspec
 
-from datastore.access import Role
-from datastore.errors import NotFound, NotPermitted
-from datastore.layout import NAMING_RULES
-from datastore.ngsi.grouping import Grouper, GroupingRules, Renaming, read_rules
-from datastore.ngsi.mappings import Mapper, NameMappings, read_mappings
-from datastore.ngsi.options import SinkOptions
-from datastore.paths import ROOT
-from datastore.resources.scope import Scope
-from datastore.table import Item, Put, Table
+from penstock.datastore.access import Role
+from penstock.datastore.errors import NotFound, NotPermitted
+from penstock.datastore.layout import NAMING_RULES
+from penstock.datastore.ngsi.grouping import Grouper, GroupingRules, Renaming, read_rules
+from penstock.datastore.ngsi.mappings import Mapper, NameMappings, read_mappings
+from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.paths import ROOT
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Item, Put, Table
 
 MAPPINGS: Final = "mappings"
 GROUPING: Final = "grouping"

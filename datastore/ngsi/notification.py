@@ -10,9 +10,9 @@ from uuid import uuid4
 
 import msgspec
 
-from datastore.errors import BadInput, LimitExceeded
-from datastore.ngsi.entities import entity_of, legacy_entity_of
-from datastore.ngsi.events import Json, Poison, Update, identity, read_json
+from penstock.datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.ngsi.entities import entity_of, legacy_entity_of
+from penstock.datastore.ngsi.events import Json, Poison, Update, identity, read_json
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10

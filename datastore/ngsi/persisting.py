@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from datastore import limits
-from datastore.errors import LimitExceeded
-from datastore.ngsi.naming import is_table_name
-from datastore.ngsi.options import Layout
-from datastore.ngsi.rows import Event, items_of
-from datastore.ngsi.samples import Destinations, Placed, Trouble
-from datastore.table import key_of
+from penstock.datastore import limits
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.naming import is_table_name
+from penstock.datastore.ngsi.options import Layout
+from penstock.datastore.ngsi.rows import Event, items_of
+from penstock.datastore.ngsi.samples import Destinations, Placed, Trouble
+from penstock.datastore.table import key_of
 
 T = TypeVar("T")
 

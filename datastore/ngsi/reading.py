@@ -6,24 +6,24 @@ from typing import Final
 
 import msgspec
 
-from datastore.access import Role
-from datastore.errors import LimitExceeded, NotFound, Unavailable
-from datastore.files import Files
-from datastore.metered import Units
-from datastore.ngsi.counts import Counts, counted, total
-from datastore.ngsi.directory import Directory, Service, ServicePath
-from datastore.ngsi.events import Poison
-from datastore.ngsi.letters import Contents, Dead, DeadLetter, find_letters, letters
-from datastore.ngsi.naming import Place, table_name
-from datastore.ngsi.naming_rules import NamingRules, renaming_of
-from datastore.ngsi.notification import Defaults, read_heading, read_notification
-from datastore.ngsi.options import SinkOptions
-from datastore.ngsi.registry import Destination, registered
-from datastore.ngsi.replaying import Replayed
-from datastore.ngsi.samples import NO_DESTINATIONS, Destinations
-from datastore.ngsi.series import SeriesReading
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
+from penstock.datastore.access import Role
+from penstock.datastore.errors import LimitExceeded, NotFound, Unavailable
+from penstock.datastore.files import Files
+from penstock.datastore.metered import Units
+from penstock.datastore.ngsi.counts import Counts, counted, total
+from penstock.datastore.ngsi.directory import Directory, Service, ServicePath
+from penstock.datastore.ngsi.events import Poison
+from penstock.datastore.ngsi.letters import Contents, Dead, DeadLetter, find_letters, letters
+from penstock.datastore.ngsi.naming import Place, table_name
+from penstock.datastore.ngsi.naming_rules import NamingRules, renaming_of
+from penstock.datastore.ngsi.notification import Defaults, read_heading, read_notification
+from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.ngsi.registry import Destination, registered
+from penstock.datastore.ngsi.replaying import Replayed
+from penstock.datastore.ngsi.samples import NO_DESTINATIONS, Destinations
+from penstock.datastore.ngsi.series import SeriesReading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
 
 MAX_REPLAYED: Final = 100
 POLL_SECONDS: Final = 1.0

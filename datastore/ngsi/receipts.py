@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from datastore.clock import Clock
-from datastore.commit import Write
-from datastore.layout import NOTIFIED
-from datastore.ngsi.notification import Notification
-from datastore.resources.rows import read_rows
-from datastore.table import TTL, AnyOf, Compare, Item, Missing, Put, Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.commit import Write
+from penstock.datastore.layout import NOTIFIED
+from penstock.datastore.ngsi.notification import Notification
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.table import TTL, AnyOf, Compare, Item, Missing, Put, Table
 
 REMEMBERED: Final = timedelta(hours=24)
 

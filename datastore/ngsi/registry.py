@@ -6,17 +6,17 @@ from typing import Final
 
 import msgspec
 
-from datastore.commit import ATTEMPTS, Moved, Write, commit
-from datastore.errors import Unavailable
-from datastore.items import load
-from datastore.layout import DESTINATION, DESTINATION_NAME
-from datastore.ngsi.encoding import Encoding
-from datastore.ngsi.events import identity
-from datastore.ngsi.naming import Place, table_name, told_apart
-from datastore.ngsi.options import DataModel, Naming
-from datastore.records import Struct
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Item, Missing, Put, Query, Range, Table, key_of
+from penstock.datastore.commit import ATTEMPTS, Moved, Write, commit
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.items import load
+from penstock.datastore.layout import DESTINATION, DESTINATION_NAME
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.events import identity
+from penstock.datastore.ngsi.naming import Place, table_name, told_apart
+from penstock.datastore.ngsi.options import DataModel, Naming
+from penstock.datastore.records import Struct
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Item, Missing, Put, Query, Range, Table, key_of
 
 MAX_KNOWN: Final = 100_000
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from datastore.ngsi.accepting import Sorter, read_again
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.intake import HandOver
-from datastore.ngsi.keeping import Batch, Keeping
-from datastore.ngsi.letters import DeadLetter, removed
-from datastore.ngsi.room import Load, Room
-from datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.accepting import Sorter, read_again
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.intake import HandOver
+from penstock.datastore.ngsi.keeping import Batch, Keeping
+from penstock.datastore.ngsi.letters import DeadLetter, removed
+from penstock.datastore.ngsi.room import Load, Room
+from penstock.datastore.ngsi.rows import Event
 
 
 @dataclass(frozen=True, slots=True)

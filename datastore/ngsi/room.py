@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from datastore.errors import Unavailable
+from penstock.datastore.errors import Unavailable
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 RETRY_SECONDS: Final = 5

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from datastore.keys import Template, escape
-from datastore.layout import Row
-from datastore.ngsi.events import (
+from penstock.datastore.keys import Template, escape
+from penstock.datastore.layout import Row
+from penstock.datastore.ngsi.events import (
     Attribute,
     Json,
     Struct,
@@ -22,8 +22,8 @@ from datastore.ngsi.events import (
     text_of,
     write_json,
 )
-from datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
-from datastore.table import INDEX_HASH, TTL, Item, Value
+from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
+from penstock.datastore.table import INDEX_HASH, TTL, Item, Value
 
 ROW_SERIES: Final = Row(
     Template("{service}:{path}:{entity}:{type}:{attribute}"), Template("{at.15}:{id}")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from datastore.errors import Unavailable
-from datastore.table import Item, Page, Query
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.table import Item, Page, Query
 
 
 class Placed(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from datastore.errors import Unavailable
-from datastore.files import Files
-from datastore.ngsi.events import raw_number, write_json
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.files import Files
+from penstock.datastore.ngsi.events import raw_number, write_json
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from typing import Final
 
 import msgspec
 
-from datastore import sizes
-from datastore.errors import LimitExceeded
-from datastore.lanes import Lane, read_lanes
-from datastore.metered import MeteredQueries, Units
-from datastore.ngsi.directory import Attribute
-from datastore.ngsi.options import Persistence
-from datastore.ngsi.rows import (
+from penstock.datastore import sizes
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.lanes import Lane, read_lanes
+from penstock.datastore.metered import MeteredQueries, Units
+from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import (
     ASIDE,
     COLUMN_SERIES,
     METADATA_SUFFIX,
@@ -23,9 +23,9 @@ from datastore.ngsi.rows import (
     TAKEN,
     recv_time,
 )
-from datastore.ngsi.samples import Destinations
-from datastore.slices import Slice, Window
-from datastore.table import Attributes, Query, Range, Value
+from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table import Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000

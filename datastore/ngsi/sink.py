@@ -11,30 +11,30 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from datastore.clock import Clock
-from datastore.errors import IllegalState, NotFound
-from datastore.files import Files
-from datastore.ngsi.accepting import Sorter
-from datastore.ngsi.catalog import Catalog
-from datastore.ngsi.counts import SHARDS
-from datastore.ngsi.intake import WORKERS, Accepted, Intake
-from datastore.ngsi.keeping import Keeping
-from datastore.ngsi.ledger import LEASE_SECONDS, SINK, Ledger
-from datastore.ngsi.letters import Contents
-from datastore.ngsi.loading import Loading
-from datastore.ngsi.naming_rules import renaming_of
-from datastore.ngsi.notification import Notification
-from datastore.ngsi.options import Ack, SinkOptions
-from datastore.ngsi.persisting import Persisting
-from datastore.ngsi.registry import Registry
-from datastore.ngsi.replaying import Replaying
-from datastore.ngsi.room import Load, Room
-from datastore.ngsi.rows import Event
-from datastore.ngsi.samples import Destinations
-from datastore.ngsi.segments import Lines
-from datastore.repeating import Chore, repeating, stopped
-from datastore.resources.scope import Budget, Scope
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.files import Files
+from penstock.datastore.ngsi.accepting import Sorter
+from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.counts import SHARDS
+from penstock.datastore.ngsi.intake import WORKERS, Accepted, Intake
+from penstock.datastore.ngsi.keeping import Keeping
+from penstock.datastore.ngsi.ledger import LEASE_SECONDS, SINK, Ledger
+from penstock.datastore.ngsi.letters import Contents
+from penstock.datastore.ngsi.loading import Loading
+from penstock.datastore.ngsi.naming_rules import renaming_of
+from penstock.datastore.ngsi.notification import Notification
+from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.ngsi.persisting import Persisting
+from penstock.datastore.ngsi.registry import Registry
+from penstock.datastore.ngsi.replaying import Replaying
+from penstock.datastore.ngsi.room import Load, Room
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.segments import Lines
+from penstock.datastore.repeating import Chore, repeating, stopped
+from penstock.datastore.resources.scope import Budget, Scope
+from penstock.datastore.table import Table
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0

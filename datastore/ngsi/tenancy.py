@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from datastore.access import Caller, Role
-from datastore.errors import NotFound, NotPermitted
-from datastore.paths import GroupPath
-from datastore.text import comparison_form
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import NotFound, NotPermitted
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.text import comparison_form
 
 LEVEL: Final = "~"
 

@@ -4,22 +4,22 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.audio.reading import Reading as AudioReading
-from datastore.audio.records import Audio
-from datastore.commit import Write, done
-from datastore.errors import Invalid, NotFound
-from datastore.playlists import ranks
-from datastore.playlists.formats.document import MAX_TEXT
-from datastore.playlists.header import Change, until_settled
-from datastore.playlists.order import Gap, Order
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import MAX_CHANGED, Entry, Playlist
-from datastore.playlists.rows import KIND, entry_item
-from datastore.playlists.targets import Target, check_several, duration, require_room
-from datastore.playlists.writing import change_made
-from datastore.resources import idempotency
-from datastore.resources.scope import Scope
-from datastore.table import Missing, Put
+from penstock.datastore.audio.reading import Reading as AudioReading
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.commit import Write, done
+from penstock.datastore.errors import Invalid, NotFound
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.formats.document import MAX_TEXT
+from penstock.datastore.playlists.header import Change, until_settled
+from penstock.datastore.playlists.order import Gap, Order
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
+from penstock.datastore.playlists.rows import KIND, entry_item
+from penstock.datastore.playlists.targets import Target, check_several, duration, require_room
+from penstock.datastore.playlists.writing import change_made
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Missing, Put
 
 Added = tuple[Playlist, tuple[Entry, ...]]
 

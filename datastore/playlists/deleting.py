@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from datastore.commit import Moved, Write, commit
-from datastore.errors import VersionConflict
-from datastore.limits import WRITE_OPERATIONS
-from datastore.playlists.header import ALIVE, require_version, until_settled
-from datastore.playlists.order import Order
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import Playlist
-from datastore.playlists.rows import (
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import VersionConflict
+from penstock.datastore.limits import WRITE_OPERATIONS
+from penstock.datastore.playlists.header import ALIVE, require_version, until_settled
+from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.playlists.rows import (
     buried_in,
     count_of,
     header_key,
@@ -28,8 +28,8 @@ from datastore.playlists.rows import (
     no_playlist,
     playlist_of,
 )
-from datastore.resources.scope import Scope
-from datastore.table import (
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import (
     INDEX_HASH,
     AllOf,
     Attributes,

@@ -3,14 +3,14 @@
 from asyncio import to_thread
 from dataclasses import dataclass
 
-from datastore.audio.records import Audio
-from datastore.errors import NotFound
-from datastore.playlists.adding import credited
-from datastore.playlists.formats.document import Document, Track
-from datastore.playlists.library import tracks_by_ids
-from datastore.playlists.order import Order
-from datastore.playlists.records import Entry, Playlist
-from datastore.resources.scope import Scope
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import NotFound
+from penstock.datastore.playlists.adding import credited
+from penstock.datastore.playlists.formats.document import Document, Track
+from penstock.datastore.playlists.library import tracks_by_ids
+from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.resources.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

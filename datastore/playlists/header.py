@@ -8,11 +8,11 @@ from typing import TypeVar
 
 import msgspec
 
-from datastore.commit import Moved, Write
-from datastore.errors import LimitExceeded, Unavailable, VersionConflict
-from datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
-from datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
-from datastore.table import AllOf, Compare, Condition, Exists, Item, Missing, Update, Value
+from penstock.datastore.commit import Moved, Write
+from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
+from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
+from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
+from penstock.datastore.table import AllOf, Compare, Condition, Exists, Item, Missing, Update, Value
 
 T = TypeVar("T")
 

@@ -12,19 +12,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.audio.records import Audio
-from datastore.clock import canonical
-from datastore.commit import Done, Write, commit
-from datastore.errors import FieldProblem, Invalid, Unavailable
-from datastore.playlists import ranks
-from datastore.playlists.adding import entry_for
-from datastore.playlists.deleting import HELD, Deleting, written
-from datastore.playlists.formats.document import Document, Track
-from datastore.playlists.library import all_tracks, tracks_by_ids
-from datastore.playlists.matching import Library, Match
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import Entry, Playlist
-from datastore.playlists.rows import (
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Done, Write, commit
+from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.adding import entry_for
+from penstock.datastore.playlists.deleting import HELD, Deleting, written
+from penstock.datastore.playlists.formats.document import Document, Track
+from penstock.datastore.playlists.library import all_tracks, tracks_by_ids
+from penstock.datastore.playlists.matching import Library, Match
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.rows import (
     KIND,
     buried_in,
     entry_item,
@@ -33,11 +33,11 @@ from datastore.playlists.rows import (
     is_gone,
     member_item,
 )
-from datastore.playlists.targets import duration
-from datastore.playlists.writing import check_name, new_playlist
-from datastore.resources import idempotency
-from datastore.resources.scope import Scope
-from datastore.table import INDEX_HASH, Compare, Item, Missing, Put, Update
+from penstock.datastore.playlists.targets import duration
+from penstock.datastore.playlists.writing import check_name, new_playlist
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import INDEX_HASH, Compare, Item, Missing, Put, Update
 
 HOLD = timedelta(minutes=2)
 

@@ -3,12 +3,12 @@
 from asyncio import gather
 from collections.abc import Sequence
 
-from datastore.audio.lists import Lists
-from datastore.audio.reading import Reading
-from datastore.audio.records import Audio
-from datastore.errors import NotFound
-from datastore.resources.scope import Scope
-from datastore.slices import Window
+from penstock.datastore.audio.lists import Lists
+from penstock.datastore.audio.reading import Reading
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import NotFound
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Window
 
 SHARE = 250
 AT_ONCE = 4

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from datastore.audio.names import norm
-from datastore.audio.records import Audio
-from datastore.playlists.formats.document import Track
+from penstock.datastore.audio.names import norm
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.playlists.formats.document import Track
 
 TOLERANCE_MS: Final = 3_000
 """How much two lengths of one recording may differ."""

@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.commit import Write
-from datastore.errors import FieldProblem, Invalid
-from datastore.playlists import ranks
-from datastore.playlists.header import Change, until_settled
-from datastore.playlists.order import Order, moves
-from datastore.playlists.records import MAX_CHANGED, MAX_MOVED, Playlist
-from datastore.playlists.rows import key_of_entry
-from datastore.playlists.targets import (
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.header import Change, until_settled
+from penstock.datastore.playlists.order import Order, moves
+from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, Playlist
+from penstock.datastore.playlists.rows import key_of_entry
+from penstock.datastore.playlists.targets import (
     Target,
     check_distinct,
     check_several,
     duration,
     require_room,
 )
-from datastore.playlists.writing import change_made
-from datastore.resources.scope import Scope
-from datastore.table import Delete, Exists
+from penstock.datastore.playlists.writing import change_made
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Delete, Exists
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from datastore.commit import Moved, Write, commit, done
-from datastore.errors import NotFound
-from datastore.layout import PLAYLIST_ENTRY
-from datastore.playlists import ranks
-from datastore.playlists.header import ranked_anew
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import MAX_MOVED, Entry, Playlist
-from datastore.playlists.rows import PREFIX, entry_item, entry_of, key_at, key_of_entry
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.table import Delete, Exists, Key, Missing, Put, Query, Range
+from penstock.datastore.commit import Moved, Write, commit, done
+from penstock.datastore.errors import NotFound
+from penstock.datastore.layout import PLAYLIST_ENTRY
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.header import ranked_anew
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import MAX_MOVED, Entry, Playlist
+from penstock.datastore.playlists.rows import PREFIX, entry_item, entry_of, key_at, key_of_entry
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Delete, Exists, Key, Missing, Put, Query, Range
 
 PAGE = 1_000
 """How many entries are made of rows before other work of the process has its turn."""

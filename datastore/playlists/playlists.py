@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from datastore.playlists.adding import Adding
-from datastore.playlists.deleting import Deleting
-from datastore.playlists.exporting import Exporting
-from datastore.playlists.importing import Importing
-from datastore.playlists.moving import Moving
-from datastore.playlists.reading import Reading
-from datastore.playlists.writing import Writing
-from datastore.resources.scope import Scope
+from penstock.datastore.playlists.adding import Adding
+from penstock.datastore.playlists.deleting import Deleting
+from penstock.datastore.playlists.exporting import Exporting
+from penstock.datastore.playlists.importing import Importing
+from penstock.datastore.playlists.moving import Moving
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.writing import Writing
+from penstock.datastore.resources.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

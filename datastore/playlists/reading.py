@@ -4,12 +4,12 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from datastore.audio.records import Audio
-from datastore.clock import is_id
-from datastore.errors import FieldProblem, Invalid, NotFound
-from datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
-from datastore.playlists.records import Entry, Playlist
-from datastore.playlists.rows import (
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound
+from penstock.datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.rows import (
     PREFIX,
     entry_of,
     header_key,
@@ -20,10 +20,10 @@ from datastore.playlists.rows import (
     no_playlist,
     playlist_of,
 )
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Query, Range
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Query, Range
 
 BEYOND = "~"
 """Sorts behind every character of an id."""

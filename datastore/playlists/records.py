@@ -1,7 +1,7 @@
 """Playlists and their entries as they are stored, and what a caller is shown of them."""
 
-from datastore.playlists.formats.document import MAX_TRACKS
-from datastore.records import Struct
+from penstock.datastore.playlists.formats.document import MAX_TRACKS
+from penstock.datastore.records import Struct
 
 MAX_ENTRIES = MAX_TRACKS
 MAX_CHANGED = 98

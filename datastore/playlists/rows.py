@@ -4,12 +4,12 @@ from typing import cast
 
 import msgspec
 
-from datastore.errors import NotFound
-from datastore.items import load
-from datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
-from datastore.playlists.records import Entry, Playlist
-from datastore.resources.scope import absent
-from datastore.table import INDEX_HASH, Attributes, Item, Key
+from penstock.datastore.errors import NotFound
+from penstock.datastore.items import load
+from penstock.datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.resources.scope import absent
+from penstock.datastore.table import INDEX_HASH, Attributes, Item, Key
 
 KIND = "PL"
 PREFIX = PLAYLIST_ENTRY.sk.prefix({})

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from datastore.commit import Moved
-from datastore.errors import FieldProblem, Invalid, LimitExceeded
-from datastore.playlists import ranks
-from datastore.playlists.header import require_version
-from datastore.playlists.order import Gap, Order
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import Entry, Playlist
-from datastore.resources.scope import Scope
+from penstock.datastore.commit import Moved
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.header import require_version
+from penstock.datastore.playlists.order import Gap, Order
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.resources.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datastore.commit import Write, commit, done
-from datastore.errors import FieldProblem, Invalid
-from datastore.playlists.header import Change, require_version, until_settled
-from datastore.playlists.reading import Reading
-from datastore.playlists.records import MAX_NAME, Playlist
-from datastore.playlists.rows import KIND, header_item, member_item, member_key
-from datastore.resources import idempotency
-from datastore.resources.scope import Scope
-from datastore.table import Exists, Missing, Put, Update
-from datastore.text import text_problem
+from penstock.datastore.commit import Write, commit, done
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.playlists.header import Change, require_version, until_settled
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import MAX_NAME, Playlist
+from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Exists, Missing, Put, Update
+from penstock.datastore.text import text_problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from datastore.clock import canonical
-from datastore.commit import Write
-from datastore.errors import PenstockError, Unavailable
-from datastore.layout import STAGED
-from datastore.records import Resource
-from datastore.resources.scope import Scope
-from datastore.table import (
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.layout import STAGED
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import (
     AllOf,
     ConditionFailed,
     Delete,

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from datastore.calculations import identity_of, signature_of
-from datastore.commit import Write, moved
-from datastore.errors import LimitExceeded
-from datastore.layout import CALCULATION
-from datastore.paths import GroupPath
-from datastore.records import Calculation, Resource
-from datastore.resources.named import Mention, Named
-from datastore.resources.scope import Scope
-from datastore.table import Compare, Update
-from formula.calls import Callee, Signature
-from formula.errors import FormulaSyntax
-from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
-from formula.link import calls_of
-from formula.parse import parse
+from penstock.datastore.calculations import identity_of, signature_of
+from penstock.datastore.commit import Write, moved
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Calculation, Resource
+from penstock.datastore.resources.named import Mention, Named
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Compare, Update
+from penstock.formula.calls import Callee, Signature
+from penstock.formula.errors import FormulaSyntax
+from penstock.formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
+from penstock.formula.link import calls_of
+from penstock.formula.parse import parse
 
 
 class Origin(NamedTuple):

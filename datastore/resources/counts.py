@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from datastore.commit import Write
-from datastore.table import Compare, Delete, Exists, Item, Key, Update, Value
+from penstock.datastore.commit import Write
+from penstock.datastore.table import Compare, Delete, Exists, Item, Key, Update, Value
 
 
 class Drifted(RuntimeError):

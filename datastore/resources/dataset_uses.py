@@ -8,21 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from datastore.errors import FieldProblem
-from datastore.formulas import field_problem
-from datastore.layout import REFERENCE_DATASET
-from datastore.lookups import require_few, require_small
-from datastore.no_files import NO_FILES
-from datastore.records import ReferenceDataset
-from datastore.resources.callees import Callees
-from datastore.resources.named import Meant, Mention, Named
-from datastore.resources.scope import Scope
-from formula.datasets import Pin, unknown_dataset
-from formula.errors import Code, FormulaSyntax, Position, Problem, problem
-from formula.link import closure
-from formula.parse import parse
-from formula.tree import CustomCall, Formula, walk
-from formula.uses import asking, dataset_use, datasets_of
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas import field_problem
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.lookups import require_few, require_small
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.callees import Callees
+from penstock.datastore.resources.named import Meant, Mention, Named
+from penstock.datastore.resources.scope import Scope
+from penstock.formula.datasets import Pin, unknown_dataset
+from penstock.formula.errors import Code, FormulaSyntax, Position, Problem, problem
+from penstock.formula.link import closure
+from penstock.formula.parse import parse
+from penstock.formula.tree import CustomCall, Formula, walk
+from penstock.formula.uses import asking, dataset_use, datasets_of
 
 
 class Use(NamedTuple):

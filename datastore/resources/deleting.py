@@ -15,16 +15,25 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from datastore.access import Role
-from datastore.commit import Moved, Write, commit
-from datastore.errors import Unavailable, VersionConflict
-from datastore.items import latest_item, load, resource_id
-from datastore.layout import TOMBSTONE, Kind
-from datastore.records import Resource
-from datastore.resources.footprint import difference, footprint
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope
-from datastore.table import INDEX_HASH, Attributes, Compare, Delete, Key, Missing, Put, Query
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Moved, Write, commit
+from penstock.datastore.errors import Unavailable, VersionConflict
+from penstock.datastore.items import latest_item, load, resource_id
+from penstock.datastore.layout import TOMBSTONE, Kind
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.footprint import difference, footprint
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import (
+    INDEX_HASH,
+    Attributes,
+    Compare,
+    Delete,
+    Key,
+    Missing,
+    Put,
+    Query,
+)
 
 R = TypeVar("R", bound=Resource)
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from datastore.records import DatasetContent, Resource
+from penstock.datastore.records import DatasetContent, Resource
 
 MAX_CHANGES = 1000
 """How many changes of one field are told apart."""

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from datastore import tags
-from datastore.commit import Write
-from datastore.layout import GRANT, OWNED
-from datastore.paths import GroupPath
-from datastore.records import Resource
-from datastore.resources import counts, groups
-from datastore.resources.names import Holding, Names
-from datastore.resources.tagging import tag_counters, tag_rows
-from datastore.table import Delete, Item, Key, Put, Value, key_of
+from penstock.datastore import tags
+from penstock.datastore.commit import Write
+from penstock.datastore.layout import GRANT, OWNED
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Resource
+from penstock.datastore.resources import counts, groups
+from penstock.datastore.resources.names import Holding, Names
+from penstock.datastore.resources.tagging import tag_counters, tag_rows
+from penstock.datastore.table import Delete, Item, Key, Put, Value, key_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from typing import Generic, TypeVar
 
-from datastore.items import load, resource_id
-from datastore.layout import Kind
-from datastore.parts import Asked, both
-from datastore.records import Resource
-from datastore.table import Attributes
+from penstock.datastore.items import load, resource_id
+from penstock.datastore.layout import Kind
+from penstock.datastore.parts import Asked, both
+from penstock.datastore.records import Resource
+from penstock.datastore.table import Attributes
 
 R = TypeVar("R", bound=Resource)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from datastore.commit import Write
-from datastore.errors import IllegalState, NotFound
-from datastore.layout import GROUP
-from datastore.paths import ROOT, GroupPath, covers, parent
-from datastore.table import (
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.layout import GROUP
+from penstock.datastore.paths import ROOT, GroupPath, covers, parent
+from penstock.datastore.table import (
     AllOf,
     AnyOf,
     Compare,

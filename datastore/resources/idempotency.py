@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from datastore.commit import Write
-from datastore.errors import FieldProblem, Invalid
-from datastore.layout import IDEMPOTENCY
-from datastore.resources.scope import Scope
-from datastore.table import TTL, AnyOf, Compare, Item, Missing, Put
-from datastore.text import text_problem
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.layout import IDEMPOTENCY
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import TTL, AnyOf, Compare, Item, Missing, Put
+from penstock.datastore.text import text_problem
 
 WINDOW = timedelta(hours=24)
 MAX_KEY = 128

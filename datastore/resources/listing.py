@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from datastore import tags
-from datastore.access import Role
-from datastore.errors import LimitExceeded, NotFound
-from datastore.filters import TagFilter
-from datastore.groups import Groups
-from datastore.intersect.filters import Filter, Wanted
-from datastore.intersect.search import Budget, search
-from datastore.intersect.streams import Source
-from datastore.layout import Kind
-from datastore.metered import Metered
-from datastore.parts import Asked
-from datastore.paths import ROOT, GroupPath, ancestors
-from datastore.records import Resource, Tag
-from datastore.resources.postings import Everything, Postings, Travel
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window
+from penstock.datastore import tags
+from penstock.datastore.access import Role
+from penstock.datastore.errors import LimitExceeded, NotFound
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.groups import Groups
+from penstock.datastore.intersect.filters import Filter, Wanted
+from penstock.datastore.intersect.search import Budget, search
+from penstock.datastore.intersect.streams import Source
+from penstock.datastore.layout import Kind
+from penstock.datastore.metered import Metered
+from penstock.datastore.parts import Asked
+from penstock.datastore.paths import ROOT, GroupPath, ancestors
+from penstock.datastore.records import Resource, Tag
+from penstock.datastore.resources.postings import Everything, Postings, Travel
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window
 
 R = TypeVar("R", bound=Resource)
 

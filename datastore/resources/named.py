@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
 
-from datastore.clock import canonical
-from datastore.commit import Moved
-from datastore.errors import BadInput, IllegalState, NotFound
-from datastore.items import load
-from datastore.layout import NAME, Kind
-from datastore.paths import GroupPath, ancestors, on_one_line, parse_group_path
-from datastore.records import Resource, State
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope
-from datastore.resources.versions import Versions
-from datastore.rules import MAX_NAME
-from datastore.table import Attributes, Key
-from datastore.text import comparison_form
-from formula.datasets import Pin
+from penstock.datastore.clock import canonical
+from penstock.datastore.commit import Moved
+from penstock.datastore.errors import BadInput, IllegalState, NotFound
+from penstock.datastore.items import load
+from penstock.datastore.layout import NAME, Kind
+from penstock.datastore.paths import GroupPath, ancestors, on_one_line, parse_group_path
+from penstock.datastore.records import Resource, State
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.versions import Versions
+from penstock.datastore.rules import MAX_NAME
+from penstock.datastore.table import Attributes, Key
+from penstock.datastore.text import comparison_form
+from penstock.formula.datasets import Pin
 
 R = TypeVar("R", bound=Resource)
 

@@ -8,12 +8,12 @@ written together, so two creates on one line always meet in some row, whatever t
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from datastore.commit import Write
-from datastore.errors import NameTaken
-from datastore.layout import NAME
-from datastore.paths import GroupPath, ancestors
-from datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
-from datastore.text import comparison_form
+from penstock.datastore.commit import Write
+from penstock.datastore.errors import NameTaken
+from penstock.datastore.layout import NAME
+from penstock.datastore.paths import GroupPath, ancestors
+from penstock.datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
+from penstock.datastore.text import comparison_form
 
 
 class Holding(NamedTuple):

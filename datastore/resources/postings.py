@@ -6,13 +6,13 @@ from sys import maxsize
 
 import msgspec
 
-from datastore import tags
-from datastore.intersect.streams import Row, Rows, Stream
-from datastore.keys import split
-from datastore.layout import GRANT, TAG, TAG_VALUE_COUNT
-from datastore.paths import GroupPath
-from datastore.records import Tag
-from datastore.table import Attributes, Key, Page, Query, Range, Table
+from penstock.datastore import tags
+from penstock.datastore.intersect.streams import Row, Rows, Stream
+from penstock.datastore.keys import split
+from penstock.datastore.layout import GRANT, TAG, TAG_VALUE_COUNT
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Tag
+from penstock.datastore.table import Attributes, Key, Page, Query, Range, Table
 
 
 @dataclass(frozen=True, slots=True)

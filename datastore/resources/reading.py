@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from datastore.clock import is_id
-from datastore.errors import NotFound
-from datastore.layout import NAME, Kind
-from datastore.parts import Asked, both
-from datastore.paths import ROOT, GroupPath, ancestors
-from datastore.records import Resource
-from datastore.resources.found import DECISIVE, Found
-from datastore.resources.groups import key_of_group, unknown
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.rules import MAX_NAME
-from datastore.table import Attributes
-from datastore.text import comparison_form
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.layout import NAME, Kind
+from penstock.datastore.parts import Asked, both
+from penstock.datastore.paths import ROOT, GroupPath, ancestors
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.found import DECISIVE, Found
+from penstock.datastore.resources.groups import key_of_group, unknown
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.rules import MAX_NAME
+from penstock.datastore.table import Attributes
+from penstock.datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
 

@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Iterable
 
-from datastore.table import Attributes, Key, Table
+from penstock.datastore.table import Attributes, Key, Table
 
 MAX_KEYS = 100
 

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from datastore.access import Caller, Role
-from datastore.clock import Clock
-from datastore.errors import BadInput, NotFound, NotPermitted
-from datastore.files import Files
-from datastore.no_files import NO_FILES
-from datastore.paths import ROOT, GroupPath
-from datastore.records import Resource
-from datastore.resources.groups import key_of_group, unknown
-from datastore.table import Table
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import BadInput, NotFound, NotPermitted
+from penstock.datastore.files import Files
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.groups import key_of_group, unknown
+from penstock.datastore.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

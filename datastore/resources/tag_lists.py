@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from datastore.errors import FieldProblem, Invalid
-from datastore.keys import Part, join, split, unescape
-from datastore.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
-from datastore.paths import GroupPath, ancestors
-from datastore.records import TagKey, TagValue
-from datastore.resources.scope import Scope
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Query, Range
-from datastore.tags import MAX_LENGTH, MAX_VALUE, value_of
-from datastore.text import comparison_form, unread_problem
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.keys import Part, join, split, unescape
+from penstock.datastore.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
+from penstock.datastore.paths import GroupPath, ancestors
+from penstock.datastore.records import TagKey, TagValue
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Query, Range
+from penstock.datastore.tags import MAX_LENGTH, MAX_VALUE, value_of
+from penstock.datastore.text import comparison_form, unread_problem
 
 T = TypeVar("T")
 

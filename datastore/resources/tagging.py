@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from datastore import tags
-from datastore.layout import TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
-from datastore.records import Tag
-from datastore.resources import counts
-from datastore.table import INDEX_HASH, Item, Key, key_of
-from datastore.text import comparison_form
+from penstock.datastore import tags
+from penstock.datastore.layout import TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
+from penstock.datastore.records import Tag
+from penstock.datastore.resources import counts
+from penstock.datastore.table import INDEX_HASH, Item, Key, key_of
+from penstock.datastore.text import comparison_form
 
 
 def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key, Item]:

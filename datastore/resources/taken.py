@@ -1,12 +1,12 @@
 """What a caller is told of a name that is taken: where it is held, as far as they see."""
 
-from datastore.errors import NameTaken
-from datastore.keys import unescape
-from datastore.layout import NAME
-from datastore.paths import ROOT, GroupPath, ancestors
-from datastore.resources.scope import Scope
-from datastore.table import Query, Range
-from datastore.text import comparison_form
+from penstock.datastore.errors import NameTaken
+from penstock.datastore.keys import unescape
+from penstock.datastore.layout import NAME
+from penstock.datastore.paths import ROOT, GroupPath, ancestors
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.table import Query, Range
+from penstock.datastore.text import comparison_form
 
 
 async def told(scope: Scope, taken: NameTaken, id: str) -> NameTaken:

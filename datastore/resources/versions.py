@@ -7,18 +7,18 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from datastore.clock import is_id
-from datastore.errors import NotFound
-from datastore.items import load
-from datastore.layout import Kind
-from datastore.parts import Asked, both
-from datastore.records import Resource
-from datastore.resources.found import DECISIVE
-from datastore.resources.reading import Reading
-from datastore.resources.rows import read_rows
-from datastore.resources.scope import Scope, absent
-from datastore.slices import Slice, Window, sliced
-from datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.items import load
+from penstock.datastore.layout import Kind
+from penstock.datastore.parts import Asked, both
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.found import DECISIVE
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.rows import read_rows
+from penstock.datastore.resources.scope import Scope, absent
+from penstock.datastore.slices import Slice, Window, sliced
+from penstock.datastore.table import Attributes, Key, Query, Range
 
 R = TypeVar("R", bound=Resource)
 

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from datastore.access import Role
-from datastore.commit import Moved, Write, commit, done
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.commit import Moved, Write, commit, done
+from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
     Invalid,
@@ -22,21 +22,21 @@ from datastore.errors import (
     VersionConflict,
     about,
 )
-from datastore.items import latest_item, version_item
-from datastore.layout import Kind
-from datastore.paths import GroupPath
-from datastore.records import Resource, State
-from datastore.resources import idempotency
-from datastore.resources.attachments import Attachment
-from datastore.resources.callees import library_for
-from datastore.resources.dataset_uses import datasets_for, unknown_datasets
-from datastore.resources.footprint import difference, footprint
-from datastore.resources.groups import with_grant, without_grant
-from datastore.resources.reading import Reading
-from datastore.resources.scope import Scope
-from datastore.resources.taken import told
-from datastore.rules import check
-from datastore.table import Compare, Missing, Put
+from penstock.datastore.items import latest_item, version_item
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Resource, State
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.attachments import Attachment
+from penstock.datastore.resources.callees import library_for
+from penstock.datastore.resources.dataset_uses import datasets_for, unknown_datasets
+from penstock.datastore.resources.footprint import difference, footprint
+from penstock.datastore.resources.groups import with_grant, without_grant
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.taken import told
+from penstock.datastore.rules import check
+from penstock.datastore.table import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from datastore.dynamodb.refused import Refused
-from datastore.errors import PenstockError
-from datastore.s3_files import CorsRule, S3Files
-from server.checks.finding import Finding, Findings, fail, ok, warn
-from server.settings import Settings
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.s3_files import CorsRule, S3Files
+from penstock.server.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.settings import Settings
 
 METHODS = ("GET", "POST")
 """Downloads, and uploads by form."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
-from datastore.errors import PenstockError
-from server.checks.finding import Finding, Findings, fail, ok, warn
-from server.checks.unfinished import unfinished
-from server.opening import open_table, store_over
-from server.settings import Settings
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
+from penstock.datastore.errors import PenstockError
+from penstock.server.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.checks.unfinished import unfinished
+from penstock.server.opening import open_table, store_over
+from penstock.server.settings import Settings
 
 SKEW_SECONDS = 30
 MOST_SKEW_SECONDS = 240

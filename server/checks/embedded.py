@@ -4,11 +4,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from datastore.sqlite import SqliteTable
-from server.checks.finding import Finding, Findings, fail, ok, warn
-from server.checks.unfinished import unfinished
-from server.opening import DATABASE, store_over
-from server.settings import Settings
+from penstock.datastore.sqlite import SqliteTable
+from penstock.server.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.checks.unfinished import unfinished
+from penstock.server.opening import DATABASE, store_over
+from penstock.server.settings import Settings
 
 SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import httpx
 from joserfc.jwk import Key
 
-from server.checks.finding import Finding, Findings, fail, ok, warn
-from server.fetch import FetchFailed, fetch_json
-from server.jwks import FETCH_SECONDS, keys_from, keys_url, pick
-from server.settings import Settings
+from penstock.server.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.fetch import FetchFailed, fetch_json
+from penstock.server.jwks import FETCH_SECONDS, keys_from, keys_url, pick
+from penstock.server.settings import Settings
 
 
 async def issuer(settings: Settings) -> Findings:

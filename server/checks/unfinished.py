@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from datastore.manifest.stale import Stale
-from datastore.store import Store
-from schema.nodes import GlobalId
-from server.checks.finding import Finding, Findings, ok, warn
+from penstock.datastore.manifest.stale import Stale
+from penstock.datastore.store import Store
+from penstock.schema.nodes import GlobalId
+from penstock.server.checks.finding import Finding, Findings, ok, warn
 
 
 async def unfinished(store: Store) -> Findings:
-    """Judge what is left; datastore.errors.Unavailable where the store does not answer."""
+    """Judge what is left; penstock.datastore.errors.Unavailable where the store does not answer."""
     yield deletes(await store.pending_deletes())
     yield jobs(await store.idle_jobs())
     yield runs(await store.stale_manifests())

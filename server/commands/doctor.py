@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from server.checks.bucket import bucket
-from server.checks.dynamodb import dynamodb
-from server.checks.embedded import embedded
-from server.checks.finding import Finding, Findings, Level, fail
-from server.checks.issuer import issuer
-from server.outcome import Answer, ExitCode
-from server.progress import shown
-from server.settings import Settings
-from server.store_options import StoreOptions
+from penstock.server.checks.bucket import bucket
+from penstock.server.checks.dynamodb import dynamodb
+from penstock.server.checks.embedded import embedded
+from penstock.server.checks.finding import Finding, Findings, Level, fail
+from penstock.server.checks.issuer import issuer
+from penstock.server.outcome import Answer, ExitCode
+from penstock.server.progress import shown
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
 
 Check: TypeAlias = Callable[[Settings], Findings]
 

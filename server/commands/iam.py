@@ -6,10 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.permissions import of_buckets_of_users, policy, with_destinations
-from server.options import option
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.settings import Settings
+from penstock.datastore.permissions import of_buckets_of_users, policy, with_destinations
+from penstock.server.options import option
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.settings import Settings
 
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from datastore.access import Role
-from datastore.paths import ROOT
-from server.client import Client
-from server.dev_key import dev_key, sign_dev_token
-from server.dev_user import PREFERRED_GROUP, USER, VALID
-from server.options import option
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.progress import measured
-from server.settings import Settings
-from server.trips import Trip, trip
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT
+from penstock.server.client import Client
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.dev_user import PREFERRED_GROUP, USER, VALID
+from penstock.server.options import option
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.progress import measured
+from penstock.server.settings import Settings
+from penstock.server.trips import Trip, trip
 
 _URL_HELP = "Where the server answers."
 _PROOF_HELP = (

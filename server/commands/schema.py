@@ -1,7 +1,7 @@
 """`penstock schema`: the GraphQL schema as text."""
 
-from schema import sdl
-from server.outcome import Answer
+from penstock.schema import sdl
+from penstock.server.outcome import Answer
 
 
 def schema() -> Answer:

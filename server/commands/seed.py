@@ -6,14 +6,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from server.opening import location, open_files, open_table, store_over
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.progress import shown
-from server.samples import seeding
-from server.samples.audio import Shelved, shelve, unshelve
-from server.samples.seeding import Seeded
-from server.settings import Settings
-from server.store_options import StoreOptions
+from penstock.server.opening import location, open_files, open_table, store_over
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.progress import shown
+from penstock.server.samples import seeding
+from penstock.server.samples.audio import Shelved, shelve, unshelve
+from penstock.server.samples.seeding import Seeded
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
 
 DEFAULT_SIZE = 150
 

@@ -11,15 +11,15 @@ from typing import Annotated
 from cyclopts import Parameter
 from uvloop import new_event_loop
 
-from server.dev_identity import DevIdentity
-from server.logs import configure
-from server.opening import location
-from server.options import option
-from server.outcome import CommandFailed
-from server.processes.supervisor import supervised
-from server.serving import prepare, serve_port, url_of
-from server.settings import Settings
-from server.store_options import StoreOptions
+from penstock.server.dev_identity import DevIdentity
+from penstock.server.logs import configure
+from penstock.server.opening import location
+from penstock.server.options import option
+from penstock.server.outcome import CommandFailed
+from penstock.server.processes.supervisor import supervised
+from penstock.server.serving import prepare, serve_port, url_of
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
 
 _NO_SEED_HELP = "Leave an empty store empty."
 

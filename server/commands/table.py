@@ -4,10 +4,10 @@ import asyncio
 
 from cyclopts import App
 
-from server.opening import location, open_table
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.settings import Settings
-from server.store_options import StoreOptions
+from penstock.server.opening import location, open_table
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
 
 table = App(name="table", help="Make or check the table that everything is kept in.")
 

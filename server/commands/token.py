@@ -6,15 +6,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.access import Role
-from datastore.errors import BadInput
-from datastore.paths import GroupPath
-from server.claims import default_group_from, roles_from, user_id_from
-from server.dev_key import dev_key, sign_dev_token
-from server.options import option
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.settings import Settings
-from server.spans import span
+from penstock.datastore.access import Role
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import GroupPath
+from penstock.server.claims import default_group_from, roles_from, user_id_from
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.options import option
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.settings import Settings
+from penstock.server.spans import span
 
 _ROLE_HELP = """What the user may do where, as `/usa=admin`: `reader`, `contributor` or `admin` of a
 group and of all below it. May be given many times."""

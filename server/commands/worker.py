@@ -7,14 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from uvloop import new_event_loop
 
-from server.logs import configure
-from server.opening import open_files, open_table, store_over
-from server.options import option
-from server.outcome import CommandFailed, ExitCode
-from server.settings import Settings
-from server.store_options import StoreOptions
-from server.workers.engines import engine_of
-from server.workers.working import Worker
+from penstock.server.logs import configure
+from penstock.server.opening import open_files, open_table, store_over
+from penstock.server.options import option
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
+from penstock.server.workers.engines import engine_of
+from penstock.server.workers.working import Worker
 
 _ONCE_HELP = "End when nothing is ready, and do not wait for more."
 

@@ -11,7 +11,7 @@ import msgspec
 from prometheus_client import Metric
 from prometheus_client.registry import Collector
 
-from server.processes.siblings import Siblings
+from penstock.server.processes.siblings import Siblings
 
 SECONDS: Final = 1.0
 LABEL: Final = "process"

@@ -14,12 +14,12 @@ from contextlib import suppress
 
 from uvloop import new_event_loop
 
-from server.logs import configure
-from server.orders import first_line, further_lines
-from server.outcome import failure_of
-from server.processes.siblings import Orders
-from server.serving import serve_port
-from server.settings import Settings
+from penstock.server.logs import configure
+from penstock.server.orders import first_line, further_lines
+from penstock.server.outcome import failure_of
+from penstock.server.processes.siblings import Orders
+from penstock.server.serving import serve_port
+from penstock.server.settings import Settings
 
 READY = b"ready\n"
 

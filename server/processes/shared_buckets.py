@@ -8,7 +8,7 @@ from hashlib import blake2b
 from mmap import mmap
 from typing import Final
 
-from server.rate_limit import Bucket, Change
+from penstock.server.rate_limit import Bucket, Change
 
 _SLOT: Final = struct.Struct("=Qdd")
 """Digest of the caller (0 where there is none), level, and when it had that."""

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from server.processes.shared_buckets import SIZE, SharedBuckets
+from penstock.server.processes.shared_buckets import SIZE, SharedBuckets
 
 
 class Siblings(msgspec.Struct, frozen=True, dict=True):

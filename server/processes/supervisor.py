@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from datastore.repeating import stopped
-from server.orders import ordered, told_of
-from server.outcome import CommandFailed, ExitCode
-from server.processes.siblings import Orders, Siblings
-from server.settings import Settings
+from penstock.datastore.repeating import stopped
+from penstock.server.orders import ordered, told_of
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.processes.siblings import Orders, Siblings
+from penstock.server.settings import Settings
 
 PAUSE_SECONDS: Final = 1.0
 """Between the death of a process and the start of the one in its place."""
@@ -96,7 +96,7 @@ class Supervisor:
         settings = told_of(self._settings, execution_workers=share)
         listener = self._listener.fileno()
         process = await ordered(
-            "server.processes.member",
+            "penstock.server.processes.member",
             Orders(settings, siblings, listener),
             answers=True,
             files=(listener, siblings.rates),

@@ -5,18 +5,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from datastore.access import Caller
-from datastore.audio.library import AudioLibrary
-from datastore.audio.objects import upload_key, uploads_prefix
-from datastore.audio.records import Tags
-from datastore.errors import NotFound, ObjectTaken
-from datastore.slices import Window
-from datastore.store import Store
-from server.samples.sounds.m4a import m4a
-from server.samples.sounds.opus import opus
-from server.samples.sounds.picture import png
-from server.samples.sounds.tone import tone
-from server.samples.sounds.writers import flac, mp3, wav
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.audio.objects import upload_key, uploads_prefix
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.errors import NotFound, ObjectTaken
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
+from penstock.server.samples.sounds.m4a import m4a
+from penstock.server.samples.sounds.opus import opus
+from penstock.server.samples.sounds.picture import png
+from penstock.server.samples.sounds.tone import tone
+from penstock.server.samples.sounds.writers import flac, mp3, wav
 
 SECONDS: Final = 12.0
 HERTZ: Final = (220, 247, 262, 294, 330, 349, 392, 440)

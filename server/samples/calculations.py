@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from datastore.records import Output, Parameter, Tag, ValueType
-from server.samples.catalogue import GROUPS, Sample
+from penstock.datastore.records import Output, Parameter, Tag, ValueType
+from penstock.server.samples.catalogue import GROUPS, Sample
 
 _NUMBER, _STRING = ValueType.NUMBER, ValueType.STRING
 

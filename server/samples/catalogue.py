@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from datastore.paths import GroupPath
-from datastore.records import Output, Parameter, Tag, Transform, Transformer, ValueType
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Output, Parameter, Tag, Transform, Transformer, ValueType
 
 GROUPS = tuple(
     map(

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from datastore.paths import GroupPath
-from datastore.records import DatasetColumn, Tag, ValueType
-from server.samples.catalogue import GROUPS
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import DatasetColumn, Tag, ValueType
+from penstock.server.samples.catalogue import GROUPS
 
 _FACTORS = (
     ("vehicle_type", "Type of vehicle", ValueType.STRING),

@@ -3,12 +3,12 @@
 from contextlib import suppress
 from typing import Any
 
-from datastore.errors import IllegalState, NotFound
-from datastore.manifest.deleting import erase
-from datastore.manifest.importing import Found
-from datastore.manifest.records import ManifestName, Run, RunName
-from datastore.store import View
-from server.samples.catalogue import GROUPS
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.manifest.deleting import erase
+from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.store import View
+from penstock.server.samples.catalogue import GROUPS
 
 MANIFEST = ManifestName(GROUPS[0], "snowplow")
 DAYS = 5

@@ -6,19 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from datastore.access import Caller, Role
-from datastore.errors import IllegalState, NameTaken, NotFound
-from datastore.no_files import NO_FILES
-from datastore.paths import ROOT, GroupPath
-from datastore.records import Resource
-from datastore.repository import Repository
-from datastore.resources.listing import Listed
-from datastore.slices import Window
-from datastore.store import Store, View
-from server.samples.calculations import calculations
-from server.samples.catalogue import GROUPS, Sample, samples
-from server.samples.datasets import SampleDataset, datasets
-from server.samples.runs import purge_runs, seed_runs
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import IllegalState, NameTaken, NotFound
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import Resource
+from penstock.datastore.repository import Repository
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.server.samples.calculations import calculations
+from penstock.server.samples.catalogue import GROUPS, Sample, samples
+from penstock.server.samples.datasets import SampleDataset, datasets
+from penstock.server.samples.runs import purge_runs, seed_runs
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
 AT_ONCE = 8

@@ -5,12 +5,12 @@ import logging
 from contextlib import ExitStack, suppress
 from typing import Final, NoReturn
 
-from datastore.access import Caller
-from datastore.errors import PenstockError, Unauthenticated
-from server.auth import Session
-from server.fields import Fields
-from server.streams.lifetime import Ending, Lifetime
-from server.streams.messages import (
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import PenstockError, Unauthenticated
+from penstock.server.auth import Session
+from penstock.server.fields import Fields
+from penstock.server.streams.lifetime import Ending, Lifetime
+from penstock.server.streams.messages import (
     ACK,
     PONG,
     ClientMessage,
@@ -22,12 +22,12 @@ from server.streams.messages import (
     Subscribe,
     parsed,
 )
-from server.streams.outbox import Outbox
-from server.streams.pace import Pace
-from server.streams.registry import TooManyStreams, TooManyUnproven
-from server.streams.running import Running
-from server.streams.service import StreamService
-from server.streams.socket import ClientLeft, Socket
+from penstock.server.streams.outbox import Outbox
+from penstock.server.streams.pace import Pace
+from penstock.server.streams.registry import TooManyStreams, TooManyUnproven
+from penstock.server.streams.running import Running
+from penstock.server.streams.service import StreamService
+from penstock.server.streams.socket import ClientLeft, Socket
 
 logger = logging.getLogger("penstock.streams")
 

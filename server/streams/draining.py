@@ -8,7 +8,7 @@ from typing import Final
 
 import uvicorn
 
-from server.streams.registry import Streams
+from penstock.server.streams.registry import Streams
 
 _LOOK_UP_SECONDS: Final = 0.1
 

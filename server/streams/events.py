@@ -8,21 +8,21 @@ from typing import Any, Final
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from datastore.errors import ErrorCode, PenstockError
-from schema.errors import FormattedError
-from schema.execution import Refused
-from server.auth import Session
-from server.encoding import encode
-from server.fields import fields_of
-from server.graphql import GraphQLApp, check_safe
-from server.negotiation import MediaType
-from server.problems import Problem, refusal, unexpected
-from server.request import ClientGone, Exchange, read
-from server.streams.lifetime import Ending, Lifetime
-from server.streams.operations import Operation
-from server.streams.outbox import Outbox
-from server.streams.registry import TooManyStreams
-from server.streams.service import StreamService
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.schema.errors import FormattedError
+from penstock.schema.execution import Refused
+from penstock.server.auth import Session
+from penstock.server.encoding import encode
+from penstock.server.fields import fields_of
+from penstock.server.graphql import GraphQLApp, check_safe
+from penstock.server.negotiation import MediaType
+from penstock.server.problems import Problem, refusal, unexpected
+from penstock.server.request import ClientGone, Exchange, read
+from penstock.server.streams.lifetime import Ending, Lifetime
+from penstock.server.streams.operations import Operation
+from penstock.server.streams.outbox import Outbox
+from penstock.server.streams.registry import TooManyStreams
+from penstock.server.streams.service import StreamService
 
 MEDIA: Final = "text/event-stream"
 HEADERS: Final = (

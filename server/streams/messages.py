@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from schema.errors import FormattedError
-from schema.execution import OperationRequest
-from server.encoding import encode
-from server.problems import Problem
-from server.request import from_json
+from penstock.schema.errors import FormattedError
+from penstock.schema.execution import OperationRequest
+from penstock.server.encoding import encode
+from penstock.server.problems import Problem
+from penstock.server.request import from_json
 
 PROTOCOL: Final = "graphql-transport-ws"
 ACK: Final = b'{"type":"connection_ack"}'

@@ -6,13 +6,13 @@ from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from datastore.access import Caller
-from datastore.errors import ErrorCode, PenstockError
-from datastore.metered import Units
-from schema.errors import FormattedError, formatted, internal, known
-from schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
-from server.graphql import Admission, MeteredContext, OpenContext
-from server.observing import Seen, WatchOperation, ended, shown
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.metered import Units
+from penstock.schema.errors import FormattedError, formatted, internal, known
+from penstock.schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
+from penstock.server.graphql import Admission, MeteredContext, OpenContext
+from penstock.server.observing import Seen, WatchOperation, ended, shown
 
 
 class Sink(Protocol):

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
-from server.streams.lifetime import Ending, Lifetime
-from server.streams.limits import StreamLimits
+from penstock.server.streams.lifetime import Ending, Lifetime
+from penstock.server.streams.limits import StreamLimits
 
 
 class Outbox:

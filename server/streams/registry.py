@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from datastore.access import Caller
-from server.streams.lifetime import Ending, Lifetime
+from penstock.datastore.access import Caller
+from penstock.server.streams.lifetime import Ending, Lifetime
 
 
 class TooManyStreams(Exception):

@@ -4,13 +4,13 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from datastore.access import Caller
-from datastore.errors import ErrorCode
-from schema.errors import FormattedError, formatted
-from server.fields import Fields
-from server.observing import Seen
-from server.request import request_id_of
-from server.streams.messages import (
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.errors import FormattedError, formatted
+from penstock.server.fields import Fields
+from penstock.server.observing import Seen
+from penstock.server.request import request_id_of
+from penstock.server.streams.messages import (
     CloseCode,
     Closing,
     Subscribe,
@@ -18,9 +18,9 @@ from server.streams.messages import (
     error_message,
     next_message,
 )
-from server.streams.operations import Operation
-from server.streams.outbox import Outbox
-from server.streams.service import StreamService
+from penstock.server.streams.operations import Operation
+from penstock.server.streams.outbox import Outbox
+from penstock.server.streams.service import StreamService
 
 
 class _Sink:

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from server.auth import Session
-from server.observing import WatchOperation
-from server.streams.limits import StreamLimits
-from server.streams.operations import Runner
-from server.streams.registry import Streams
+from penstock.server.auth import Session
+from penstock.server.observing import WatchOperation
+from penstock.server.streams.limits import StreamLimits
+from penstock.server.streams.operations import Runner
+from penstock.server.streams.registry import Streams
 
 Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Session]]
 

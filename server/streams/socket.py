@@ -2,7 +2,7 @@
 
 from starlette.types import Receive, Send
 
-from server.streams.messages import CloseCode, Closing
+from penstock.server.streams.messages import CloseCode, Closing
 
 
 class ClientLeft(Exception):

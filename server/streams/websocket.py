@@ -4,12 +4,12 @@ from collections.abc import Collection
 
 from starlette.types import Receive, Scope, Send
 
-from server.fields import fields_of
-from server.streams.connection import Connection
-from server.streams.messages import PROTOCOL, CloseCode, Closing
-from server.streams.origin import is_allowed
-from server.streams.service import StreamService
-from server.streams.socket import Socket
+from penstock.server.fields import fields_of
+from penstock.server.streams.connection import Connection
+from penstock.server.streams.messages import PROTOCOL, CloseCode, Closing
+from penstock.server.streams.origin import is_allowed
+from penstock.server.streams.service import StreamService
+from penstock.server.streams.socket import Socket
 
 
 class WebSocketApp:

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from uvloop import new_event_loop
 
-from server.logs import configure
-from server.opening import open_files, open_table, store_over
-from server.orders import first_line, further_lines
-from server.settings import Settings
-from server.workers.engines import engine_of
-from server.workers.working import Worker
+from penstock.server.logs import configure
+from penstock.server.opening import open_files, open_table, store_over
+from penstock.server.orders import first_line, further_lines
+from penstock.server.settings import Settings
+from penstock.server.workers.engines import engine_of
+from penstock.server.workers.working import Worker
 
 
 class Orders(msgspec.Struct, frozen=True):

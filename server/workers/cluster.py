@@ -14,19 +14,19 @@ from uuid import uuid4
 from distributed import Client, Future, KilledWorker
 from msgspec.structs import replace
 
-from datastore.dataset_files import key_of_file
-from datastore.errors import Unavailable
-from datastore.executions.engine import CHUNK, HERE, Step, Task, taken_through
-from datastore.executions.keys import input_key
-from datastore.executions.plans import identity_of
-from datastore.executions.records import ExecutionMode
-from datastore.files import Files
-from kernel.outcome import Counts, Ending
-from kernel.ranges import Span, Survey, spans
-from kernel.transform import Above, CsvTransform
-from server.workers.packing import open_call, packed, unpacked
-from server.workers.parts import Recipe, TableFile, installed, survey, transform
-from server.workers.ranged import PartFailed, Source
+from penstock.datastore.dataset_files import key_of_file
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.executions.engine import CHUNK, HERE, Step, Task, taken_through
+from penstock.datastore.executions.keys import input_key
+from penstock.datastore.executions.plans import identity_of
+from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.files import Files
+from penstock.kernel.outcome import Counts, Ending
+from penstock.kernel.ranges import Span, Survey, spans
+from penstock.kernel.transform import Above, CsvTransform
+from penstock.server.workers.packing import open_call, packed, unpacked
+from penstock.server.workers.parts import Recipe, TableFile, installed, survey, transform
+from penstock.server.workers.ranged import PartFailed, Source
 
 PART_BYTES: Final = 16 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0

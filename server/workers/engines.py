@@ -3,9 +3,9 @@
 from importlib import import_module
 from importlib.util import find_spec
 
-from datastore.executions.engine import HERE, Engine
-from server.outcome import CommandFailed, ExitCode
-from server.settings import Settings
+from penstock.datastore.executions.engine import HERE, Engine
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.settings import Settings
 
 
 def engine_of(settings: Settings) -> Engine:
@@ -13,7 +13,7 @@ def engine_of(settings: Settings) -> Engine:
     require_engine(settings)
     if settings.dask is None:
         return HERE
-    engine: Engine = import_module("server.workers.cluster").Cluster(settings.dask)
+    engine: Engine = import_module("penstock.server.workers.cluster").Cluster(settings.dask)
     return engine
 
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from server.workers.ranged import PartFailed
+from penstock.server.workers.ranged import PartFailed
 
 open_call = pickle.loads
 """Makes the call that bytes hold; known to every machine, whatever is installed on it."""

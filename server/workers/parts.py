@@ -8,16 +8,16 @@ from typing import Final
 import msgspec
 from cachetools import LRUCache
 
-from datastore.dataset_csv import read_table
-from datastore.executions.engine import Step
-from datastore.records import DatasetContent
-from formula.datasets import Rows
-from kernel.outcome import Written
-from kernel.plan import Plan
-from kernel.program import Program
-from kernel.ranges import Span, Survey
-from kernel.transform import Above, CsvTransform
-from server.workers.ranged import PartFailed, Source, fetched
+from penstock.datastore.dataset_csv import read_table
+from penstock.datastore.executions.engine import Step
+from penstock.datastore.records import DatasetContent
+from penstock.formula.datasets import Rows
+from penstock.kernel.outcome import Written
+from penstock.kernel.plan import Plan
+from penstock.kernel.program import Program
+from penstock.kernel.ranges import Span, Survey
+from penstock.kernel.transform import Above, CsvTransform
+from penstock.server.workers.ranged import PartFailed, Source, fetched
 
 KEPT: Final = 2
 """Programs that a process has at hand; their datasets take most of its memory."""

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn
 
-from datastore.errors import PenstockError
-from datastore.repeating import Chore, stopped, whenever
-from datastore.store import Store
-from server.orders import ordered, told_of
-from server.settings import Settings
-from server.workers.child import Orders
-from server.workers.engines import require_engine
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.repeating import Chore, stopped, whenever
+from penstock.datastore.store import Store
+from penstock.server.orders import ordered, told_of
+from penstock.server.settings import Settings
+from penstock.server.workers.child import Orders
+from penstock.server.workers.engines import require_engine
 
 IDLE_SECONDS = 60.0
 
@@ -96,7 +96,7 @@ class Pool:
     async def _start(self) -> None:
         worker = self._store.clock.new_id()
         orders = Orders(worker, told_of(self._settings), self._poll, IDLE_SECONDS)
-        process = await ordered("server.workers.child", orders)
+        process = await ordered("penstock.server.workers.child", orders)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)

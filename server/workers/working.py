@@ -4,9 +4,9 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from datastore.errors import PenstockError
-from datastore.executions.running import Runner
-from datastore.repeating import heed, stopped
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.executions.running import Runner
+from penstock.datastore.repeating import heed, stopped
 
 logger = logging.getLogger("penstock.executions")
 

@@ -12,16 +12,16 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from datastore.access import Caller
-from datastore.audio.bucket_pool import KEPT_SECONDS, BucketPool
-from datastore.audio.connections import MAX_CONNECTIONS
-from datastore.audio.endpoints import PUBLIC, EndpointRules
-from datastore.audio.library import AudioLibrary, Buckets
-from datastore.audio.records import Connection, ConnectionKind
-from datastore.audio.roles import Lent
-from datastore.audio.sts_roles import StsRoles
-from datastore.aws_credentials import Credentials
-from datastore.errors import (
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.bucket_pool import KEPT_SECONDS, BucketPool
+from penstock.datastore.audio.connections import MAX_CONNECTIONS
+from penstock.datastore.audio.endpoints import PUBLIC, EndpointRules
+from penstock.datastore.audio.library import AudioLibrary, Buckets
+from penstock.datastore.audio.records import Connection, ConnectionKind
+from penstock.datastore.audio.roles import Lent
+from penstock.datastore.audio.sts_roles import StsRoles
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
@@ -30,11 +30,11 @@ from datastore.errors import (
     ObjectTaken,
     Unavailable,
 )
-from datastore.s3_files import S3Files
-from datastore.slices import Window
-from datastore.store import Store
-from datastore.table import Put, Table
-from datastore.vault import LocalVault, Tampered
+from penstock.datastore.s3_files import S3Files
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
+from penstock.datastore.table import Put, Table
+from penstock.datastore.vault import LocalVault, Tampered
 from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, listener
 from tests.datastore.recount import contents
@@ -278,7 +278,7 @@ async def test_an_api_key_manages_no_connections(
 async def test_a_user_has_no_more_connections_than_a_list_shows(
     library: AudioLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore.audio.connections.MAX_CONNECTIONS", 2)
+    monkeypatch.setattr("penstock.datastore.audio.connections.MAX_CONNECTIONS", 2)
     assert MAX_CONNECTIONS == 100
     for _ in range(2):
         await connected(library, "my-music")

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from datastore.audio import import_work
-from datastore.audio.endpoints import EndpointRules
-from datastore.audio.library import Buckets
-from datastore.audio.records import Tags
-from datastore.aws_credentials import Credentials
-from datastore.clock import Clock
-from datastore.dynamodb import retry
-from datastore.errors import Invalid, NotFound, Unavailable
-from datastore.jobs import Job, JobState, find_jobs
-from datastore.leases import HELD
-from datastore.slices import Window
-from datastore.store import Store
-from datastore.table import Table
-from datastore.vault import LocalVault
+from penstock.datastore.audio import import_work
+from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.clock import Clock
+from penstock.datastore.dynamodb import retry
+from penstock.datastore.errors import Invalid, NotFound, Unavailable
+from penstock.datastore.jobs import Job, JobState, find_jobs
+from penstock.datastore.leases import HELD
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
+from penstock.datastore.vault import LocalVault
 from tests.audio.uploads import chunked, open_files, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 from tests.datastore.watched import Cut, Died

@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from datastore.audio.library import AudioLibrary
-from datastore.audio.names import album_place, artist_place
-from datastore.audio.records import Artist
-from datastore.errors import NotFound
-from datastore.slices import Slice, Window
-from datastore.store import Store
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.audio.names import album_place, artist_place
+from penstock.datastore.audio.records import Artist
+from penstock.datastore.errors import NotFound
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import Store
 from tests.audio.world import ANN, BOB, add, listener
 from tests.datastore.watched import Traced
 from tests.datastore.world import on_sqlite, walk

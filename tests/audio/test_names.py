@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Caller
-from datastore.audio.footprint import claim_of, footprint
-from datastore.audio.names import (
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.footprint import claim_of, footprint
+from penstock.datastore.audio.names import (
     SORT_BYTES,
     AlbumKey,
     album_artist,
@@ -20,14 +20,14 @@ from datastore.audio.names import (
     object_hash,
     sort_name,
 )
-from datastore.audio.objects import owned_prefix
-from datastore.audio.records import Tags
-from datastore.audio.rows import audio_item, audio_of, new_audio
-from datastore.clock import Clock
-from datastore.files import check_key
-from datastore.keys import escape
-from datastore.resources.scope import Budget, Scope
-from datastore.table import Key, key_of
+from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.audio.rows import audio_item, audio_of, new_audio
+from penstock.datastore.clock import Clock
+from penstock.datastore.files import check_key
+from penstock.datastore.keys import escape
+from penstock.datastore.resources.scope import Budget, Scope
+from penstock.datastore.table import Key, key_of
 from tests.audio.world import draft
 from tests.datastore.test_keys import TEXTS
 

@@ -7,18 +7,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from msgspec.structs import replace
 
-from datastore.access import Caller
-from datastore.audio.library import AudioLibrary
-from datastore.audio.objects import artwork_key
-from datastore.audio.records import Audio, AudioFormat, Tags
-from datastore.audio.registering import MAX_UPLOAD
-from datastore.audio.streaming import lifetime
-from datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
-from datastore.files import Files
-from datastore.local_files import LocalFiles
-from datastore.no_files import NO_FILES
-from datastore.slices import Window
-from datastore.store import Store
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.audio.objects import artwork_key
+from penstock.datastore.audio.records import Audio, AudioFormat, Tags
+from penstock.datastore.audio.registering import MAX_UPLOAD
+from penstock.datastore.audio.streaming import lifetime
+from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
+from penstock.datastore.files import Files
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
 from tests.audio.uploads import COVER, TAGS, content_of, put, registered, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from datastore.audio import tag_parsing
-from datastore.audio.excerpt import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
-from datastore.audio.records import AudioFormat, Tags
-from datastore.audio.scanning import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
-from datastore.audio.tag_parsing import MAX_PICTURE, Unreadable, parse
-from datastore.errors import Invalid
-from server.samples.sounds.labels import id3
-from server.samples.sounds.writers import mp3
+from penstock.datastore.audio import tag_parsing
+from penstock.datastore.audio.excerpt import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
+from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.audio.scanning import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
+from penstock.datastore.audio.tag_parsing import MAX_PICTURE, Unreadable, parse
+from penstock.datastore.errors import Invalid
+from penstock.server.samples.sounds.labels import id3
+from penstock.server.samples.sounds.writers import mp3
 from tests.audio.uploads import COVER, FORMATS, TAGS, sound
 
 

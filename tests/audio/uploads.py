@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from datastore.audio.library import AudioLibrary
-from datastore.audio.records import Audio, Tags
-from datastore.files import Files
-from datastore.local_files import LocalFiles
-from datastore.s3_files import S3Files
-from server.samples.sounds.m4a import m4a
-from server.samples.sounds.opus import opus
-from server.samples.sounds.picture import png
-from server.samples.sounds.tone import tone
-from server.samples.sounds.writers import flac, mp3, wav
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.audio.records import Audio, Tags
+from penstock.datastore.files import Files
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.s3_files import S3Files
+from penstock.server.samples.sounds.m4a import m4a
+from penstock.server.samples.sounds.opus import opus
+from penstock.server.samples.sounds.picture import png
+from penstock.server.samples.sounds.tone import tone
+from penstock.server.samples.sounds.writers import flac, mp3, wav
 from tests.stores import REGION, aws_environment, moto_endpoint
 
 SECRET = b"k" * 32

@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from datastore.access import Caller
-from datastore.audio.adding import Draft
-from datastore.audio.library import AudioLibrary
-from datastore.audio.names import (
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.adding import Draft
+from penstock.datastore.audio.library import AudioLibrary
+from penstock.datastore.audio.names import (
     album_artist,
     album_key,
     artist_id,
@@ -15,12 +15,12 @@ from datastore.audio.names import (
     object_hash,
     sort_name,
 )
-from datastore.audio.objects import owned_prefix
-from datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
-from datastore.audio.rows import audio_of
-from datastore.metered import Metered
-from datastore.store import Store
-from datastore.table import Key, Table
+from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
+from penstock.datastore.audio.rows import audio_of
+from penstock.datastore.metered import Metered
+from penstock.datastore.store import Store
+from penstock.datastore.table import Key, Table
 from tests.datastore.recount import contents, escaped
 
 ANN = Caller("ann", {})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.ngsi import ATTRIBUTES, Measured, Plan, bodies, factor, measured, opened, plans
-from datastore.ngsi.options import Ack, Persistence
+from penstock.datastore.ngsi.options import Ack, Persistence
 
 COUNT = 8
 

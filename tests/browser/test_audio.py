@@ -11,13 +11,13 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, Response
 
-from datastore.access import Role
-from datastore.audio.records import Tags
-from datastore.paths import ROOT
-from server.dev_key import dev_key, sign_dev_token
-from server.samples.audio import library
-from server.samples.sounds.tone import tone
-from server.samples.sounds.writers import wav
+from penstock.datastore.access import Role
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.paths import ROOT
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.samples.audio import library
+from penstock.server.samples.sounds.tone import tone
+from penstock.server.samples.sounds.writers import wav
 from tests.browser.conftest import PATIENCE
 from tests.serving import Serving, serving
 

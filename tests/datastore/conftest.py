@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.stores import open_files, open_table, skip_reason
 
 

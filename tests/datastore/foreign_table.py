@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import aioboto3
 
-from datastore.dynamodb.wire import encode_item
+from penstock.datastore.dynamodb.wire import encode_item
 from tests.stores import REGION, aws_environment
 
 

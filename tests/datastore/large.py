@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import NotFound
-from datastore.items import version_item
-from datastore.layout import Kind
-from datastore.paths import ROOT
-from datastore.records import Resource
-from datastore.resources.listing import Listed
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Key, Table, Update
+from penstock.datastore.errors import NotFound
+from penstock.datastore.items import version_item
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import ROOT
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Key, Table, Update
 from tests.datastore.recount import contents
 from tests.datastore.samples import store as put_all
 from tests.datastore.watched import Cut, Died

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from datastore.intersect.filters import Filter, Wanted
-from datastore.intersect.lane import Sizes
-from datastore.intersect.search import SIZES, Budget, Found, search
+from penstock.datastore.intersect.filters import Filter, Wanted
+from penstock.datastore.intersect.lane import Sizes
+from penstock.datastore.intersect.search import SIZES, Budget, Found, search
 from tests.datastore.streams import Meter, World
 
 UNLIMITED = 10**9

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from datastore.access import Caller, Role
-from datastore.errors import Failure, NotFound, NotPermitted
-from datastore.layout import Kind
-from datastore.paths import ROOT, GroupPath, covers, on_one_line
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import Failure, NotFound, NotPermitted
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import ROOT, GroupPath, covers, on_one_line
 
 
 @dataclass(slots=True)

@@ -4,12 +4,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from datastore.manifest.asks import Claim, Fail, Loaded, Processed, Reload
-from datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState, Stage
-from datastore.manifest.runs import Discovery
-from datastore.slices import Window
-from datastore.store import View
-from datastore.table import Attributes, Key, Table
+from penstock.datastore.manifest.asks import Claim, Fail, Loaded, Processed, Reload
+from penstock.datastore.manifest.records import (
+    ManifestName,
+    Run,
+    RunEvent,
+    RunName,
+    RunState,
+    Stage,
+)
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.slices import Window
+from penstock.datastore.store import View
+from penstock.datastore.table import Attributes, Key, Table
 from tests.datastore.recount import contents
 from tests.datastore.world import USA
 

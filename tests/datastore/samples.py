@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from datastore.limits import size_of
-from datastore.table import (
+from penstock.datastore.limits import size_of
+from penstock.datastore.table import (
     INDEX_HASH,
     Attributes,
     Item,

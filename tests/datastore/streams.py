@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from datastore.intersect.filters import Filter, Wanted
-from datastore.intersect.streams import Row, Rows
+from penstock.datastore.intersect.filters import Filter, Wanted
+from penstock.datastore.intersect.streams import Row, Rows
 
 ROW_BYTES = 320
 BLOCK_BYTES = 4096

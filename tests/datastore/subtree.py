@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from datastore.jobs import Job
-from datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
-from datastore.paths import ROOT, GroupPath
-from datastore.store import Store
+from penstock.datastore.jobs import Job
+from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.store import Store
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -1,8 +1,8 @@
 """Small reference datasets for tests that look values up."""
 
-from datastore.paths import GroupPath
-from datastore.records import DatasetColumn, ReferenceDataset, ValueType
-from datastore.store import View
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.store import View
 
 
 async def table(view: View, group: GroupPath, name: str, **values: str) -> ReferenceDataset:

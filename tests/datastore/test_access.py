@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Caller, Role
-from datastore.errors import Failure, NotFound, NotPermitted
-from datastore.paths import ROOT, GroupPath, ancestors, on_one_line
-from datastore.records import Pipeline
-from datastore.resources.listing import Listed
-from datastore.slices import Window
-from datastore.store import Store, View
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import Failure, NotFound, NotPermitted
+from penstock.datastore.paths import ROOT, GroupPath, ancestors, on_one_line
+from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
 from tests.datastore.recount import contents
 from tests.datastore.world import (
     EU,

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Caller, Role
-from datastore.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
-from datastore.clock import Clock, canonical
-from datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
-from datastore.paths import ROOT, GroupPath
-from datastore.records import ApiKey, GroupRole
-from datastore.resources.scope import Budget, Scope
-from datastore.slices import Window
-from datastore.store import Store
-from datastore.table import Key, Put, Table
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import ApiKey, GroupRole
+from penstock.datastore.resources.scope import Budget, Scope
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
+from penstock.datastore.table import Key, Put, Table
 from tests.datastore.recount import contents
 from tests.datastore.watched import Watched
 from tests.datastore.world import EU, NORTHWEST, SOUTH, SUPER, USA, Watch, caller, on_sqlite, walk

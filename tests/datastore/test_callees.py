@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.clock import Clock
-from datastore.errors import Invalid, LimitExceeded
-from datastore.paths import ROOT, GroupPath
-from datastore.records import (
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, LimitExceeded
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import (
     Calculation,
     Output,
     Parameter,
@@ -20,9 +20,9 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.store import Store, View
-from datastore.table import Batch, Page, Query, Table
-from formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Batch, Page, Query, Table
+from penstock.formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from tests.stores import open_table
 
 USA, NORTHWEST, EU = map(GroupPath, ("/usa", "/usa/northwest", "/eu"))

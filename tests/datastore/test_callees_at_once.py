@@ -5,18 +5,18 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from datastore.access import Role
-from datastore.calculations import identity_of
-from datastore.errors import Invalid, LimitExceeded, VersionConflict
-from datastore.paths import GroupPath
-from datastore.records import Calculation
-from datastore.resources.callees import library_for
-from datastore.store import Store, View
-from formula.calls import find_cycle
-from formula.check import Surroundings
-from formula.errors import Code, FormulaInvalid
-from formula.link import calls_of, link
-from formula.parse import parse
+from penstock.datastore.access import Role
+from penstock.datastore.calculations import identity_of
+from penstock.datastore.errors import Invalid, LimitExceeded, VersionConflict
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Calculation
+from penstock.datastore.resources.callees import library_for
+from penstock.datastore.store import Store, View
+from penstock.formula.calls import find_cycle
+from penstock.formula.check import Surroundings
+from penstock.formula.errors import Code, FormulaInvalid
+from penstock.formula.link import calls_of, link
+from penstock.formula.parse import parse
 from tests.datastore.recount import contents, faults
 from tests.datastore.test_callees import codes, content, rewrite, save
 from tests.datastore.watched import Interrupted

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import IllegalState, NotFound, NotPermitted
-from datastore.jobs import JobKind, JobState
-from datastore.layout import KINDS, PIPELINE, Kind
-from datastore.paths import ROOT, GroupPath
-from datastore.store import Store, View
+from penstock.datastore.access import Role
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
+from penstock.datastore.jobs import JobKind, JobState
+from penstock.datastore.layout import KINDS, PIPELINE, Kind
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.store import Store, View
 from tests.datastore.large import cut_short, spread
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import (

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import IllegalState, NotFound
-from datastore.jobs import Job, JobState
-from datastore.layout import KINDS
-from datastore.leases import HELD
-from datastore.paths import ROOT, GroupPath
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.jobs import Job, JobState
+from penstock.datastore.layout import KINDS
+from penstock.datastore.leases import HELD
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import STEPS, WITHIN, assert_only_the_rest, begun, follow, plant
 from tests.datastore.watched import Cut, Died, Interrupted

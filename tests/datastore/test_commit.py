@@ -2,9 +2,19 @@
 
 import pytest
 
-from datastore.commit import ATTEMPTS, Moved, Write, commit
-from datastore.errors import IllegalState, NameTaken, Unavailable
-from datastore.table import Compare, ConditionFailed, Exists, Item, Key, Missing, Put, Table, Update
+from penstock.datastore.commit import ATTEMPTS, Moved, Write, commit
+from penstock.datastore.errors import IllegalState, NameTaken, Unavailable
+from penstock.datastore.table import (
+    Compare,
+    ConditionFailed,
+    Exists,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Table,
+    Update,
+)
 from tests.datastore.recount import contents
 from tests.datastore.world import on_sqlite
 

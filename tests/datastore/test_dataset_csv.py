@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dataset_csv import MAX_PROBLEMS, CsvCode, Unreadable, read_table
-from datastore.datasets import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS, dataset_problems
-from datastore.errors import FieldProblem
-from datastore.records import DatasetColumn, DatasetContent, ValueType
-from formula.values import Scalar
+from penstock.datastore.dataset_csv import MAX_PROBLEMS, CsvCode, Unreadable, read_table
+from penstock.datastore.datasets import (
+    MAX_BYTES,
+    MAX_CELLS,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    dataset_problems,
+)
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
+from penstock.formula.values import Scalar
 
 STRING, NUMBER, BOOLEAN = ValueType.STRING, ValueType.NUMBER, ValueType.BOOLEAN
 FUELS = {"fuel": STRING, "factor": NUMBER, "fossil": BOOLEAN, "since": ValueType.TIMESTAMP}

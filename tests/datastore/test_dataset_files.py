@@ -11,12 +11,12 @@ import aioboto3
 import msgspec
 import pytest
 
-from datastore.access import Role
-from datastore.clock import Clock
-from datastore.dataset_files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
-from datastore.dataset_tables import DatasetTables
-from datastore.datasets import MAX_BYTES, MAX_INLINE
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.dataset_files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.datasets import MAX_BYTES, MAX_INLINE
+from penstock.datastore.errors import (
     Invalid,
     NameTaken,
     NotFound,
@@ -24,12 +24,12 @@ from datastore.errors import (
     Unavailable,
     VersionConflict,
 )
-from datastore.files import Files
-from datastore.paths import ROOT
-from datastore.records import DatasetColumn, ReferenceDataset, ValueType
-from datastore.resources.attachments import PATIENCE
-from datastore.s3_files import S3Files
-from datastore.store import Store, View
+from penstock.datastore.files import Files
+from penstock.datastore.paths import ROOT
+from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.resources.attachments import PATIENCE
+from penstock.datastore.s3_files import S3Files
+from penstock.datastore.store import Store, View
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, Watch, caller, grow, on_sqlite
 from tests.stores import REGION, aws_environment, moto_endpoint

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import NotFound, VersionConflict
-from datastore.layout import Kind
-from datastore.paths import GroupPath
-from datastore.store import Store, View
+from penstock.datastore.errors import NotFound, VersionConflict
+from penstock.datastore.layout import Kind
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.store import Store, View
 from tests.datastore.large import aged, assert_gone, cut_short, laden, own_rows, remains, spread
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Cut, Died, Interrupted

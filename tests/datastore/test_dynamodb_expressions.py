@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dynamodb.expressions import (
+from penstock.datastore.dynamodb.expressions import (
     Aliases,
     condition_expression,
     key_expression,
     update_expression,
 )
-from datastore.dynamodb.wire import decode
-from datastore.table import (
+from penstock.datastore.dynamodb.wire import decode
+from penstock.datastore.table import (
     AllOf,
     AnyOf,
     Compare,

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.session import get_session
 
-from datastore.dynamodb.failures import (
+from penstock.datastore.dynamodb.failures import (
     MEANINGS,
     Cancelled,
     Meaning,
@@ -14,9 +14,9 @@ from datastore.dynamodb.failures import (
     meaning_of,
     verdict,
 )
-from datastore.dynamodb.refused import Refused
-from datastore.errors import LimitExceeded
-from datastore.table import FailedCheck
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table import FailedCheck
 
 CALLED = (
     "BatchGetItem",

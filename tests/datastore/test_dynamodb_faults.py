@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb import protocol
-from datastore.dynamodb.protocol import ClientKind
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.errors import Unavailable
-from datastore.table import (
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.protocol import ClientKind
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.table import (
     Attributes,
     Check,
     Compare,

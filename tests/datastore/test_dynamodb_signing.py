@@ -11,7 +11,7 @@ from botocore.exceptions import InvalidConfigError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dynamodb.signing import Signer
+from penstock.datastore.dynamodb.signing import Signer
 
 KEY = ReadOnlyCredentials("AKID", "secret", None, None)
 URLS = st.sampled_from(

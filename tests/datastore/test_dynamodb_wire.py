@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dynamodb.wire import (
+from penstock.datastore.dynamodb.wire import (
     decode,
     decode_item,
     decode_key,
@@ -17,9 +17,9 @@ from datastore.dynamodb.wire import (
     encode_key,
     measured_item,
 )
-from datastore.limits import size_of
-from datastore.sizes import DIGITS, NEGATIVE_EXPONENT
-from datastore.table import Item, Key, Value
+from penstock.datastore.limits import size_of
+from penstock.datastore.sizes import DIGITS, NEGATIVE_EXPONENT
+from penstock.datastore.table import Item, Key, Value
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.decimals(

@@ -9,22 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
-from datastore.layout import CALCULATION, REFERENCE_DATASET
-from datastore.lookups import MAX_DATASETS, MAX_FIELDS
-from datastore.paths import ROOT, GroupPath
-from datastore.prepared import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
-from datastore.records import (
-    Calculation,
-    Output,
-    Parameter,
-    State,
-    ValueType,
-)
-from datastore.store import Store, View
-from datastore.table import Update
-from formula.limits import MAX_BATCH_STEPS
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
+from penstock.datastore.layout import CALCULATION, REFERENCE_DATASET
+from penstock.datastore.lookups import MAX_DATASETS, MAX_FIELDS
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.prepared import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
+from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Update
+from penstock.formula.limits import MAX_BATCH_STEPS
 from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Role
-from datastore.errors import IllegalState, NotFound
-from datastore.paths import ROOT, GroupPath, covers, on_one_line
-from datastore.resources.groups import with_grant, without_grant
-from datastore.store import Store
-from datastore.table import Key
+from penstock.datastore.access import Role
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.paths import ROOT, GroupPath, covers, on_one_line
+from penstock.datastore.resources.groups import with_grant, without_grant
+from penstock.datastore.store import Store
+from penstock.datastore.table import Key
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
@@ -14,12 +14,12 @@ from datastore.errors import (
     NotFound,
     NotPermitted,
 )
-from datastore.paths import ROOT, GroupPath
-from datastore.records import Group
-from datastore.resources.scope import Budget
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Key
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import Group
+from penstock.datastore.resources.scope import Budget
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Key
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -13,20 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from uvloop import new_event_loop
 
-from datastore.access import Caller, Role
-from datastore.errors import (
-    Failure,
-    IllegalState,
-    NameTaken,
-    NotFound,
-    VersionConflict,
-)
-from datastore.layout import KINDS, Kind
-from datastore.paths import ROOT, GroupPath, covers, parent
-from datastore.resources.groups import with_grant, without_grant
-from datastore.slices import Window
-from datastore.sqlite import SqliteTable
-from datastore.store import Store, View
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import Failure, IllegalState, NameTaken, NotFound, VersionConflict
+from penstock.datastore.layout import KINDS, Kind
+from penstock.datastore.paths import ROOT, GroupPath, covers, parent
+from penstock.datastore.resources.groups import with_grant, without_grant
+from penstock.datastore.slices import Window
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store, View
 from tests.datastore.model import Known, Model
 from tests.datastore.recount import faults
 from tests.datastore.world import (

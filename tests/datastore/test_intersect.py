@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import Unavailable
-from datastore.intersect.filters import Filter, Wanted
-from datastore.intersect.lane import Sizes
-from datastore.intersect.search import Budget, Found, search
-from datastore.intersect.streams import Rows
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.intersect.filters import Filter, Wanted
+from penstock.datastore.intersect.lane import Sizes
+from penstock.datastore.intersect.search import Budget, Found, search
+from penstock.datastore.intersect.streams import Rows
 from tests.datastore.lists import (
     GROUPS,
     UNLIMITED,

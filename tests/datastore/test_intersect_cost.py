@@ -3,8 +3,8 @@
 from functools import cache
 from itertools import combinations
 
-from datastore.intersect.filters import Filter, Wanted
-from datastore.intersect.search import Budget, Found
+from penstock.datastore.intersect.filters import Filter, Wanted
+from penstock.datastore.intersect.search import Budget, Found
 from tests.datastore.lists import (
     GROUPS,
     UNLIMITED,

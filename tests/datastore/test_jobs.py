@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from datastore.access import Role
-from datastore.clock import Clock
-from datastore.errors import NotFound
-from datastore.jobs import Job, JobState
-from datastore.layout import JOB
-from datastore.paths import GroupPath
-from datastore.store import Store
-from datastore.table import Page, Query, Table
+from penstock.datastore.access import Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import NotFound
+from penstock.datastore.jobs import Job, JobState
+from penstock.datastore.layout import JOB
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.store import Store
+from penstock.datastore.table import Page, Query, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import CITY, STEPS, assert_only_the_rest, begun, follow, plant
 from tests.datastore.watched import Watched

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datastore.keys import Part, Template, escape, join, split, unescape
-from datastore.layout import (
+from penstock.datastore.keys import Part, Template, escape, join, split, unescape
+from penstock.datastore.layout import (
     ALBUM,
     ARTIST,
     ATTRIBUTE,

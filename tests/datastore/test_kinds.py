@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import LimitExceeded, NameTaken, NotFound
-from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
-from datastore.paths import ROOT, GroupPath
-from datastore.records import Tag
-from datastore.resources.listing import Listed
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Batch, Table
+from penstock.datastore.errors import LimitExceeded, NameTaken, NotFound
+from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import Tag
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Batch, Table
 from tests.datastore.world import NORTHWEST, OWN, SUPER, USA
 from tests.stores import open_files, open_table
 

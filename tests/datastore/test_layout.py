@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.items import latest_item, load, resource_id, version_item
-from datastore.keys import Part
-from datastore.layout import (
+from penstock.datastore.items import latest_item, load, resource_id, version_item
+from penstock.datastore.keys import Part
+from penstock.datastore.layout import (
     ALBUM,
     ANNOTATION,
     API_KEY,
@@ -64,7 +64,14 @@ from datastore.layout import (
     TOMBSTONE,
     Row,
 )
-from datastore.records import Parameter, Pipeline, PipelineVersion, State, Transformer, ValueType
+from penstock.datastore.records import (
+    Parameter,
+    Pipeline,
+    PipelineVersion,
+    State,
+    Transformer,
+    ValueType,
+)
 from tests.datastore.world import NORTHWEST, TRANSFORMER, USA, tags
 
 ID = "018f3b6e-0000-7000-8000-000000000001"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore import limits
-from datastore.errors import LimitExceeded
-from datastore.limits import Footprint
-from datastore.sizes import value_size
-from datastore.table import (
+from penstock.datastore import limits
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.limits import Footprint
+from penstock.datastore.sizes import value_size
+from penstock.datastore.table import (
     INDEX_HASH,
     Check,
     Compare,

@@ -4,15 +4,15 @@ from functools import partial
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import Invalid, LimitExceeded, NotFound
-from datastore.filters import TagFilter
-from datastore.paths import ROOT, GroupPath
-from datastore.records import Pipeline
-from datastore.resources.listing import Listed
-from datastore.resources.scope import Budget
-from datastore.slices import Slice, Window
-from datastore.store import Store, View
+from penstock.datastore.access import Role
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.resources.scope import Budget
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import Store, View
 from tests.datastore.world import (
     EU,
     NORTHWEST,

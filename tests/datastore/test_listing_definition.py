@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore.access import Role
-from datastore.errors import NotFound
-from datastore.filters import TagFilter
-from datastore.paths import ROOT, GroupPath, ancestors, covers
-from datastore.records import Pipeline, Tag
-from datastore.resources.listing import Listed
-from datastore.slices import Window
-from datastore.store import Store
+from penstock.datastore.access import Role
+from penstock.datastore.errors import NotFound
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.paths import ROOT, GroupPath, ancestors, covers
+from penstock.datastore.records import Pipeline, Tag
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
 from tests.datastore.world import (
     EU,
     NORTHWEST,

@@ -5,21 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import (
-    LeaseHeld,
-    LeaseLost,
-    NotFound,
-)
-from datastore.files import Files
-from datastore.local_files import LocalFiles
-from datastore.manifest.asks import Claim, Fail, Heartbeat
-from datastore.manifest.importing import Found
-from datastore.manifest.records import RunState
-from datastore.manifest.recovery import Output
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Item, Key, Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import LeaseHeld, LeaseLost, NotFound
+from penstock.datastore.files import Files
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.manifest.asks import Claim, Fail, Heartbeat
+from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Item, Key, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     NAME,

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Role
-from datastore.dynamodb.scan import scan
-from datastore.dynamodb.wire import encode_item
-from datastore.errors import Invalid, NotFound, NotPermitted
-from datastore.manifest import legacy
-from datastore.manifest.importing import Found, Imported, InvalidItem
-from datastore.manifest.json_lines import read_lines, read_typed
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import Action, ManifestName, RunState
-from datastore.slices import Window
-from datastore.store import Store, View
+from penstock.datastore.access import Role
+from penstock.datastore.dynamodb.scan import scan
+from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.errors import Invalid, NotFound, NotPermitted
+from penstock.datastore.manifest import legacy
+from penstock.datastore.manifest.importing import Found, Imported, InvalidItem
+from penstock.datastore.manifest.json_lines import read_lines, read_typed
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, ManifestName, RunState
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
 from tests.datastore.foreign_table import make_manifest_table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (

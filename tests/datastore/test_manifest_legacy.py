@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.dynamodb.wire import encode_item
-from datastore.errors import IllegalState
-from datastore.manifest import legacy
-from datastore.manifest.asks import Fail, Heartbeat, Loaded, Processed, Reload, Skip, Unskip
-from datastore.manifest.records import RunState
-from datastore.store import Store, View
+from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.errors import IllegalState
+from penstock.datastore.manifest import legacy
+from penstock.datastore.manifest.asks import (
+    Fail,
+    Heartbeat,
+    Loaded,
+    Processed,
+    Reload,
+    Skip,
+    Unskip,
+)
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.store import Store, View
 from tests.datastore.manifest_reference import TYPES, parse
 from tests.datastore.recount import contents
 from tests.datastore.runs_world import (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
-from datastore.manifest.asks import (
+from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
+from penstock.datastore.manifest.asks import (
     Ask,
     Claim,
     Fail,
@@ -23,8 +23,8 @@ from datastore.manifest.asks import (
     Skip,
     Unskip,
 )
-from datastore.manifest.machine import RULES, step
-from datastore.manifest.records import Action, Run, RunState
+from penstock.datastore.manifest.machine import RULES, step
+from penstock.datastore.manifest.records import Action, Run, RunState
 from tests.datastore.runs_world import LOAD, RUN_ID, SAVED_TO, TRANSFORM, TYPES
 from tests.datastore.world import USA
 

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import IllegalState, LeaseLost, Unavailable
-from datastore.intersect.streams import at_once
-from datastore.manifest.asks import Claim, Loaded, Processed
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import Action, Run, RunState, Stage
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
+from penstock.datastore.intersect.streams import at_once
+from penstock.datastore.manifest.asks import Claim, Loaded, Processed
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import SNOW, TYPES, discover, named, run_faults
 from tests.datastore.watched import Watched

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Role
-from datastore.clock import Clock
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import (
     AlreadyLoaded,
     IllegalState,
     Invalid,
@@ -19,16 +19,16 @@ from datastore.errors import (
     OutputExists,
     OutputMissing,
 )
-from datastore.files import Files
-from datastore.local_files import LocalFiles
-from datastore.manifest.asks import Fail
-from datastore.manifest.folders import beside
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import Action, RunState
-from datastore.manifest.recovery import Output
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.files import Files
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.manifest.asks import Fail
+from penstock.datastore.manifest.folders import beside
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, RunState
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents
 from tests.datastore.runs_world import (
     LOAD,

@@ -2,13 +2,9 @@
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import (
-    Invalid,
-    LimitExceeded,
-    NotFound,
-)
-from datastore.manifest.asks import (
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.manifest.asks import (
     Ask,
     Claim,
     Fail,
@@ -19,11 +15,11 @@ from datastore.manifest.asks import (
     Skip,
     Unskip,
 )
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import ManifestName, RunName, RunState
-from datastore.manifest.runs import Discovery
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import ManifestName, RunName, RunState
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents
 from tests.datastore.runs_world import (
     NAME,

@@ -4,23 +4,16 @@ from functools import partial
 
 import pytest
 
-from datastore.access import Role
-from datastore.clock import Clock
-from datastore.errors import (
-    IllegalState,
-    NotFound,
-    NotPermitted,
-)
-from datastore.manifest.asks import (
-    Claim,
-    Reload,
-)
-from datastore.manifest.records import ManifestName, RunName, RunState
-from datastore.manifest.runs import Discovery
-from datastore.paths import GroupPath
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.access import Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
+from penstock.datastore.manifest.asks import Claim, Reload
+from penstock.datastore.manifest.records import ManifestName, RunName, RunState
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     NAME,

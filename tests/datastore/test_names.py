@@ -2,11 +2,11 @@
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import NameTaken, NotFound
-from datastore.paths import ROOT, GroupPath
-from datastore.store import Store
-from datastore.table import Attributes, Key, Put, Table
+from penstock.datastore.access import Role
+from penstock.datastore.errors import NameTaken, NotFound
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.store import Store
+from penstock.datastore.table import Attributes, Key, Put, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datastore.errors import BadInput
-from datastore.paths import (
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import (
     ROOT,
     GroupPath,
     ancestors,
@@ -14,7 +14,7 @@ from datastore.paths import (
     parent,
     parse_group_path,
 )
-from datastore.text import comparison_form
+from penstock.datastore.text import comparison_form
 
 NAMES = st.sampled_from(["usa", "usa2", "us", "northwest", "größe", "a b"])
 GROUPS = st.lists(NAMES, max_size=4).map(lambda names: GroupPath("/" + "/".join(names)))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import NameTaken, NotFound, VersionConflict
-from datastore.layout import KINDS, Kind
-from datastore.paths import ROOT, GroupPath, on_one_line
-from datastore.records import Resource
-from datastore.store import Store
+from penstock.datastore.errors import NameTaken, NotFound, VersionConflict
+from penstock.datastore.layout import KINDS, Kind
+from penstock.datastore.paths import ROOT, GroupPath, on_one_line
+from penstock.datastore.records import Resource
+from penstock.datastore.store import Store
 from tests.datastore.recount import faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

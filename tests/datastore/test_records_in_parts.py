@@ -12,20 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from datastore.audio.records import Album, Audio, AudioLink, Connection, ImportFailure, Totals
-from datastore.dynamodb.wire import encode_item
-from datastore.dynamodb.wire_items import WireItem
-from datastore.executions.records import Execution, ExecutionEvent
-from datastore.items import load
-from datastore.jobs import Job
-from datastore.json_items import JsonItem, encode
-from datastore.limits import read_units, size_of
-from datastore.listening.records import Play
-from datastore.manifest.records import Manifest, Run, RunEvent
-from datastore.parts import record_type
-from datastore.paths import GroupPath
-from datastore.playlists.records import Entry, Playlist
-from datastore.records import (
+from penstock.datastore.audio.records import (
+    Album,
+    Audio,
+    AudioLink,
+    Connection,
+    ImportFailure,
+    Totals,
+)
+from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.dynamodb.wire_items import WireItem
+from penstock.datastore.executions.records import Execution, ExecutionEvent
+from penstock.datastore.items import load
+from penstock.datastore.jobs import Job
+from penstock.datastore.json_items import JsonItem, encode
+from penstock.datastore.limits import read_units, size_of
+from penstock.datastore.listening.records import Play
+from penstock.datastore.manifest.records import Manifest, Run, RunEvent
+from penstock.datastore.parts import record_type
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.records import (
     Calculation,
     CalculationVersion,
     Group,
@@ -34,7 +41,7 @@ from datastore.records import (
     ReferenceDataset,
     Tag,
 )
-from datastore.table import Attributes, Item, Key
+from penstock.datastore.table import Attributes, Item, Key
 
 RECORDS = (
     *(Album, Audio, AudioLink, Connection, ImportFailure, Totals, Execution, ExecutionEvent, Job),

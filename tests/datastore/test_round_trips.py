@@ -4,14 +4,14 @@ from collections.abc import Awaitable
 
 import pytest
 
-from datastore.errors import NameTaken
-from datastore.filters import TagFilter
-from datastore.paths import ROOT
-from datastore.resources.listing import Listed
-from datastore.resources.versions import Wanted
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.errors import NameTaken
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.paths import ROOT
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.watched import Traced
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, draft, grow, make, on_sqlite, tags
 

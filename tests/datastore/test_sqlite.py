@@ -12,13 +12,9 @@ from time import perf_counter
 
 import pytest
 
-from datastore.errors import Unavailable
-from datastore.sqlite import SqliteTable
-from datastore.table import (
-    Key,
-    Put,
-    Query,
-)
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.table import Key, Put, Query
 from tests.datastore.samples import everything, item, sized, store, stored
 
 HELD = 0.05

@@ -14,13 +14,13 @@ from unittest.mock import patch
 
 import pytest
 
-from datastore import sqlite_turns
-from datastore.errors import Unavailable
-from datastore.sqlite import SqliteTable
-from datastore.sqlite_lane import Failed, Lane, Work
-from datastore.sqlite_rows import connect
-from datastore.sqlite_turns import read_together, write_together
-from datastore.table import ConditionFailed, FailedCheck, Key, Missing, Put, Query, Update
+from penstock.datastore import sqlite_turns
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite_lane import Failed, Lane, Work
+from penstock.datastore.sqlite_rows import connect
+from penstock.datastore.sqlite_turns import read_together, write_together
+from penstock.datastore.table import ConditionFailed, FailedCheck, Key, Missing, Put, Query, Update
 from tests.datastore.samples import everything, item, stored
 from tests.datastore.test_sqlite import locked, opened, path
 

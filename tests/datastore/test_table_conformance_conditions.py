@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from datastore.table import (
+from penstock.datastore.table import (
     AllOf,
     AnyOf,
     Check,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datastore.table import (
+from penstock.datastore.table import (
     INDEX_HASH,
     Check,
     ConditionFailed,

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from datastore.errors import LimitExceeded
-from datastore.table import (
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table import (
     INDEX_HASH,
     Check,
     ConditionFailed,

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from datastore.table import (
+from penstock.datastore.table import (
     Check,
     Compare,
     ConditionFailed,

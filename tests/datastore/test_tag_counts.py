@@ -5,11 +5,11 @@ from functools import partial
 
 import pytest
 
-from datastore.access import Role
-from datastore.paths import ROOT, GroupPath
-from datastore.records import TagKey, TagValue
-from datastore.slices import Window
-from datastore.store import Store, View
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import TagKey, TagValue
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import Invalid
-from datastore.filters import TagFilter
-from datastore.records import Tag
-from datastore.tags import Level, cover, levels_of, names_of, tag_problems, value_of
+from penstock.datastore.errors import Invalid
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.records import Tag
+from penstock.datastore.tags import Level, cover, levels_of, names_of, tag_problems, value_of
 from tests.datastore.world import tags
 
 

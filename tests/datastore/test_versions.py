@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from datastore.errors import NotFound
-from datastore.records import Pipeline, PipelineVersion
-from datastore.resources.versions import Wanted
-from datastore.slices import Slice, Window
-from datastore.store import Store, View
+from penstock.datastore.errors import NotFound
+from penstock.datastore.records import Pipeline, PipelineVersion
+from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import Store, View
 from tests.datastore.world import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
 
 NUMBERS = list(range(12, 0, -1))

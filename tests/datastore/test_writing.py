@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from datastore.access import Role
-from datastore.clock import Clock, is_id
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.clock import Clock, is_id
+from penstock.datastore.errors import (
     BadInput,
     IllegalState,
     Invalid,
@@ -16,10 +16,10 @@ from datastore.errors import (
     NotFound,
     VersionConflict,
 )
-from datastore.paths import GroupPath
-from datastore.records import Parameter, Pipeline, State, Transformer, ValueType
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Parameter, Pipeline, State, Transformer, ValueType
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
-from datastore.paths import ROOT, GroupPath
-from datastore.records import (
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.records import (
     DatasetColumn,
     DatasetContent,
     Output,
@@ -20,9 +20,9 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.resources.listing import Listed
-from datastore.slices import Slice, Window
-from datastore.store import Store, View
+from penstock.datastore.resources.listing import Listed
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import Store, View
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from datastore.access import Caller
-from datastore.clock import Clock
-from datastore.store import Store
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import Clock
+from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")

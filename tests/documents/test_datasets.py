@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx
 
-from datastore.dataset_files import CONTENT_TYPE
-from datastore.store import Store
+from penstock.datastore.dataset_files import CONTENT_TYPE
+from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.asking import Ask, tagged
 from tests.documents.test_resource_management import (
     DELETE_GROUP,

@@ -9,7 +9,7 @@ from typing import NamedTuple, get_origin, get_type_hints
 
 import pytest
 
-from datastore.store import View
+from penstock.datastore.store import View
 from tests.documents import (
     test_audio,
     test_calculations,

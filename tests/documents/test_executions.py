@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from datastore.clock import wall_clock
-from datastore.errors import IllegalState
-from datastore.executions.creating import Wanted
-from datastore.executions.downloads import FileKind
-from datastore.executions.keys import errors_key, ingest_key, output_key, staged
-from datastore.executions.listing import ListedExecutions, first_id
-from datastore.executions.records import ExecutionState
-from datastore.files import FileStatus
-from datastore.filters import TagFilter
-from datastore.local_files import LocalFiles
-from datastore.records import Pipeline
-from datastore.slices import Window
-from datastore.store import Store, View
-from kernel.outcome import Counts
+from penstock.datastore.clock import wall_clock
+from penstock.datastore.errors import IllegalState
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.downloads import FileKind
+from penstock.datastore.executions.keys import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.listing import ListedExecutions, first_id
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.files import FileStatus
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.records import Pipeline
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.kernel.outcome import Counts
 from tests.datastore.world import tags
 from tests.executions.world import (
     ANN,

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from datastore.local_files import LocalFiles
-from datastore.manifest.importing import Found
-from datastore.manifest.records import ManifestName
-from datastore.paths import GroupPath
-from datastore.store import Store
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.runs_world import one_chunk
 

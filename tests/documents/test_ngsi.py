@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from datastore.ngsi.directory import ServicePath
-from datastore.store import Store
+from penstock.datastore.ngsi.directory import ServicePath
+from penstock.datastore.store import Store
 from tests.asking import Ask, as_caller
 from tests.ngsi.sinks import car, notification, open_world
 from tests.ngsi.stored import lettered, stored

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.store import Store
+from penstock.datastore.access import Caller
+from penstock.datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")

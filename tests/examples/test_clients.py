@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from datastore.access import Role
-from datastore.paths import ROOT as TOP
-from server.dev_key import dev_key, sign_dev_token
-from server.graphiql.build import find_tools
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT as TOP
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
 from tests.serving import PLAIN, serving
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import strawberry
 from graphql import DocumentNode, parse
 
-from execution import batched
+from penstock.execution import batched
 from tests.execution.both import Prepared
 
 Info = strawberry.Info["Context", Any]

@@ -9,7 +9,7 @@ import strawberry
 from strawberry.permission import BasePermission
 from strawberry.relay import GlobalID
 
-from execution import batched
+from penstock.execution import batched
 
 
 @strawberry.enum

@@ -16,7 +16,7 @@ from graphql import (
     parse,
 )
 
-from execution import Compiled, Options, Reason
+from penstock.execution import Compiled, Options, Reason
 from tests.execution.both import finished, operation_of
 
 

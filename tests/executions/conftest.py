@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.local_files import LocalFiles
-from datastore.records import Pipeline
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.datastore.conftest import implementation, table
 from tests.datastore.world import Watch
 from tests.executions.world import planted

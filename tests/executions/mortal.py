@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterable, Coroutine
 from typing import Any, TypeVar
 
-from datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
-from datastore.table import Table
+from penstock.datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
+from penstock.datastore.table import Table
 from tests.datastore.watched import Died, Watched
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """Pipelines that look values up in reference datasets, for tests of executions."""
 
-from datastore.paths import GroupPath
-from datastore.records import (
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import (
     Calculation,
     Output,
     Parameter,
@@ -10,7 +10,7 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.datastore.tables import table
 from tests.datastore.world import NORTHWEST, SUPER, USA, grow
 from tests.executions.world import pipeline_in

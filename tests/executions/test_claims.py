@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.executions.claims import ClaimLost, Claims, ended
-from datastore.executions.records import ExecutionState
-from datastore.executions.rules import ExecutionRules
-from datastore.local_files import LocalFiles
-from datastore.records import Pipeline
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from kernel.outcome import Counts
+from penstock.datastore.clock import Clock
+from penstock.datastore.executions.claims import ClaimLost, Claims, ended
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.records import Pipeline
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.kernel.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import Watch, on_sqlite, without_moto
 from tests.executions.world import ANN, begun, history, now, planted, ready

@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
-from datastore.access import Role
-from datastore.errors import (
+from penstock.datastore.access import Role
+from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
@@ -14,14 +14,14 @@ from datastore.errors import (
     NotPermitted,
     Unavailable,
 )
-from datastore.executions.creating import Wanted
-from datastore.executions.keys import errors_key, ingest_key, input_key, output_key
-from datastore.executions.reading import find_plan
-from datastore.executions.records import ExecutionMode, ExecutionState
-from datastore.paths import GroupPath
-from datastore.records import Pipeline, State
-from datastore.store import Store
-from datastore.table import Table
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.keys import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.reading import find_plan
+from penstock.datastore.executions.records import ExecutionMode, ExecutionState
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import Pipeline, State
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite, tags
 from tests.executions.world import ANN, EVE, NORA, REED, TRIPS, begun, history, pipeline_in

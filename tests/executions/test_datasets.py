@@ -8,19 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from datastore.dataset_tables import DatasetTables
-from datastore.errors import IllegalState, Invalid, LimitExceeded
-from datastore.executions.creating import Wanted
-from datastore.executions.keys import errors_key, ingest_key, output_key
-from datastore.executions.records import Execution, Pin
-from datastore.layout import REFERENCE_DATASET
-from datastore.lookups import MAX_DATASETS, MAX_FIELDS
-from datastore.records import (
-    State,
-)
-from datastore.store import Store
-from datastore.table import Update
-from kernel.outcome import Counts
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.keys import errors_key, ingest_key, output_key
+from penstock.datastore.executions.records import Execution, Pin
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.lookups import MAX_DATASETS, MAX_FIELDS
+from penstock.datastore.records import State
+from penstock.datastore.store import Store
+from penstock.datastore.table import Update
+from penstock.kernel.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, grow, on_sqlite

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from msgspec import convert
 
-from datastore.access import Role
-from datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
-from datastore.executions.keys import (
+from penstock.datastore.access import Role
+from penstock.datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
+from penstock.datastore.executions.keys import (
     all_keys,
     errors_key,
     ingest_key,
@@ -18,12 +18,12 @@ from datastore.executions.keys import (
     output_key,
     staged,
 )
-from datastore.records import Pipeline
-from datastore.store import Store
-from kernel.outcome import Counts
-from kernel.plan import Plan
-from kernel.program import Program
-from kernel.transform import CsvTransform
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.kernel.outcome import Counts
+from penstock.kernel.plan import Plan
+from penstock.kernel.program import Program
+from penstock.kernel.transform import CsvTransform
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died
 from tests.datastore.world import USA, Watch, caller, on_sqlite

@@ -2,8 +2,8 @@
 
 import pytest
 
-from datastore.executions.plans import plan_of
-from datastore.records import Output, Transform, Transformer, ValueType
+from penstock.datastore.executions.plans import plan_of
+from penstock.datastore.records import Output, Transform, Transformer, ValueType
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from datastore.executions.listing import ListedExecutions, first_id
-from datastore.executions.records import Execution, ExecutionState
-from datastore.filters import TagFilter
-from datastore.records import Pipeline
-from datastore.resources.scope import Budget
-from datastore.slices import Window
-from datastore.store import Store
+from penstock.datastore.executions.listing import ListedExecutions, first_id
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.filters import TagFilter
+from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.scope import Budget
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
 from tests.datastore.world import on_sqlite, tags, walk
 from tests.executions.world import ANN, begun, pipeline_in
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from datastore.errors import IllegalState, NotPermitted
-from datastore.executions.creating import Wanted
-from datastore.executions.keys import ingest_key, output_key
-from datastore.executions.reading import find_plan
-from datastore.executions.records import Pin
-from datastore.records import (
+from penstock.datastore.errors import IllegalState, NotPermitted
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.keys import ingest_key, output_key
+from penstock.datastore.executions.reading import find_plan
+from penstock.datastore.executions.records import Pin
+from penstock.datastore.records import (
     Calculation,
     Output,
     Parameter,
@@ -16,7 +16,7 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.datastore.recount import contents
 from tests.datastore.tables import table
 from tests.datastore.world import EU, SUPER, USA, grow, on_sqlite

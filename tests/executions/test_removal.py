@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from datastore.errors import NotFound
-from datastore.executions.keys import all_keys
-from datastore.executions.listing import ListedExecutions
-from datastore.executions.records import Execution
-from datastore.executions.removal import Removal
-from datastore.files import Chunks
-from datastore.paths import ROOT
-from datastore.records import Pipeline
-from datastore.slices import Window
-from datastore.store import Store
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.keys import all_keys
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.removal import Removal
+from penstock.datastore.files import Chunks
+from penstock.datastore.paths import ROOT
+from penstock.datastore.records import Pipeline
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Cut, Died
 from tests.datastore.world import SUPER, USA, Watch, on_sqlite, tags

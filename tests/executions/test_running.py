@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from datastore.errors import Invalid, LimitExceeded
-from datastore.executions.creating import Wanted
-from datastore.executions.keys import errors_key, ingest_key, input_key, output_key
-from datastore.executions.listing import ListedExecutions
-from datastore.records import Pipeline
-from datastore.slices import Window
-from datastore.store import Store
-from kernel.outcome import Counts
+from penstock.datastore.errors import Invalid, LimitExceeded
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.keys import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.records import Pipeline
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
+from penstock.kernel.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died
 from tests.datastore.world import Watch, on_sqlite

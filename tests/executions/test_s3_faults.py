@@ -7,13 +7,20 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb.retry import Attempts
-from datastore.executions.claims import Claims
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.rules import ExecutionRules
-from datastore.records import Output, Parameter, Pipeline, Transform, Transformer, ValueType
-from datastore.s3_files import PART_BYTES, S3Files
-from datastore.store import Store
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    Pipeline,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.s3_files import PART_BYTES, S3Files
+from penstock.datastore.store import Store
 from tests.datastore.recount import faults
 from tests.datastore.world import Watch, on_sqlite
 from tests.executions.world import ANN, content, history, now, pipeline_in, planted, ready
@@ -60,7 +67,7 @@ async def far(
     store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Store]:
     """The store over S3, which is reached through the proxy."""
-    monkeypatch.setattr("datastore.s3_client.READ_SECONDS", 1.0)
+    monkeypatch.setattr("penstock.datastore.s3_client.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(store, files=files, rules=ExecutionRules(beat=timedelta(seconds=60)))
@@ -139,7 +146,7 @@ async def test_an_outage_is_waited_for(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await ready(far, tenfold, INPUT)
-    monkeypatch.setattr("datastore.s3_files.Attempts", lambda _: Attempts(0.2))
+    monkeypatch.setattr("penstock.datastore.s3_files.Attempts", lambda _: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
     assert await far.runner("w").run_one()
     waiting = await now(far, made)

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from datastore.records import Pipeline
-from datastore.store import Store
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
 from tests.datastore.world import Watch, on_sqlite
 from tests.executions.world import begun, done, ready
 

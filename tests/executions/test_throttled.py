@@ -1,9 +1,9 @@
 """Runs over a DynamoDB table that throttles, loses answers and breaks off."""
 
-from datastore.clock import Clock
-from datastore.executions.keys import output_key
-from datastore.local_files import LocalFiles
-from datastore.store import Store
+from penstock.datastore.clock import Clock
+from penstock.datastore.executions.keys import output_key
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.store import Store
 from tests.datastore.recount import faults
 from tests.datastore.world import Watch
 from tests.executions.world import OUTPUT, content, now, planted, ready

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from datastore.errors import IllegalState, NotPermitted
-from datastore.executions.keys import ingest_key
-from datastore.records import Pipeline, State
-from datastore.store import Store
+from penstock.datastore.errors import IllegalState, NotPermitted
+from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.records import Pipeline, State
+from penstock.datastore.store import Store
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import Watch, on_sqlite
 from tests.executions.world import ANN, INPUT, REED, begun, history, now, put, ready

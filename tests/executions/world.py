@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from datastore.access import Caller, Role
-from datastore.executions.creating import Wanted
-from datastore.executions.keys import ingest_key
-from datastore.executions.reading import find_execution
-from datastore.executions.records import Execution
-from datastore.files import Files
-from datastore.paths import GroupPath
-from datastore.records import (
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.files import Files
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import (
     Output,
     Parameter,
     Pipeline,
@@ -18,8 +18,8 @@ from datastore.records import (
     Transformer,
     ValueType,
 )
-from datastore.slices import Window
-from datastore.store import Store, View
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, draft, grow
 
 TRIPS = Transformer(

@@ -15,10 +15,10 @@ import uvicorn
 from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
-from datastore.files import Files, UploadForm
-from datastore.local_files import LocalFiles
-from datastore.s3_files import PART_BYTES, S3Files
-from server.files import routes
+from penstock.datastore.files import Files, UploadForm
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.s3_files import PART_BYTES, S3Files
+from penstock.server.files import routes
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.serving import PLAIN
 from tests.stores import REGION, aws_environment, moto_endpoint
@@ -135,7 +135,7 @@ async def breaking(then: Answer) -> AsyncIterator[tuple[S3Files, Breaking]]:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from datastore.local_files import LocalFiles
+from penstock.datastore.local_files import LocalFiles
 
 async def chunks():
     while True:

@@ -13,10 +13,10 @@ from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore import files as port
-from datastore.errors import BadInput, LimitExceeded, NotFound, Unavailable
-from datastore.files import Files, disposition
-from datastore.s3_files import S3Files
+from penstock.datastore import files as port
+from penstock.datastore.errors import BadInput, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.files import Files, disposition
+from penstock.datastore.s3_files import S3Files
 from tests.files.conftest import breaking, broken, known, send, stream, whole
 from tests.loopback import Answer
 from tests.stores import aws_environment

@@ -12,10 +12,10 @@ from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import Unavailable
-from datastore.local_files import LocalFiles
-from datastore.signed_urls import Link, Signer
-from server.files import Form
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.signed_urls import Link, Signer
+from penstock.server.files import Form
 from tests.files.conftest import (
     DIGITS,
     END,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from datastore.errors import NotFound
-from datastore.local_files import LocalFiles
-from datastore.observed_files import ObservedFiles
+from penstock.datastore.errors import NotFound
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.observed_files import ObservedFiles
 from tests.files.conftest import SECRET, broken, stream, whole
 from tests.watcher import Watcher
 

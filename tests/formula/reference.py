@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 
-from formula.calls import Callee
-from formula.datasets import Datasets
-from formula.errors import Code, Fault, FormulaFailure, Position
-from formula.functions import FUNCTIONS
-from formula.inputs import binder
-from formula.link import Linked
-from formula.numbers import within_range
-from formula.pins import pin_of
-from formula.tree import (
+from penstock.formula.calls import Callee
+from penstock.formula.datasets import Datasets
+from penstock.formula.errors import Code, Fault, FormulaFailure, Position
+from penstock.formula.functions import FUNCTIONS
+from penstock.formula.inputs import binder
+from penstock.formula.link import Linked
+from penstock.formula.numbers import within_range
+from penstock.formula.pins import pin_of
+from penstock.formula.tree import (
     COMPARISONS,
     Assign,
     Call,
@@ -24,8 +24,17 @@ from formula.tree import (
     Negate,
     Step,
 )
-from formula.values import SCALAR, Kind, Scalar, Value, kind_of, output_kind, refuse, text_of
-from formula.work import Work
+from penstock.formula.values import (
+    SCALAR,
+    Kind,
+    Scalar,
+    Value,
+    kind_of,
+    output_kind,
+    refuse,
+    text_of,
+)
+from penstock.formula.work import Work
 
 ROOMY = Context(prec=30_000, rounding=ROUND_HALF_EVEN, Emin=-99_999, Emax=99_999)
 OUT_OF_RANGE = "the number needs more than 1000 digits or is beyond 10^9999"

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formula.calls import Callee, Signature, find_cycle
-from formula.check import Surroundings
-from formula.datasets import LATEST, NoDatasets, Pin
-from formula.errors import Code, FormulaFailure, FormulaInvalid, Position
-from formula.evaluate import compile_formula
-from formula.link import calls_of, examine
-from formula.parse import parse
-from formula.values import Parameter, Value
+from penstock.formula.calls import Callee, Signature, find_cycle
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import LATEST, NoDatasets, Pin
+from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.evaluate import compile_formula
+from penstock.formula.link import calls_of, examine
+from penstock.formula.parse import parse
+from penstock.formula.values import Parameter, Value
 from tests.formula.values_of import NUMBER, STRING, Shelf, codes, messages
 
 X = (Parameter("x", NUMBER),)

@@ -1,13 +1,13 @@
 # ruff: noqa: E501 - a table reads best with a row on a line
 import pytest
 
-from formula.calls import Callee
-from formula.check import Surroundings
-from formula.datasets import LATEST, Pin
-from formula.link import examine
-from formula.parse import parse
-from formula.uses import DatasetUse, datasets_of
-from formula.values import Kind, Parameter
+from penstock.formula.calls import Callee
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import LATEST, Pin
+from penstock.formula.link import examine
+from penstock.formula.parse import parse
+from penstock.formula.uses import DatasetUse, datasets_of
+from penstock.formula.values import Kind, Parameter
 from tests.formula.values_of import (
     BOOLEAN,
     NUMBER,

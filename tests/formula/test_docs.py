@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from formula import limits
-from formula.check import Surroundings
-from formula.datasets import LATEST, InMemory, Rows
-from formula.errors import Code, FormulaFailure, FormulaInvalid
-from formula.evaluate import compile_formula
-from formula.functions import FUNCTIONS, UNSUPPORTED
-from formula.locales import LOCALES
-from formula.unit_table import UNITS
-from formula.values import Parameter, Value, text_of
+from penstock.formula import limits
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import LATEST, InMemory, Rows
+from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid
+from penstock.formula.evaluate import compile_formula
+from penstock.formula.functions import FUNCTIONS, UNSUPPORTED
+from penstock.formula.locales import LOCALES
+from penstock.formula.unit_table import UNITS
+from penstock.formula.values import Parameter, Value, text_of
 from tests.formula.values_of import BOOLEAN, NUMBER, STRING, Shelf
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formula.md").read_text("utf-8")

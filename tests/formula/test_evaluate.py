@@ -5,14 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from formula import evaluate
-from formula.check import Surroundings
-from formula.datasets import Pin
-from formula.errors import Code, FormulaFailure, FormulaInvalid, Position
-from formula.evaluate import RowError, compile_formula, evaluate_rows
-from formula.link import link
-from formula.parse import parse
-from formula.values import Parameter, Scalar, Value, ValueType
+from penstock.formula import evaluate
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import Pin
+from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.evaluate import RowError, compile_formula, evaluate_rows
+from penstock.formula.link import link
+from penstock.formula.parse import parse
+from penstock.formula.values import Parameter, Scalar, Value, ValueType
 from tests.formula.values_of import (
     BOOLEAN,
     FACTORS,

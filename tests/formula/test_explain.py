@@ -2,10 +2,10 @@ from decimal import Decimal
 
 import pytest
 
-from formula.check import Surroundings
-from formula.errors import Code, FormulaInvalid, Position
-from formula.explain import Part, explain
-from formula.values import Parameter
+from penstock.formula.check import Surroundings
+from penstock.formula.errors import Code, FormulaInvalid, Position
+from penstock.formula.explain import Part, explain
+from penstock.formula.values import Parameter
 from tests.formula.values_of import FACTORS, NUMBER, VEHICLE, VEHICLE_FORMULA, Shelf
 
 N = (Parameter("n", NUMBER),)

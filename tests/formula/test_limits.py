@@ -9,13 +9,19 @@ from decimal import Decimal
 
 import pytest
 
-from formula.check import Surroundings
-from formula.errors import Code, FormulaError, FormulaFailure, FormulaInvalid, FormulaSyntax
-from formula.evaluate import compile_formula, evaluate_rows
-from formula.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT
-from formula.link import examine
-from formula.parse import parse_anew
-from formula.values import Parameter, Value
+from penstock.formula.check import Surroundings
+from penstock.formula.errors import (
+    Code,
+    FormulaError,
+    FormulaFailure,
+    FormulaInvalid,
+    FormulaSyntax,
+)
+from penstock.formula.evaluate import compile_formula, evaluate_rows
+from penstock.formula.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT
+from penstock.formula.link import examine
+from penstock.formula.parse import parse_anew
+from penstock.formula.values import Parameter, Value
 from tests.formula.values_of import NUMBER, STRING, code, value
 
 TENTH = 0.1

@@ -6,10 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formula.errors import Code, FormulaSyntax, Position
-from formula.parse import _READ, is_writable, parse, parse_anew
-from formula.render import render
-from formula.tree import Assign, Call, Chain, CustomCall, Index, Literal, Name, Negate, Option, Step
+from penstock.formula.errors import Code, FormulaSyntax, Position
+from penstock.formula.parse import _READ, is_writable, parse, parse_anew
+from penstock.formula.render import render
+from penstock.formula.tree import (
+    Assign,
+    Call,
+    Chain,
+    CustomCall,
+    Index,
+    Literal,
+    Name,
+    Negate,
+    Option,
+    Step,
+)
 
 SYNTAX_ERRORS = [
     ("17%5", 1, 3, "expected an operator or the end of the line, found `%`"),

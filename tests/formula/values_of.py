@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from formula.calls import Callee, Signature
-from formula.check import Surroundings
-from formula.datasets import LATEST, Datasets, InMemory, NoDatasets, Rows
-from formula.errors import Code, FormulaFailure
-from formula.evaluate import compile_formula
-from formula.link import examine
-from formula.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.calls import Callee, Signature
+from penstock.formula.check import Surroundings
+from penstock.formula.datasets import LATEST, Datasets, InMemory, NoDatasets, Rows
+from penstock.formula.errors import Code, FormulaFailure
+from penstock.formula.evaluate import compile_formula
+from penstock.formula.link import examine
+from penstock.formula.values import Parameter, Scalar, Value, ValueType
 
 NUMBER = ValueType.NUMBER
 STRING = ValueType.STRING

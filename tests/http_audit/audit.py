@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from datastore.access import Role
-from datastore.paths import ROOT
-from server.dev_key import dev_key, sign_dev_token
-from server.graphiql.build import find_tools
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.graphiql.build import find_tools
 from tests.serving import serving
 
 HERE = Path(__file__).parent

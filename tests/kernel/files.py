@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from formula.datasets import Rows
-from formula.values import ValueType
-from kernel.outcome import Ending, Written
-from kernel.plan import Column, Plan, Step
-from kernel.program import NO_DATA, Program
-from kernel.transform import CsvTransform, Transform
+from penstock.formula.datasets import Rows
+from penstock.formula.values import ValueType
+from penstock.kernel.outcome import Ending, Written
+from penstock.kernel.plan import Column, Plan, Step
+from penstock.kernel.program import NO_DATA, Program
+from penstock.kernel.transform import CsvTransform, Transform
 
 NUMBER, STRING, BOOLEAN = ValueType.NUMBER, ValueType.STRING, ValueType.BOOLEAN
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from formula.limits import MAX_BATCH_STEPS
-from formula.values import ValueType
-from kernel.json_rows import JsonTransform
-from kernel.outcome import Ending
-from kernel.plan import Plan, Step
-from kernel.problems import Code
-from kernel.program import Program
+from penstock.formula.limits import MAX_BATCH_STEPS
+from penstock.formula.values import ValueType
+from penstock.kernel.json_rows import JsonTransform
+from penstock.kernel.outcome import Ending
+from penstock.kernel.plan import Plan, Step
+from penstock.kernel.problems import Code
+from penstock.kernel.program import Program
 from tests.kernel.files import ERRORS, OUTPUT, TRIPS, cut, errors, fed
 
 

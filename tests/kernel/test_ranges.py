@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernel.header import read_header
-from kernel.outcome import Written
-from kernel.program import Program
-from kernel.ranges import Span, Survey, spans
-from kernel.records import Records
-from kernel.transform import Above, CsvTransform
+from penstock.kernel.header import read_header
+from penstock.kernel.outcome import Written
+from penstock.kernel.program import Program
+from penstock.kernel.ranges import Span, Survey, spans
+from penstock.kernel.records import Records
+from penstock.kernel.transform import Above, CsvTransform
 from tests.kernel.files import HEADER, TRIPS, cut, fed, rows
 
 PROGRAM = Program(TRIPS)

@@ -5,12 +5,12 @@ import io
 
 import pytest
 
-from formula.datasets import LATEST, Rows
-from kernel.plan import Column, Dataset, Plan, Step
-from kernel.problems import Code, Refused
-from kernel.program import Program
-from kernel.records import MAX_RECORD
-from kernel.transform import CsvTransform
+from penstock.formula.datasets import LATEST, Rows
+from penstock.kernel.plan import Column, Dataset, Plan, Step
+from penstock.kernel.problems import Code, Refused
+from penstock.kernel.program import Program
+from penstock.kernel.records import MAX_RECORD
+from penstock.kernel.transform import CsvTransform
 from tests.kernel.files import (
     BOOLEAN,
     ERRORS,

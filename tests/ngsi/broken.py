@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from datastore.errors import Unavailable
-from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
 
 
 class NotAllowed(Exception):

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from datastore.dynamodb.retry import DEADLINE
-from datastore.dynamodb.samples import DynamoDBDestinations
-from datastore.ngsi.embedded import EmbeddedDestinations
-from datastore.ngsi.events import Attribute, Update
-from datastore.ngsi.options import Persistence
-from datastore.ngsi.reading import Ingest
-from datastore.ngsi.rows import Event
-from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from datastore.table import Attributes, Query
+from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.samples import DynamoDBDestinations
+from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.events import Attribute, Update
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table import Attributes, Query
 from tests.stores import (
     REGION,
     aws_environment,

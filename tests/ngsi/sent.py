@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from datastore.ngsi.events import Poison, Update
-from datastore.ngsi.notification import (
+from penstock.datastore.ngsi.events import Poison, Update
+from penstock.datastore.ngsi.notification import (
     Defaults,
     Heading,
     Notification,

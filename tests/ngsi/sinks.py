@@ -8,20 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from datastore.access import Caller
-from datastore.clock import Clock
-from datastore.local_files import LocalFiles
-from datastore.ngsi.catalog import PLACE
-from datastore.ngsi.counts import Counts, counted, total
-from datastore.ngsi.letters import DeadLetter, letters
-from datastore.ngsi.notification import Defaults, Notification, read_heading, read_notification
-from datastore.ngsi.options import Batching, SinkOptions
-from datastore.ngsi.reading import Ingest
-from datastore.ngsi.samples import Destinations
-from datastore.ngsi.sink import Ground, Sink, open_sink
-from datastore.store import Store, View
-from datastore.table import Item, Query, Range, Table
-from server.claims import roles_from
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import Clock
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.ngsi.catalog import PLACE
+from penstock.datastore.ngsi.counts import Counts, counted, total
+from penstock.datastore.ngsi.letters import DeadLetter, letters
+from penstock.datastore.ngsi.notification import (
+    Defaults,
+    Notification,
+    read_heading,
+    read_notification,
+)
+from penstock.datastore.ngsi.options import Batching, SinkOptions
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Item, Query, Range, Table
+from penstock.server.claims import roles_from
 from tests.datastore.world import walk
 
 QUICK = SinkOptions(batching=Batching(retry_intervals=(0.01,)))

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from datastore.commit import commit
-from datastore.ngsi.catalog import Catalog
-from datastore.ngsi.counts import Counts, Tally
-from datastore.ngsi.events import Attribute, Update
-from datastore.ngsi.letters import DeadLetter, written
-from datastore.ngsi.naming import Place
-from datastore.ngsi.options import Layout, Naming, Persistence
-from datastore.ngsi.persisting import Persisting
-from datastore.ngsi.registry import Registry
-from datastore.ngsi.rows import Event, recv_time
-from datastore.store import Store
+from penstock.datastore.commit import commit
+from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.counts import Counts, Tally
+from penstock.datastore.ngsi.events import Attribute, Update
+from penstock.datastore.ngsi.letters import DeadLetter, written
+from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.options import Layout, Naming, Persistence
+from penstock.datastore.ngsi.persisting import Persisting
+from penstock.datastore.ngsi.registry import Registry
+from penstock.datastore.ngsi.rows import Event, recv_time
+from penstock.datastore.store import Store
 
 AT = 1_429_535_775_005
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import LimitExceeded
-from datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
-from datastore.ngsi.series import Sample
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
+from penstock.datastore.ngsi.series import Sample
 
 
 def sample(at: int, number: int | None) -> Sample:

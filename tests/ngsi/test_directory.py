@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.errors import NotFound, NotPermitted
-from datastore.ngsi.directory import Service, ServicePath
-from datastore.ngsi.tenancy import group_of
-from datastore.paths import GroupPath
-from datastore.slices import Window
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import NotFound, NotPermitted
+from penstock.datastore.ngsi.directory import Service, ServicePath
+from penstock.datastore.ngsi.tenancy import group_of
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Window
 from tests.datastore.world import on_sqlite, walk, without_moto
 from tests.ngsi.sinks import World, car, notification
 from tests.ngsi.test_reading import WHEELS, notify, reader

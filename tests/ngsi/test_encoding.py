@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import BadInput
-from datastore.ngsi.encoding import CONCATENATOR, Encoding, components, decode, encode
+from penstock.datastore.errors import BadInput
+from penstock.datastore.ngsi.encoding import CONCATENATOR, Encoding, components, decode, encode
 
 VECTORS = {
     "": "",

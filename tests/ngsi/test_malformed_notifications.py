@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import BadInput, LimitExceeded
-from datastore.ngsi.events import Poison, Update
-from datastore.ngsi.notification import Format, Heading, read_notification
+from penstock.datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.ngsi.events import Poison, Update
+from penstock.datastore.ngsi.notification import Format, Heading, read_notification
 from tests.ngsi.sent import poison, read, updates
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import Invalid
-from datastore.ngsi.grouping import Grouper, Renaming, read_rules
-from datastore.ngsi.mappings import Mapper, read_mappings
-from datastore.ngsi.naming import Place, table_name
-from datastore.ngsi.options import DataModel, Naming
+from penstock.datastore.errors import Invalid
+from penstock.datastore.ngsi.grouping import Grouper, Renaming, read_rules
+from penstock.datastore.ngsi.mappings import Mapper, read_mappings
+from penstock.datastore.ngsi.naming import Place, table_name
+from penstock.datastore.ngsi.options import DataModel, Naming
 
 CAR = Place("vehicles", "/4wheels", "car1", "car")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import LimitExceeded
-from datastore.ngsi.encoding import Encoding
-from datastore.ngsi.naming import Place, is_table_name, table_name, told_apart
-from datastore.ngsi.options import DataModel, LongNames, Naming
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.naming import Place, is_table_name, table_name, told_apart
+from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
 
 BY_ENTITY = Naming()
 BY_PATH = Naming(data_model=DataModel.BY_SERVICE_PATH)

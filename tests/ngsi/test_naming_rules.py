@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.clock import Clock
-from datastore.errors import Invalid, NotFound, NotPermitted
-from datastore.ngsi.naming_rules import Documents, NamingRules
-from datastore.paths import ROOT, GroupPath
-from datastore.resources.scope import Budget, Scope
-from datastore.table import Table
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, NotFound, NotPermitted
+from penstock.datastore.ngsi.naming_rules import Documents, NamingRules
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.resources.scope import Budget, Scope
+from penstock.datastore.table import Table
 from tests.datastore.world import SUPER, on_sqlite
 from tests.ngsi.sinks import QUICK, World
 from tests.ngsi.test_sink import accept, runs

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from datastore.errors import BadInput
-from datastore.ngsi.events import Attribute, Metadata, Update
-from datastore.ngsi.notification import (
+from penstock.datastore.errors import BadInput
+from penstock.datastore.ngsi.events import Attribute, Metadata, Update
+from penstock.datastore.ngsi.notification import (
     Defaults,
     Format,
     Heading,

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from datastore import limits
-from datastore.dynamodb.refused import Refused
-from datastore.errors import LimitExceeded, Unavailable
-from datastore.ngsi.events import Attribute, Update
-from datastore.ngsi.options import Layout, Persistence
-from datastore.ngsi.persisting import Persisting, write
-from datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
-from datastore.table import Query, Range
+from penstock.datastore import limits
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.ngsi.events import Attribute, Update
+from penstock.datastore.ngsi.options import Layout, Persistence
+from penstock.datastore.ngsi.persisting import Persisting, write
+from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from penstock.datastore.table import Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.ngsi.places import AT, event, open_dynamodb, series, unique
 from tests.stores import moto_endpoint

@@ -8,24 +8,18 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.clock import Clock
-from datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.directory import Attribute, ServicePath
-from datastore.ngsi.following import followed
-from datastore.ngsi.options import (
-    DataModel,
-    Layout,
-    Persistence,
-    SinkOptions,
-    ValueFormat,
-)
-from datastore.ngsi.reading import Ingest, Notified
-from datastore.ngsi.series import ALL_TIMES, Span, number_of
-from datastore.paths import GroupPath
-from datastore.slices import Window
-from datastore.store import Store
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.directory import Attribute, ServicePath
+from penstock.datastore.ngsi.following import followed
+from penstock.datastore.ngsi.options import DataModel, Layout, Persistence, SinkOptions, ValueFormat
+from penstock.datastore.ngsi.reading import Ingest, Notified
+from penstock.datastore.ngsi.series import ALL_TIMES, Span, number_of
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store
 from tests.datastore.world import SUPER, Watch, on_sqlite, walk, without_moto
 from tests.ngsi.sinks import QUICK, World, car, notification
 

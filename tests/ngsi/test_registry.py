@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import LimitExceeded
-from datastore.ngsi.encoding import Encoding
-from datastore.ngsi.naming import Place
-from datastore.ngsi.options import DataModel, LongNames, Naming
-from datastore.ngsi.registry import Destination, Registry, registered
-from datastore.table import Table
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
+from penstock.datastore.ngsi.registry import Destination, Registry, registered
+from penstock.datastore.table import Table
 from tests.datastore.world import walk
 
 NAMING = Naming()

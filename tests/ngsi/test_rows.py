@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from datastore import limits
-from datastore.ngsi.events import Attribute, Metadata, Update, native, read_json, write_json
-from datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
-from datastore.ngsi.rows import Event, items_of, recv_time
-from datastore.table import Item
+from penstock.datastore import limits
+from penstock.datastore.ngsi.events import (
+    Attribute,
+    Metadata,
+    Update,
+    native,
+    read_json,
+    write_json,
+)
+from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
+from penstock.datastore.ngsi.rows import Event, items_of, recv_time
+from penstock.datastore.table import Item
 
 AT = 1_429_535_775_005
 CAR = Update(

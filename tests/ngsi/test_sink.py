@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import NotFound, Unavailable
-from datastore.manifest.lists import Listed, RunLists
-from datastore.manifest.records import Run, RunState
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.intake import Accepted, Refused
-from datastore.ngsi.ledger import MANIFEST
-from datastore.ngsi.options import Ack, Batching, DataModel, Naming, SinkOptions
-from datastore.ngsi.sink import Sink
-from datastore.slices import Window
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.manifest.lists import Listed, RunLists
+from penstock.datastore.manifest.records import Run, RunState
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.intake import Accepted, Refused
+from penstock.datastore.ngsi.ledger import MANIFEST
+from penstock.datastore.ngsi.options import Ack, Batching, DataModel, Naming, SinkOptions
+from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.slices import Window
 from tests.datastore.world import Watch, on_sqlite, without_moto
 from tests.ngsi.sinks import QUICK, World, car, notification
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import NotFound, Unavailable
-from datastore.manifest.asks import Reload
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.intake import Accepted
-from datastore.ngsi.options import Batching, LongNames, Naming
-from datastore.ngsi.replaying import Replayed
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.manifest.asks import Reload
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.intake import Accepted
+from penstock.datastore.ngsi.options import Batching, LongNames, Naming
+from penstock.datastore.ngsi.replaying import Replayed
 from tests.datastore.world import on_sqlite
 from tests.ngsi.broken import Chance, Failing, NotAllowed, first, of_table
 from tests.ngsi.sinks import QUICK, World, notification

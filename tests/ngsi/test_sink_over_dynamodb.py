@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import Unavailable
+from penstock.datastore.errors import Unavailable
 from tests.faults import Fault, FaultProxy
 from tests.ngsi.places import Apart, open_dynamodb
 from tests.ngsi.sinks import QUICK, World, car, notification, open_world

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import RateLimited
-from server.processes.shared_buckets import _SETS, _WAYS, SIZE, SharedBuckets, _digest
-from server.rate_limit import Bucket, OwnBuckets, RateLimiter
+from penstock.datastore.errors import RateLimited
+from penstock.server.processes.shared_buckets import _SETS, _WAYS, SIZE, SharedBuckets, _digest
+from penstock.server.rate_limit import Bucket, OwnBuckets, RateLimiter
 
 ASKED = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.floats(0, 2)))
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from datastore.access import Caller
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.schema.nodes import GlobalId
 from tests.asking import ROOT
 
 ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"

@@ -5,15 +5,15 @@ The library is that of the caller who asks in the tests of all lists.
 
 from typing import Any, TypeAlias
 
-from datastore.audio.importing import failure_item
-from datastore.audio.names import album_place, artist_place, object_hash
-from datastore.audio.objects import owned_prefix
-from datastore.audio.records import Tags
-from datastore.errors import NotFound
-from datastore.jobs import Job, JobKind, JobState, item_of
-from datastore.store import Store
-from datastore.table import Put
-from schema.nodes import GlobalId
+from penstock.datastore.audio.importing import failure_item
+from penstock.datastore.audio.names import album_place, artist_place, object_hash
+from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.errors import NotFound
+from penstock.datastore.jobs import Job, JobKind, JobState, item_of
+from penstock.datastore.store import Store
+from penstock.datastore.table import Put
+from penstock.schema.nodes import GlobalId
 from tests.asking import ROOT
 from tests.audio.world import draft
 from tests.schema.audio_world import album, shelve

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from datastore.access import Caller
-from datastore.audio.adding import Draft
-from datastore.audio.records import Audio
-from datastore.store import Store
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.adding import Draft
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.store import Store
+from penstock.schema.nodes import GlobalId
 from tests.asking import ROOT, Ask
 from tests.audio.world import draft
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from datastore.access import Caller
-from datastore.clock import Clock
-from datastore.store import Store
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import Clock
+from penstock.datastore.store import Store
+from penstock.schema.nodes import GlobalId
 from tests.asking import ROOT, Ask
 from tests.audio.world import draft
 

@@ -8,10 +8,10 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from datastore.errors import BadInput, NotPermitted, Unavailable
-from datastore.paths import GroupPath
-from schema.prices import costs
-from schema.scalars import JSON, SCALARS, DateTime, Long
+from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
+from penstock.datastore.paths import GroupPath
+from penstock.schema.prices import costs
+from penstock.schema.scalars import JSON, SCALARS, DateTime, Long
 
 
 class Notes:

@@ -6,11 +6,11 @@ from typing import Any
 
 from graphql import GraphQLObjectType
 
-from datastore.access import Caller
-from datastore.clock import canonical
-from datastore.store import Store
-from schema import schema
-from schema.documents import core_schema
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import canonical
+from penstock.datastore.store import Store
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
 from tests.asking import Ask, as_caller
 from tests.datastore.recount import contents
 

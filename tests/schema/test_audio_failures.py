@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.audio.library import Buckets
-from datastore.layout import CONNECTION
-from datastore.store import Store
-from datastore.table import Put
-from datastore.vault import LocalVault
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.library import Buckets
+from penstock.datastore.layout import CONNECTION
+from penstock.datastore.store import Store
+from penstock.datastore.table import Put
+from penstock.datastore.vault import LocalVault
+from penstock.schema.nodes import GlobalId
 from tests.asking import ROOT, Ask, as_caller
 from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, draft

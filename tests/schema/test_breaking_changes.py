@@ -18,7 +18,7 @@ from graphql import (
     find_dangerous_changes,
 )
 
-from schema import sdl
+from penstock.schema import sdl
 
 SMALL = """
 type Query { tag(key: String!): Tag  tags(first: Int = 20): [Tag!]!  last: Result }

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLObjectType
 
-from datastore.access import Caller
-from datastore.clock import canonical
-from schema import schema
-from schema.documents import core_schema
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import canonical
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
 from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged
 from tests.ngsi.places import open_embedded
 from tests.ngsi.stored import lettered, stored

@@ -8,14 +8,14 @@ import pytest
 from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
-from datastore import jobs, records
-from datastore.audio import records as audio
-from datastore.executions import answers
-from datastore.executions import records as execution_records
-from datastore.files import FileStatus
-from datastore.listening import records as listening
-from datastore.manifest import records as runs
-from datastore.ngsi import (
+from penstock.datastore import jobs, records
+from penstock.datastore.audio import records as audio
+from penstock.datastore.executions import answers
+from penstock.datastore.executions import records as execution_records
+from penstock.datastore.files import FileStatus
+from penstock.datastore.listening import records as listening
+from penstock.datastore.manifest import records as runs
+from penstock.datastore.ngsi import (
     aggregates,
     counts,
     directory,
@@ -26,13 +26,13 @@ from datastore.ngsi import (
     replaying,
     series,
 )
-from datastore.playlists import records as playlists
-from datastore.playlists.formats import document
-from datastore.playlists.formats.files import PlaylistFile
-from datastore.playlists.importing import Unmatched
-from datastore.resources import differences
-from schema import schema
-from schema.documents import core_schema
+from penstock.datastore.playlists import records as playlists
+from penstock.datastore.playlists.formats import document
+from penstock.datastore.playlists.formats.files import PlaylistFile
+from penstock.datastore.playlists.importing import Unmatched
+from penstock.datastore.resources import differences
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
 
 RECORDS: dict[str, type] = {
     "Album": audio.Album,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import BadInput
-from schema.cursors import Cursors, PageArguments, page_arguments
+from penstock.datastore.errors import BadInput
+from penstock.schema.cursors import Cursors, PageArguments, page_arguments
 
 CURSORS = Cursors(b"k" * 32)
 SCOPES = st.text(max_size=40)

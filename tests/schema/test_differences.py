@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.store import Store
+from penstock.datastore.clock import Clock
+from penstock.datastore.store import Store
 from tests.asking import NOUNS, Ask, as_caller, tagged
 from tests.datastore.world import Watch
 

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from graphql import DocumentNode, GraphQLError, parse
 
-from schema import documents as module
-from schema.documents import Documents
-from schema.execution import Engine, OperationRequest, Refused
-from schema.limits import Limits
-from schema.persisted import Persisted, PersistedMode
+from penstock.schema import documents as module
+from penstock.schema.documents import Documents
+from penstock.schema.execution import Engine, OperationRequest, Refused
+from penstock.schema.limits import Limits
+from penstock.schema.persisted import Persisted, PersistedMode
 from tests.schema.shelves import Notes, shelves_schema
 
 STRAWBERRY = shelves_schema()

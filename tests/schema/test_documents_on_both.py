@@ -25,15 +25,15 @@ from graphql import (
     validate,
 )
 
-from datastore.clock import Clock
-from datastore.store import Store
-from execution.reasons import Reason
-from schema import schema
-from schema.common import RequestContext
-from schema.documents import core_schema
-from schema.execution import Engine, OperationRequest, Refused
-from schema.executors import CompiledExecutor, Interpreter
-from schema.limits import Limits
+from penstock.datastore.clock import Clock
+from penstock.datastore.store import Store
+from penstock.execution.reasons import Reason
+from penstock.schema import schema
+from penstock.schema.common import RequestContext
+from penstock.schema.documents import core_schema
+from penstock.schema.execution import Engine, OperationRequest, Refused
+from penstock.schema.executors import CompiledExecutor, Interpreter
+from penstock.schema.limits import Limits
 from tests.asking import CURSORS, ROOT, Ask
 from tests.ngsi.places import open_embedded
 

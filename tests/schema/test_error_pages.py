@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from datastore.errors import ErrorCode
+from penstock.datastore.errors import ErrorCode
 
 PAGES = Path(__file__).parents[2] / "docs" / "errors"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.asking import CREATE, NOUNS, Ask, as_caller, draft, tagged
 from tests.datastore.recount import contents
 

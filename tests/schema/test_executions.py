@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.changes import Changes
-from datastore.executions.keys import errors_key, ingest_key, output_key, staged
-from datastore.executions.reading import find_execution
-from datastore.executions.records import Execution
-from datastore.store import Store
-from schema.nodes import key_of, parsed
+from penstock.datastore.access import Caller
+from penstock.datastore.changes import Changes
+from penstock.datastore.executions.keys import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.store import Store
+from penstock.schema.nodes import key_of, parsed
 from tests.asking import ROOT, Ask, as_caller, tagged
 from tests.executions.world import put
 from tests.schema.test_subscriptions import answers

@@ -23,14 +23,14 @@ from graphql import (
     parse,
 )
 
-from datastore.store import Store
-from execution.reasons import Reason
-from schema import schema
-from schema.common import RequestContext
-from schema.documents import core_schema
-from schema.execution import Engine, OperationRequest
-from schema.executors import CompiledExecutor, Interpreter
-from schema.limits import Limits
+from penstock.datastore.store import Store
+from penstock.execution.reasons import Reason
+from penstock.schema import schema
+from penstock.schema.common import RequestContext
+from penstock.schema.documents import core_schema
+from penstock.schema.execution import Engine, OperationRequest
+from penstock.schema.executors import CompiledExecutor, Interpreter
+from penstock.schema.limits import Limits
 from tests.asking import CURSORS, ROOT, Ask, tagged
 
 CORE = core_schema(schema)

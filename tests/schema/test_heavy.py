@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
-from schema import schema
-from schema.documents import Documents, core_schema
-from schema.execution import Engine, OperationRequest, Refused
-from schema.introspection import lengths
-from schema.limits import Limits, operations_of
-from schema.merging import TooManyToMerge, pairs
+from penstock.schema import schema
+from penstock.schema.documents import Documents, core_schema
+from penstock.schema.execution import Engine, OperationRequest, Refused
+from penstock.schema.introspection import lengths
+from penstock.schema.limits import Limits, operations_of
+from penstock.schema.merging import TooManyToMerge, pairs
 
 CORE = core_schema(schema)
 LIMITS = Limits()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, Ask, as_caller, draft
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Traced

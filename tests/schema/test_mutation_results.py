@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLUnionType
 
-from datastore.access import Caller
-from datastore.clock import canonical
-from datastore.layout import API_KEY
-from datastore.table import Put
-from schema import schema
-from schema.documents import core_schema
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import canonical
+from penstock.datastore.layout import API_KEY
+from penstock.datastore.table import Put
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
+from penstock.schema.nodes import GlobalId
 from tests.asking import (
     NOUNS,
     ROOT,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from datastore.changes import Changes
-from datastore.ngsi.options import Naming
-from datastore.store import Store
-from schema.execution import OperationRequest, Refused
-from schema.subscriptions import StreamContext
+from penstock.datastore.changes import Changes
+from penstock.datastore.ngsi.options import Naming
+from penstock.datastore.store import Store
+from penstock.schema.execution import OperationRequest, Refused
+from penstock.schema.subscriptions import StreamContext
 from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
 from tests.ngsi.sinks import car, notification, open_world
 from tests.ngsi.stored import stored

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.store import Store
-from schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
+from penstock.datastore.store import Store
+from penstock.schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
 from tests.asking import NOUNS, Ask, as_caller
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id ...on Pipeline { name }

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.store import Store
-from schema.nodes import key_of
+from penstock.datastore.access import Caller
+from penstock.datastore.store import Store
+from penstock.schema.nodes import key_of
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.recount import contents
 from tests.schema.listener_cases import LISTENERS_FIELDS, NOWHERE, Things, asked, of_another

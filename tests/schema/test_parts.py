@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from datastore.audio.rows import audio_key
-from datastore.executions.rows import key_of_execution
-from datastore.layout import KINDS, PIPELINE
-from datastore.store import Store
-from datastore.table import Key, Update
-from schema.nodes import GlobalId, key_of
+from penstock.datastore.audio.rows import audio_key
+from penstock.datastore.executions.rows import key_of_execution
+from penstock.datastore.layout import KINDS, PIPELINE
+from penstock.datastore.store import Store
+from penstock.datastore.table import Key, Update
+from penstock.schema.nodes import GlobalId, key_of
 from tests.asking import NOUNS, ROOT, Ask, camel, title_of
 from tests.schema.audio_world import album, shelve
 from tests.serving import EXECUTOR

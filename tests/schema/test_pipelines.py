@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.asking import CREATE, TRANSFORMER, UPDATE, Ask, as_caller, draft, tagged
 from tests.datastore.recount import contents
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from datastore.listening.records import Kind
-from datastore.store import Store
-from schema.nodes import key_of
+from penstock.datastore.listening.records import Kind
+from penstock.datastore.store import Store
+from penstock.schema.nodes import key_of
 from tests.asking import ROOT, Ask
 from tests.datastore.watched import Traced
 from tests.schema.playlist_world import ADD_ENTRIES, playlist

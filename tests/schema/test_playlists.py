@@ -4,8 +4,8 @@ from base64 import b64encode
 
 import pytest
 
-from datastore.store import Store
-from schema.nodes import key_of
+from penstock.datastore.store import Store
+from penstock.schema.nodes import key_of
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.playlists.world import drift
 from tests.datastore.recount import contents

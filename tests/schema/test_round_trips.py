@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from datastore.store import Store
-from schema.nodes import GlobalId, key_of
+from penstock.datastore.store import Store
+from penstock.schema.nodes import GlobalId, key_of
 from tests.asking import CREATE, NOUNS, ROOT, UPDATE, Ask, as_caller, draft, tagged, title_of
 from tests.datastore.watched import Traced
 from tests.stores import open_files, open_table

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.store import Store
+from penstock.datastore.access import Caller
+from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.watched import Traced
 

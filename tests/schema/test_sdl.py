@@ -21,7 +21,7 @@ from graphql import (
     is_specified_scalar_type,
 )
 
-from schema import sdl
+from penstock.schema import sdl
 
 ROOT = Path(__file__).parents[2]
 SERVED = build_schema(sdl())

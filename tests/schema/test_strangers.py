@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from datastore.access import Caller
-from datastore.clock import canonical
-from datastore.store import Store
-from schema import schema
-from schema.documents import core_schema
-from schema.nodes import GlobalId
+from penstock.datastore.access import Caller
+from penstock.datastore.clock import canonical
+from penstock.datastore.store import Store
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
+from penstock.schema.nodes import GlobalId
 from tests.asking import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
 from tests.datastore.recount import contents
 from tests.ngsi.stored import lettered, stored

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.changes import Changes, Watch, polled
-from datastore.errors import Unavailable
-from datastore.metered import Metered
-from datastore.store import Store
-from datastore.table import Batch, Item, Key
-from schema import schema
-from schema.documents import core_schema
-from schema.execution import OperationRequest, Refused
-from schema.subscriptions import StreamContext
+from penstock.datastore.access import Caller
+from penstock.datastore.changes import Changes, Watch, polled
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.metered import Metered
+from penstock.datastore.store import Store
+from penstock.datastore.table import Batch, Item, Key
+from penstock.schema import schema
+from penstock.schema.documents import core_schema
+from penstock.schema.execution import OperationRequest, Refused
+from penstock.schema.subscriptions import StreamContext
 from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
 
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"

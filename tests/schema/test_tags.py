@@ -3,7 +3,7 @@
 from itertools import combinations
 from typing import Any
 
-from datastore.store import Store
+from penstock.datastore.store import Store
 from tests.asking import Ask, tagged
 from tests.datastore.recount import faults
 

@@ -14,15 +14,15 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from datastore.access import Caller, Role
-from datastore.errors import Unauthenticated, Unavailable
-from datastore.paths import ROOT
-from schema.execution import Engine
-from schema.executors import Executor
-from schema.limits import Limits
-from schema.persisted import Persisted
-from server.graphql import Admission, GraphQLApp
-from server.problems import Statuses
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import Unauthenticated, Unavailable
+from penstock.datastore.paths import ROOT
+from penstock.schema.execution import Engine
+from penstock.schema.executors import Executor
+from penstock.schema.limits import Limits
+from penstock.schema.persisted import Persisted
+from penstock.server.graphql import Admission, GraphQLApp
+from penstock.server.problems import Statuses
 from tests.schema.shelves import Notes, shelves_schema
 
 TOKEN = "Bearer good"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from datastore.table import Item
-from server.__main__ import run
-from server.settings import Settings
+from penstock.datastore.table import Item
+from penstock.server.__main__ import run
+from penstock.server.settings import Settings
 from tests.stores import aws_environment
 
 TOMBSTONE: Item = {"pk": "P:1", "sk": "PV:latest", "siKey1": "X:P", "taken": 0}

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
-from server.claims import default_group_from, roles_from
-from server.dev_key import dev_key, sign_dev_token
+from penstock.server.claims import default_group_from, roles_from
+from penstock.server.dev_key import dev_key, sign_dev_token
 from tests.serving import PLAIN, environment
 from tests.stores import aws_environment
 
@@ -28,7 +28,7 @@ def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[st
     """Run a command to its end."""
     with aws_environment():
         return subprocess.run(
-            [sys.executable, "-m", "server", *arguments],
+            [sys.executable, "-m", "penstock.server", *arguments],
             env=environment(**settings),
             capture_output=True,
             text=True,
@@ -59,7 +59,7 @@ def started(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
     """Start a server, wait until it says where it is, and stop it at the end if it still runs."""
     with log.open("wb") as standard_error, aws_environment():
         process = subprocess.Popen(
-            [sys.executable, "-m", "server", "serve", *arguments],
+            [sys.executable, "-m", "penstock.server", "serve", *arguments],
             env=environment(**settings),
             stdout=subprocess.DEVNULL,
             stderr=standard_error,

@@ -11,23 +11,23 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
-from datastore.access import Caller, Role
-from datastore.errors import NotFound, Unauthenticated, Unavailable
-from datastore.metered import Units
-from datastore.paths import ROOT
-from schema.execution import Engine
-from schema.limits import Limits
-from server.auth import Session
-from server.graphql import Admission, GraphQLApp
-from server.observing import OperationEnded, Seen
-from server.rate_limit import RateLimiter
-from server.streams.events import EventStreams
-from server.streams.limits import StreamLimits
-from server.streams.messages import PROTOCOL
-from server.streams.operations import Runner
-from server.streams.registry import Streams
-from server.streams.service import StreamService
-from server.streams.websocket import WebSocketApp
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import NotFound, Unauthenticated, Unavailable
+from penstock.datastore.metered import Units
+from penstock.datastore.paths import ROOT
+from penstock.schema.execution import Engine
+from penstock.schema.limits import Limits
+from penstock.server.auth import Session
+from penstock.server.graphql import Admission, GraphQLApp
+from penstock.server.observing import OperationEnded, Seen
+from penstock.server.rate_limit import RateLimiter
+from penstock.server.streams.events import EventStreams
+from penstock.server.streams.limits import StreamLimits
+from penstock.server.streams.messages import PROTOCOL
+from penstock.server.streams.operations import Runner
+from penstock.server.streams.registry import Streams
+from penstock.server.streams.service import StreamService
+from penstock.server.streams.websocket import WebSocketApp
 
 PATIENCE = 5.0
 QUICK = StreamLimits(messages_per_second=100_000)

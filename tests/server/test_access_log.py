@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from datastore.metered import Units
-from datastore.store import Store
-from schema.persisted import _digest
-from server.access_log import AccessLog
-from server.observing import NAME_CHARS, Seen
+from penstock.datastore.metered import Units
+from penstock.datastore.store import Store
+from penstock.schema.persisted import _digest
+from penstock.server.access_log import AccessLog
+from penstock.server.observing import NAME_CHARS, Seen
 from tests.server.whole import CREATE, FIND, SECRET, whole
 
 TIMES = ("timestamp", "milliseconds")

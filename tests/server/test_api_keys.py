@@ -9,17 +9,17 @@ from typing import Any
 import httpx
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.api_keys import Credential, KeyText
-from datastore.errors import Unavailable
-from datastore.paths import ROOT, GroupPath
-from datastore.store import Store
-from server.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
-from server.app import open_app
-from server.auth import Session
-from server.dev_key import dev_key, sign_dev_token
-from server.opening import store_over
-from server.settings import Settings
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.api_keys import Credential, KeyText
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.store import Store
+from penstock.server.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
+from penstock.server.app import open_app
+from penstock.server.auth import Session
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.opening import store_over
+from penstock.server.settings import Settings
 from tests.datastore.world import Watch
 from tests.server.tokens import bearer, refusal
 
@@ -175,7 +175,7 @@ async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None
 async def test_the_keys_that_are_kept_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.api_keys.MAX_KEPT", 2)
+    monkeypatch.setattr("penstock.server.api_keys.MAX_KEPT", 2)
     small = World()
     for n in range(3):
         id = f"{ID[:-1]}{n}"

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from datastore.access import Caller
-from datastore.audio.records import Audio
-from datastore.local_files import LocalFiles
-from datastore.store import Store
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.store import Store
 from tests.audio.uploads import TAGS, registered, sound
 from tests.audio.world import BOB, listener
 from tests.server.whole import Whole, whole

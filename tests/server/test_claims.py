@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import Unauthenticated
-from server.auth import TokenAuthenticator, TokenRules
+from penstock.datastore.access import Role
+from penstock.datastore.errors import Unauthenticated
+from penstock.server.auth import TokenAuthenticator, TokenRules
 from tests.server.tokens import ISSUER, KEY, RULES, FixedKeys, bearer, claims, refusal, signed
 
 AUDIENCE_AND_MORE = ["other", RULES["audience"]]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from datastore.access import Role
-from datastore.errors import NotFound, Unavailable
-from schema import sdl
-from server.__main__ import app, run
-from server.auth import open_authenticator
-from server.outcome import CommandFailed, ExitCode, failure_of
-from server.settings import InvalidSettings, Settings
+from penstock.datastore.access import Role
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.schema import sdl
+from penstock.server.__main__ import app, run
+from penstock.server.auth import open_authenticator
+from penstock.server.outcome import CommandFailed, ExitCode, failure_of
+from penstock.server.settings import InvalidSettings, Settings
 from tests.server.tokens import bearer
 
 ROOT = Path(__file__).parents[2]
@@ -173,7 +173,7 @@ def broken() -> str:
 def test_an_unforeseen_failure_shows_no_traceback_unless_asked_to(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("server.commands.schema.sdl", broken)
+    monkeypatch.setattr("penstock.server.commands.schema.sdl", broken)
     line = "penstock: RuntimeError: something unforeseen (--debug shows where)\n"
     assert run(["schema"]) == 1
     assert capsys.readouterr().err == line
@@ -236,7 +236,7 @@ def test_the_documentation_has_a_section_for_every_command_and_exit_code() -> No
 
 def penstock(*command: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "server", *command],
+        [sys.executable, "-m", "penstock.server", *command],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

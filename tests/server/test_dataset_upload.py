@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.dataset_files import KEPT
-from datastore.datasets import MAX_BYTES
-from datastore.errors import Unavailable
-from datastore.store import Store
-from server.opening import open_files
-from server.settings import Settings
-from server.sweeping import sweeping
+from penstock.datastore.clock import Clock
+from penstock.datastore.dataset_files import KEPT
+from penstock.datastore.datasets import MAX_BYTES
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.store import Store
+from penstock.server.opening import open_files
+from penstock.server.settings import Settings
+from penstock.server.sweeping import sweeping
 from tests.datastore.world import Watch
 from tests.server.whole import Whole, whole
 

@@ -12,24 +12,24 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.clock import Clock, canonical
-from datastore.layout import JOB
-from datastore.local_files import LocalFiles
-from datastore.manifest.records import ManifestName
-from datastore.manifest.runs import Discovery
-from datastore.paths import ROOT
-from datastore.s3_files import CorsRule, S3Files
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from datastore.table import Put
-from schema.nodes import GlobalId
-from server.__main__ import run
-from server.checks.bucket import cors
-from server.checks.embedded import room
-from server.checks.finding import Level
-from server.commands import doctor
-from server.progress import shown
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.layout import JOB
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.paths import ROOT
+from penstock.datastore.s3_files import CorsRule, S3Files
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table import Put
+from penstock.schema.nodes import GlobalId
+from penstock.server.__main__ import run
+from penstock.server.checks.bucket import cors
+from penstock.server.checks.embedded import room
+from penstock.server.checks.finding import Level
+from penstock.server.commands import doctor
+from penstock.server.progress import shown
 from tests.executions.world import begun, planted, ready
 from tests.server.examined import TOMBSTONE, alone, examine
 from tests.server.issuer import open_issuer

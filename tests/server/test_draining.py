@@ -13,10 +13,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from datastore.access import Role
-from datastore.paths import ROOT
-from server.dev_key import dev_key, sign_dev_token
-from server.streams.messages import PROTOCOL
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.streams.messages import PROTOCOL
 from tests.asking import draft
 from tests.server.streaming import House, accepted, connected
 from tests.server.test_sse import SILENCE, posted

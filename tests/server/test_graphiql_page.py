@@ -14,7 +14,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from server.graphiql import CONTENT_SECURITY_POLICY, HERE, PageConfig, read_examples, routes
+from penstock.server.graphiql import (
+    CONTENT_SECURITY_POLICY,
+    HERE,
+    PageConfig,
+    read_examples,
+    routes,
+)
 
 PAGE = """<!doctype html>
 <link rel="stylesheet" href="{{assets}}/entry-AAAA.css">

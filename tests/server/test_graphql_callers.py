@@ -6,9 +6,9 @@ import pytest
 from graphql import ExecutionResult
 from starlette.types import Message
 
-from schema.execution import Prepared
-from schema.limits import Limits
-from server.graphql import GraphQLApp
+from penstock.schema.execution import Prepared
+from penstock.schema.limits import Limits
+from penstock.server.graphql import GraphQLApp
 from tests.server.edge import Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from datastore.errors import Unavailable
-from server.health import health_routes
+from penstock.datastore.errors import Unavailable
+from penstock.server.health import health_routes
 
 
 async def answers() -> None:

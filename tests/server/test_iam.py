@@ -9,19 +9,19 @@ from uuid import uuid4
 
 import pytest
 
-from datastore.dynamodb.protocol import Client
-from datastore.dynamodb.samples import DynamoDBDestinations
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.dynamodb.wire import Raw
-from datastore.ngsi.options import Layout
-from datastore.ngsi.persisting import Persisting
-from datastore.permissions import policy, with_destinations
-from datastore.resources import deleting
-from datastore.s3_files import PART_BYTES, S3Files
-from datastore.store import Store
-from datastore.table import Query
-from server.__main__ import run
-from server.settings import Settings
+from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.samples import DynamoDBDestinations
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.ngsi.options import Layout
+from penstock.datastore.ngsi.persisting import Persisting
+from penstock.datastore.permissions import policy, with_destinations
+from penstock.datastore.resources import deleting
+from penstock.datastore.s3_files import PART_BYTES, S3Files
+from penstock.datastore.store import Store
+from penstock.datastore.table import Query
+from penstock.server.__main__ import run
+from penstock.server.settings import Settings
 from tests.asking import Ask
 from tests.ngsi.places import event
 from tests.ngsi.places import open_dynamodb as open_destinations

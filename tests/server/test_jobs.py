@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from datastore.errors import Unavailable
-from datastore.jobs import JobState
-from datastore.layout import JOB
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from datastore.table import Table, Update
-from schema.nodes import parsed
-from server.jobs import running_jobs
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.jobs import JobState
+from penstock.datastore.layout import JOB
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table, Update
+from penstock.schema.nodes import parsed
+from penstock.server.jobs import running_jobs
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import assert_only_the_rest, begun, follow, plant
 from tests.datastore.world import NORTHWEST, USA, grow, make

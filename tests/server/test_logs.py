@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from server.logs import configure
+from penstock.server.logs import configure
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from datastore.local_files import LocalFiles
-from datastore.sqlite import SqliteTable
-from server.__main__ import run
-from server.opening import FILES
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.sqlite import SqliteTable
+from penstock.server.__main__ import run
+from penstock.server.opening import FILES
 from tests.datastore.foreign_table import make_manifest_table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (

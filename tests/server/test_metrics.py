@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from datastore import errors
-from datastore.dynamodb.refused import Refused
-from datastore.errors import ErrorCode
-from datastore.observed import Again, Call
-from datastore.store import Store
-from datastore.table import ConditionFailed
-from execution import Reason
-from server.metrics import Metrics
-from server.observing import Seen, Transport
+from penstock.datastore import errors
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.observed import Again, Call
+from penstock.datastore.store import Store
+from penstock.datastore.table import ConditionFailed
+from penstock.execution import Reason
+from penstock.server.metrics import Metrics
+from penstock.server.observing import Seen, Transport
 from tests.faults import Fault
 from tests.server.whole import CREATE, FIND, SECRET, faulty, whole
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from datastore.ngsi.options import SinkOptions
-from server.settings import Settings
-from server.settings_page import page
+from penstock.datastore.ngsi.options import SinkOptions
+from penstock.server.settings import Settings
+from penstock.server.settings_page import page
 from tests.server.test_settings import problems
 
 

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
-from datastore.access import Role
-from datastore.clock import canonical, wall_clock
-from datastore.ngsi.counts import Counts
-from datastore.ngsi.options import Ack, SinkOptions
-from datastore.paths import GroupPath
-from datastore.records import GroupRole
-from datastore.table import Table
-from server.app import Beside, open_app, streams_of
-from server.claims import roles_from
-from server.dev_key import dev_key, sign_dev_token
-from server.opening import store_over
-from server.settings import Settings
+from penstock.datastore.access import Role
+from penstock.datastore.clock import canonical, wall_clock
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import GroupRole
+from penstock.datastore.table import Table
+from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.claims import roles_from
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.opening import store_over
+from penstock.server.settings import Settings
 from tests.ngsi.broken import Chance
 from tests.ngsi.places import open_destinations
 from tests.ngsi.sinks import QUICK, World, car, open_world

@@ -11,14 +11,14 @@ from uuid import uuid4
 import aioboto3
 import pytest
 
-from datastore.errors import Unavailable
-from datastore.files import Files
-from datastore.no_files import NO_FILES
-from datastore.s3_files import S3Files
-from datastore.store import Store
-from server.key_file import BadKeyFile, url_key
-from server.opening import open_files, store_over, url_at
-from server.settings import InvalidSettings, Settings
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.files import Files
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.s3_files import S3Files
+from penstock.datastore.store import Store
+from penstock.server.key_file import BadKeyFile, url_key
+from penstock.server.opening import open_files, store_over, url_at
+from penstock.server.settings import InvalidSettings, Settings
 from tests.server.whole import whole
 from tests.stores import REGION, aws_environment, moto_endpoint
 
@@ -146,9 +146,9 @@ def test_a_directory_for_the_key_of_urls_that_cannot_be_made_is_named(tmp_path: 
 def test_nothing_is_loaded_that_is_not_used() -> None:
     """Each command, server and worker would start half a second later."""
     code = """import sys
-import server.commands.run
-print({"datastore.store", "schema"} & set(sys.modules))
-import server.commands.serve, server.workers.child
+import penstock.server.commands.run
+print({"penstock.datastore.store", "schema"} & set(sys.modules))
+import penstock.server.commands.serve, penstock.server.workers.child
 print({"aiobotocore", "aiohttp", "botocore", "boto3"} & set(sys.modules))"""
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "set()\nset()\n"

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from datastore.audio.roles import NO_ROLES
-from datastore.audio.sts_roles import StsRoles
-from datastore.errors import Unavailable
-from datastore.kms_vault import KmsVault
-from datastore.vault import NO_VAULT, Tampered
-from server.__main__ import run
-from server.key_file import BadKeyFile, vault_key
-from server.opening import open_buckets
-from server.settings import Settings
+from penstock.datastore.audio.roles import NO_ROLES
+from penstock.datastore.audio.sts_roles import StsRoles
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.kms_vault import KmsVault
+from penstock.datastore.vault import NO_VAULT, Tampered
+from penstock.server.__main__ import run
+from penstock.server.key_file import BadKeyFile, vault_key
+from penstock.server.opening import open_buckets
+from penstock.server.settings import Settings
 from tests.stores import REGION, aws_environment
 
 CONTEXT = {"owner": "ann"}

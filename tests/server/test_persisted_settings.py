@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLError
 
-from schema.persisted import PersistedMode
-from server.persisted import persisted_of
-from server.settings import InvalidSettings, Settings
+from penstock.schema.persisted import PersistedMode
+from penstock.server.persisted import persisted_of
+from penstock.server.settings import InvalidSettings, Settings
 
 TEXT = "{ viewer { userId } }"
 DIGEST = sha256(TEXT.encode()).hexdigest()

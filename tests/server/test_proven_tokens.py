@@ -6,9 +6,9 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import Key
 
-from server.auth import TokenAuthenticator, TokenRules
-from server.jwks import pick
-from server.proven_tokens import MAX_KEPT_ROLES, Proven, ProvenTokens
+from penstock.server.auth import TokenAuthenticator, TokenRules
+from penstock.server.jwks import pick
+from penstock.server.proven_tokens import MAX_KEPT_ROLES, Proven, ProvenTokens
 from tests.server.tokens import KEY, RULES, bearer, claims, ec_key, refusal, signed
 
 SKEW = RULES["clock_skew"]

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.access import Role
-from datastore.clock import canonical
-from datastore.errors import RateLimited
-from datastore.paths import ROOT
-from datastore.store import Store
-from server.app import open_app
-from server.dev_key import dev_key, sign_dev_token
-from server.rate_limit import OwnBuckets, RateLimiter
-from server.settings import Settings
+from penstock.datastore.access import Role
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import RateLimited
+from penstock.datastore.paths import ROOT
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.rate_limit import OwnBuckets, RateLimiter
+from penstock.server.settings import Settings
 from tests.server.tokens import bearer
 
 

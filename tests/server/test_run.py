@@ -19,8 +19,8 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from server.samples.rows import BAD_EVERY, sample_rows, total
-from server.streams.messages import PROTOCOL
+from penstock.server.samples.rows import BAD_EVERY, sample_rows, total
+from penstock.server.streams.messages import PROTOCOL
 from tests.server.running import Server, client, penstock, started, token_of
 from tests.serving import PLAIN, environment, free_port
 
@@ -47,7 +47,7 @@ def run(
     group = () if "--group" in more else ("--group", GROUP)
     options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
     return Popen(
-        [executable, "-m", "server", "run", pipeline, str(file), "--json", *options],
+        [executable, "-m", "penstock.server", "run", pipeline, str(file), "--json", *options],
         env=environment(),
         stdout=PIPE,
         stderr=PIPE,

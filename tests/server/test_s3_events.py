@@ -8,9 +8,9 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from datastore.executions.keys import ingest_key
-from datastore.executions.records import Execution
-from datastore.store import Store
+from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.store import Store
 from tests.datastore.recount import contents
 from tests.executions.world import INPUT, begun, now, pipeline_in, planted, put
 from tests.server.whole import whole

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller, Role
-from datastore.manifest.runs import Discovery
-from datastore.paths import ROOT, GroupPath
-from datastore.sqlite import SqliteTable
-from datastore.store import Store
-from server.__main__ import run
-from server.samples.catalogue import GROUPS, samples
-from server.samples.runs import MANIFEST
-from server.samples.seeding import SEEDER, purge, seed
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.server.__main__ import run
+from penstock.server.samples.catalogue import GROUPS, samples
+from penstock.server.samples.runs import MANIFEST
+from penstock.server.samples.seeding import SEEDER, purge, seed
 from tests.asking import Ask, as_caller, tagged
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import run_faults

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from datastore.access import Caller
-from datastore.audio.records import AudioFormat
-from datastore.store import Store
-from server.__main__ import run
-from server.samples.audio import Shelved, library, shelve, unshelve
+from penstock.datastore.access import Caller
+from penstock.datastore.audio.records import AudioFormat
+from penstock.datastore.store import Store
+from penstock.server.__main__ import run
+from penstock.server.samples.audio import Shelved, library, shelve, unshelve
 from tests.audio.uploads import open_files
 from tests.audio.world import draft, drift, listener
 from tests.datastore.world import walk

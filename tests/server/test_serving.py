@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from datastore.sqlite import SqliteTable
-from server.commands.seed import DEFAULT_SIZE
+from penstock.datastore.sqlite import SqliteTable
+from penstock.server.commands.seed import DEFAULT_SIZE
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft, tagged
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, penstock, started

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from server.__main__ import run
+from penstock.server.__main__ import run
 from tests.asking import CREATE, CREATE_GROUP, draft
 from tests.server.running import client, penstock, started
 from tests.stores import REGION, aws_environment, moto_endpoint

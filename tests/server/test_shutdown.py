@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from datastore.access import Role
-from datastore.paths import ROOT
-from server.dev_key import dev_key, sign_dev_token
+from penstock.datastore.access import Role
+from penstock.datastore.paths import ROOT
+from penstock.server.dev_key import dev_key, sign_dev_token
 from tests.server.running import Server, started
 from tests.serving import PLAIN
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from datastore.dynamodb import protocol
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.resources import deleting
-from datastore.store import Store
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.resources import deleting
+from penstock.datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.datastore.recount import contents, faults
 from tests.faults import Fault, FaultProxy

@@ -12,10 +12,10 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import ProxyTracerProvider
 
-from datastore.store import Store
-from server import trace_export
-from server.outcome import CommandFailed, ExitCode
-from server.trace_export import exporting
+from penstock.datastore.store import Store
+from penstock.server import trace_export
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.trace_export import exporting
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.server.whole import CREATE, SECRET, whole
 
@@ -159,6 +159,6 @@ def test_the_service_is_named_unless_its_operator_did(
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="penstock[otel]")
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    made = import_module("server.otlp").provider()
+    made = import_module("penstock.server.otlp").provider()
     assert made.resource.attributes["service.name"] == name
     made.shutdown()

@@ -12,14 +12,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode
 
-from datastore.errors import NotFound
-from datastore.local_files import LocalFiles
-from datastore.observed import Observed
-from datastore.store import Store
-from schema.persisted import _digest
-from server.settings import Settings
-from server.tracing import tracing
-from server.watching import Watching
+from penstock.datastore.errors import NotFound
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.observed import Observed
+from penstock.datastore.store import Store
+from penstock.schema.persisted import _digest
+from penstock.server.settings import Settings
+from penstock.server.tracing import tracing
+from penstock.server.watching import Watching
 from tests.faults import Fault
 from tests.server.whole import CREATE, FIND, SECRET, faulty, whole
 

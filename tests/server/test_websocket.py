@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schema.limits import Limits
-from server.streams.messages import PROTOCOL
+from penstock.schema.limits import Limits
+from penstock.server.streams.messages import PROTOCOL
 from tests.server.streaming import ACK, INIT, QUICK, House, accepted, connected, handshake
 
 TICKS = "subscription T($to: Int!) { ticks(to: $to) { number } }"

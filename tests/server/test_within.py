@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from server.within import Within
+from penstock.server.within import Within
 
 
 class Late(Exception):

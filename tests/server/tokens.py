@@ -10,9 +10,9 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key
 
-from datastore.errors import Unauthenticated
-from server.auth import Authenticator
-from server.jwks import pick
+from penstock.datastore.errors import Unauthenticated
+from penstock.server.auth import Authenticator
+from penstock.server.jwks import pick
 
 ISSUER = "https://issuer.example.org"
 AUDIENCE = "penstock-api"

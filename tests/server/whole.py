@@ -10,14 +10,14 @@ from typing import Any
 
 from httpx import ASGITransport, AsyncClient, Response
 
-from datastore.access import Role
-from datastore.dynamodb.retry import DEADLINE
-from datastore.dynamodb.store import DynamoDBTable
-from datastore.paths import ROOT
-from datastore.store import Store
-from server.app import open_app
-from server.dev_key import dev_key, sign_dev_token
-from server.settings import Settings
+from penstock.datastore.access import Role
+from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.paths import ROOT
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.settings import Settings
 from tests.faults import FaultProxy
 from tests.stores import moto_endpoint, open_dynamodb
 

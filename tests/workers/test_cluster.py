@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import Unavailable
-from datastore.executions.engine import CHUNK, HERE, Engine, Step, Task
-from datastore.executions.keys import errors_key, input_key, output_key
-from datastore.executions.plans import plan_of
-from datastore.executions.records import Execution, ExecutionMode, ExecutionState
-from datastore.executions.rules import ExecutionRules
-from datastore.files import Files
-from datastore.store import Store
-from datastore.table import Table
-from kernel.outcome import Counts, Ending
-from kernel.program import Program
-from kernel.records import MAX_RECORD
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.executions.engine import CHUNK, HERE, Engine, Step, Task
+from penstock.datastore.executions.keys import errors_key, input_key, output_key
+from penstock.datastore.executions.plans import plan_of
+from penstock.datastore.executions.records import Execution, ExecutionMode, ExecutionState
+from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.files import Files
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
+from penstock.kernel.outcome import Counts, Ending
+from penstock.kernel.program import Program
+from penstock.kernel.records import MAX_RECORD
 from tests.datastore.conftest import implementation, table
 from tests.datastore.recount import faults
 from tests.datastore.world import SUPER, Watch, on_sqlite
@@ -35,8 +35,8 @@ from tests.files.conftest import files, local, local_store, s3, s3_store, until
 pytestmark = pytest.mark.xdist_group("cluster")
 
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
-cluster = pytest.importorskip("server.workers.cluster")
-parts = pytest.importorskip("server.workers.parts")
+cluster = pytest.importorskip("penstock.server.workers.cluster")
+parts = pytest.importorskip("penstock.server.workers.parts")
 
 __all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from datastore.executions.engine import HERE
-from server.opening import open_table, store_over
-from server.outcome import CommandFailed, ExitCode
-from server.settings import InvalidSettings, Settings
-from server.workers import engines
-from server.workers.engines import engine_of
-from server.workers.pool import running_workers
+from penstock.datastore.executions.engine import HERE
+from penstock.server.opening import open_table, store_over
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.settings import InvalidSettings, Settings
+from penstock.server.workers import engines
+from penstock.server.workers.engines import engine_of
+from penstock.server.workers.pool import running_workers
 
 
 def test_without_a_cluster_rows_are_worked_on_here() -> None:

@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 
-from server.workers import ranged
-from server.workers.packing import open_call, packed, unpacked
-from server.workers.parts import survey
-from server.workers.ranged import PartFailed, Source
+from penstock.server.workers import ranged
+from penstock.server.workers.packing import open_call, packed, unpacked
+from penstock.server.workers.parts import survey
+from penstock.server.workers.ranged import PartFailed, Source
 
 
 def test_a_call_is_made_where_it_is_opened() -> None:

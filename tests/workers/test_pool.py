@@ -12,14 +12,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from datastore.executions.keys import errors_key, output_key
-from datastore.executions.records import Execution
-from datastore.records import Pipeline
-from datastore.store import Store
-from server.opening import open_files, open_table, store_over
-from server.settings import Settings
-from server.workers.child import Orders
-from server.workers.pool import Pool, running_workers
+from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.server.opening import open_files, open_table, store_over
+from penstock.server.settings import Settings
+from penstock.server.workers.child import Orders
+from penstock.server.workers.pool import Pool, running_workers
 from tests.datastore.recount import faults
 from tests.executions.shelf import looking_up
 from tests.executions.world import ANN, ERRORS, INPUT, OUTPUT, content, now, planted, ready
@@ -119,7 +119,7 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
     async with open_table(settings) as table:
         await table.create()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "server.workers.child", stdin=PIPE
+        sys.executable, "-m", "penstock.server.workers.child", stdin=PIPE
     )
     assert process.stdin is not None
     given = settings.model_dump(mode="json", exclude_unset=True)
@@ -136,7 +136,7 @@ async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
     made = [await ready(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
-    command = ("-m", "server", "worker", "--once", "--data-dir", str(settings.data_dir))
+    command = ("-m", "penstock.server", "worker", "--once", "--data-dir", str(settings.data_dir))
     processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
     async with asyncio.timeout(SECONDS):
         assert [await process.wait() for process in processes] == [0, 0]
@@ -150,7 +150,7 @@ async def test_a_worker_of_its_own_stops_when_it_is_told_to(
 ) -> None:
     made = await ready(store, pipeline, LONG)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "server", "worker", "--data-dir", str(settings.data_dir)
+        sys.executable, "-m", "penstock.server", "worker", "--data-dir", str(settings.data_dir)
     )
     await reached(store, made, "in_progress")
     with suppress(ProcessLookupError):

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from datastore.executions.engine import CHUNK
-from server.workers import ranged
-from server.workers.ranged import ATTEMPTS, PartFailed, Source, fetched
+from penstock.datastore.executions.engine import CHUNK
+from penstock.server.workers import ranged
+from penstock.server.workers.ranged import ATTEMPTS, PartFailed, Source, fetched
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 
 DATA = bytes(range(256)) * (3 * CHUNK // 256)

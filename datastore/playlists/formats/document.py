@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
 
-from datastore.records import Struct
+from penstock.datastore.records import Struct
 
 MAX_BYTES: Final = 8_000_000
 MAX_TRACKS: Final = 10_000

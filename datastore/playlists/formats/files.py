@@ -3,9 +3,9 @@
 import re
 from typing import Final, NamedTuple
 
-from datastore.errors import FieldProblem, Invalid, LimitExceeded
-from datastore.playlists.formats import jspf, m3u, xspf
-from datastore.playlists.formats.document import (
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.playlists.formats import jspf, m3u, xspf
+from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TRACKS,
     Document,

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from datastore.playlists.formats import own
-from datastore.playlists.formats.document import (
+from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,
     Document,

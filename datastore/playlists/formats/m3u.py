@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from datastore.playlists.formats import own
-from datastore.playlists.formats.document import (
+from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,
     Document,

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from datastore.playlists.formats.document import Said, Track, Unreadable
+from penstock.datastore.playlists.formats.document import Said, Track, Unreadable
 
 APPLICATION: Final = "urn:penstock:track"
 

@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape
 
 from msgspec.structs import asdict, replace
 
-from datastore.playlists.formats import own
-from datastore.playlists.formats.document import (
+from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_LOCATION,
     Document,

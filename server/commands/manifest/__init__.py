@@ -2,7 +2,7 @@
 
 from cyclopts import App
 
-from server.commands.manifest import looking, operating, taking_over, working
+from penstock.server.commands.manifest import looking, operating, taking_over, working
 
 manifest = App(name="manifest", help="Look at runs, work on them, get stuck ones going.")
 

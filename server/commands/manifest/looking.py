@@ -9,22 +9,16 @@ from typing import Annotated, TypeVar
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from datastore.manifest.lists import Listed
-from datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
-from datastore.paths import GroupPath
-from datastore.slices import Slice, Window
-from datastore.store import View
-from server.commands.manifest.place import Place, RunId, act, group_path
-from server.commands.manifest.printing import (
-    event_data,
-    line,
-    manifests,
-    run_data,
-    whole,
-)
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.spans import span
-from server.store_options import StoreOptions
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.place import Place, RunId, act, group_path
+from penstock.server.commands.manifest.printing import event_data, line, manifests, run_data, whole
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.spans import span
+from penstock.server.store_options import StoreOptions
 
 T = TypeVar("T")
 

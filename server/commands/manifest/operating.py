@@ -4,13 +4,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.manifest import asks
-from datastore.manifest.recovery import Output
-from datastore.store import View
-from server.commands.manifest.place import Place, RunId, act
-from server.commands.manifest.printing import done
-from server.outcome import Answer
-from server.store_options import StoreOptions
+from penstock.datastore.manifest import asks
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.place import Place, RunId, act
+from penstock.server.commands.manifest.printing import done
+from penstock.server.outcome import Answer
+from penstock.server.store_options import StoreOptions
 
 Reason = Annotated[str, Parameter(help="Why, for the history.")]
 PerhapsReason = Annotated[str | None, Parameter(help="Why, for the history.")]

@@ -8,18 +8,18 @@ from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from datastore.access import Caller, Role
-from datastore.errors import BadInput, Failure
-from datastore.files import Files
-from datastore.manifest.records import ManifestName, RunName
-from datastore.no_files import NO_FILES
-from datastore.paths import ROOT, GroupPath, parse_group_path
-from datastore.store import View
-from server.claims import user_id_from
-from server.opening import open_files, open_table, store_over
-from server.outcome import CommandFailed, ExitCode
-from server.settings import Settings
-from server.store_options import StoreOptions
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import BadInput, Failure
+from penstock.datastore.files import Files
+from penstock.datastore.manifest.records import ManifestName, RunName
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.paths import ROOT, GroupPath, parse_group_path
+from penstock.datastore.store import View
+from penstock.server.claims import user_id_from
+from penstock.server.opening import open_files, open_table, store_over
+from penstock.server.outcome import CommandFailed, ExitCode
+from penstock.server.settings import Settings
+from penstock.server.store_options import StoreOptions
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from datastore.manifest.records import Manifest, Run, RunEvent
-from server.outcome import Answer
+from penstock.datastore.manifest.records import Manifest, Run, RunEvent
+from penstock.server.outcome import Answer
 
 
 def run_data(run: Run) -> dict[str, Any]:

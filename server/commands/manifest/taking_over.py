@@ -7,15 +7,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from datastore.dynamodb.refused import Refused
-from datastore.dynamodb.scan import scan
-from datastore.manifest.importing import Found, Imported
-from datastore.manifest.json_lines import read_lines, read_typed
-from datastore.store import View
-from server.commands.manifest.place import Place, act
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.progress import shown
-from server.store_options import StoreOptions
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.scan import scan
+from penstock.datastore.manifest.importing import Found, Imported
+from penstock.datastore.manifest.json_lines import read_lines, read_typed
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.place import Place, act
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.progress import shown
+from penstock.server.store_options import StoreOptions
 
 AT_ONCE = 100
 TOLD = 20

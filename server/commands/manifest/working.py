@@ -5,15 +5,15 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from datastore.manifest import asks
-from datastore.manifest.records import Run, Stage
-from datastore.manifest.runs import Discovery
-from datastore.store import View
-from server.commands.manifest.place import Place, RunId, act
-from server.commands.manifest.printing import done, line, run_data
-from server.outcome import Answer, CommandFailed, ExitCode
-from server.spans import span
-from server.store_options import StoreOptions
+from penstock.datastore.manifest import asks
+from penstock.datastore.manifest.records import Run, Stage
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.place import Place, RunId, act
+from penstock.server.commands.manifest.printing import done, line, run_data
+from penstock.server.outcome import Answer, CommandFailed, ExitCode
+from penstock.server.spans import span
+from penstock.server.store_options import StoreOptions
 
 Fence = Annotated[
     int,

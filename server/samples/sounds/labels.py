@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from struct import pack
 
-from datastore.audio.records import Tags
+from penstock.datastore.audio.records import Tags
 
 FRONT_COVER = 3
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from struct import pack
 from typing import Final
 
-from datastore.audio.records import Tags
+from penstock.datastore.audio.records import Tags
 
 FRAME_SECONDS: Final = 1024 / 44_100
 _RATE: Final = 44_100

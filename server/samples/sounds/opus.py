@@ -4,8 +4,8 @@ from base64 import b64encode
 from struct import pack
 from typing import Final
 
-from datastore.audio.records import Tags
-from server.samples.sounds.labels import comments, picture_block
+from penstock.datastore.audio.records import Tags
+from penstock.server.samples.sounds.labels import comments, picture_block
 
 PACKET_SECONDS: Final = 0.02
 _SAMPLES: Final = 960

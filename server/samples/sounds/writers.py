@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import md5
 from struct import pack
 
-from datastore.audio.records import Tags
-from server.samples.sounds.labels import comments, id3, picture_block
-from server.samples.sounds.tone import RATE
+from penstock.datastore.audio.records import Tags
+from penstock.server.samples.sounds.labels import comments, id3, picture_block
+from penstock.server.samples.sounds.tone import RATE
 
 BLOCK_SAMPLES = 4096
 MP3_FRAME_SECONDS = 576 / RATE

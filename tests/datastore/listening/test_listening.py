@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import Invalid, LimitExceeded, NotFound
-from datastore.listening.listening import Listening
-from datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.listening.listening import Listening
+from penstock.datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.audio.world import draft
 from tests.datastore.playlists.world import ABSENT, BOB, mix, seen_by, tracks
 from tests.datastore.recount import contents

@@ -4,9 +4,9 @@ from asyncio import gather
 
 import pytest
 
-from datastore.errors import NotFound
-from datastore.playlists.targets import Target
-from datastore.store import Store
+from penstock.datastore.errors import NotFound
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.store import Store
 from tests.datastore.playlists.world import ANN, mix, ranked, seen_by, tracks
 from tests.datastore.recount import contents
 from tests.datastore.watched import Cut, Died

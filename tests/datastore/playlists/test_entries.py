@@ -2,11 +2,11 @@
 
 import pytest
 
-from datastore.errors import Invalid, LimitExceeded, NotFound, VersionConflict
-from datastore.playlists.order import Order
-from datastore.playlists.targets import Target
-from datastore.store import Store
-from datastore.table import Delete, Key, Put, Update
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, VersionConflict
+from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.store import Store
+from penstock.datastore.table import Delete, Key, Put, Update
 from tests.datastore.playlists.world import (
     ABSENT,
     drift,

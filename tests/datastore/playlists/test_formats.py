@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.playlists.formats.document import (
+from penstock.datastore.playlists.formats.document import (
     MAX_DURATION_MS,
     MAX_LOCATION,
     MAX_TEXT,
@@ -17,7 +17,7 @@ from datastore.playlists.formats.document import (
     location,
     uri,
 )
-from datastore.playlists.formats.files import read, write
+from penstock.datastore.playlists.formats.files import read, write
 
 ID = "018f3b6e-0000-7000-8000-000000000001"
 ALL = pytest.mark.parametrize("format", PlaylistFormat)

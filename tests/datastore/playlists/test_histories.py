@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore.playlists.targets import Target
-from datastore.store import Store, View
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.store import Store, View
 from tests.datastore.playlists.world import drift, ids, order, seen_by, tracks
 from tests.stores import open_table
 

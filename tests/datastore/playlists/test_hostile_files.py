@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.errors import FieldProblem, Invalid, LimitExceeded
-from datastore.playlists.formats.document import (
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TEXT,
     MAX_TRACKS,
     Document,
     PlaylistFormat,
 )
-from datastore.playlists.formats.files import read
+from penstock.datastore.playlists.formats.files import read
 
 NS = 'xmlns="http://xspf.org/ns/0/"'
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from datastore.clock import Clock
-from datastore.errors import Invalid, Unavailable
-from datastore.playlists.formats.document import Document, PlaylistFormat, Track
-from datastore.playlists.formats.files import read, write
-from datastore.playlists.importing import Unmatched, Wish
-from datastore.playlists.records import Entry, Playlist
-from datastore.playlists.targets import Target
-from datastore.store import Store, View
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, Unavailable
+from penstock.datastore.playlists.formats.document import Document, PlaylistFormat, Track
+from penstock.datastore.playlists.formats.files import read, write
+from penstock.datastore.playlists.importing import Unmatched, Wish
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.store import Store, View
 from tests.datastore.playlists.world import (
     ANN,
     BOB,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from datastore.audio.records import Audio, AudioFormat
-from datastore.playlists.formats.document import Track
-from datastore.playlists.matching import Library
+from penstock.datastore.audio.records import Audio, AudioFormat
+from penstock.datastore.playlists.formats.document import Track
+from penstock.datastore.playlists.matching import Library
 
 ID = "018f3b6e-0000-7000-8000-00000000000{}"
 

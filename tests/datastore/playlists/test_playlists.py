@@ -2,12 +2,12 @@
 
 import pytest
 
-from datastore.errors import Invalid, NotFound, VersionConflict
-from datastore.playlists.records import Playlist
-from datastore.playlists.targets import Target
-from datastore.slices import Slice, Window
-from datastore.store import Store
-from datastore.table import Key
+from penstock.datastore.errors import Invalid, NotFound, VersionConflict
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import Store
+from penstock.datastore.table import Key
 from tests.datastore.playlists.world import ABSENT, ANN, BOB, drift, mix, order, seen_by, tracks
 from tests.datastore.recount import contents
 from tests.datastore.world import on_sqlite, walk

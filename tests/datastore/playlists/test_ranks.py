@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore.playlists.ranks import (
+from penstock.datastore.playlists.ranks import (
     DIGITS,
     LONGEST,
     NEIGHBOURHOOD,

@@ -4,11 +4,11 @@ from collections.abc import Awaitable
 
 import pytest
 
-from datastore.audio.records import Audio
-from datastore.playlists.targets import Target
-from datastore.slices import Window
-from datastore.store import Store, View
-from datastore.table import Table
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.playlists.targets import Target
+from penstock.datastore.slices import Window
+from penstock.datastore.store import Store, View
+from penstock.datastore.table import Table
 from tests.datastore.playlists.world import ANN, ids, mix, seen_by, tracks
 from tests.datastore.watched import Traced
 from tests.datastore.world import on_sqlite

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from server.__main__ import run
-from server.app import open_app
+from penstock.server.__main__ import run
+from penstock.server.app import open_app
 
 STEP_SECONDS = 0.001
 YARDSTICK = 50_000
@@ -72,5 +72,5 @@ async def ticking(*arguments: Any) -> AsyncIterator[Starlette]:
 
 
 if __name__ == "__main__":
-    with patch("server.serving.open_app", ticking):
+    with patch("penstock.server.serving.open_app", ticking):
         sys.exit(run(["serve", *sys.argv[1:]]))
