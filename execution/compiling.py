@@ -36,7 +36,7 @@ def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
     """Compile a planned operation; a mutation has a step for each of its fields."""
     writer = Writer(_names(options), options.coercions, options.lists)
     completions = Completions(writer, options.type_resolver)
-    parts = _one_by_one(root) if kind is OperationType.MUTATION else (root,)
+    parts = _root_field_by_field(root) if kind is OperationType.MUTATION else (root,)
     names = [completions.root(part) for part in parts]
     functions = writer.functions()
     for field, level in completions.levels(functions).items():
@@ -44,7 +44,7 @@ def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
     return Plan(tuple(functions(name) for name in names))
 
 
-def _one_by_one(root: Selection) -> tuple[Selection, ...]:
+def _root_field_by_field(root: Selection) -> tuple[Selection, ...]:
     return tuple(
         Selection(root.type, {field.key: root.grouped[field.key]}, (field,), None)
         for field in root.fields

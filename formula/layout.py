@@ -27,14 +27,14 @@ def _bounded(stream: Iterable[Token]) -> Iterator[Token]:
     for count, token in enumerate(stream, start=1):
         if count > MAX_TOKENS:
             message = f"the formula has more than {MAX_TOKENS} words and signs"
-            raise _refusal(Code.FORMULA_TOO_COMPLEX, message, token)
+            raise _layout_refusal(Code.FORMULA_TOO_COMPLEX, message, token)
         if token.type in _OPENS:
             depth += 1
         elif token.type in _CLOSES:
             depth = max(0, depth - 1)
         if depth > MAX_DEPTH:
             message = f"brackets are nested more than {MAX_DEPTH} deep"
-            raise _refusal(Code.FORMULA_TOO_DEEP, message, token)
+            raise _layout_refusal(Code.FORMULA_TOO_DEEP, message, token)
         if token.type != "_NEWLINE" or depth == 0:
             yield token
 
@@ -53,6 +53,6 @@ def _separators(stream: Iterable[Token]) -> Iterator[Token]:
         yield token
 
 
-def _refusal(code: Code, message: str, token: Token) -> FormulaSyntax:
+def _layout_refusal(code: Code, message: str, token: Token) -> FormulaSyntax:
     at = Position(token.line or 1, token.column or 1)
     return FormulaSyntax(Problem(code, message, at))

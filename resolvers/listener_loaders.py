@@ -27,12 +27,12 @@ class ListenerLoaders:
         reading, watch = view.playlists.reading, view.watch
         return cls(
             playlists=loader("playlists", watch, reading.many),
-            entries=loader("playlist_entries", watch, reading.entries_of, _by_id),
-            holding=loader("playlists_holding", watch, reading.holding, _by_id),
+            entries=loader("playlist_entries", watch, reading.entries_of, _by_id_and_window),
+            holding=loader("playlists_holding", watch, reading.holding, _by_id_and_window),
             annotations=loader("annotations", watch, view.listening.annotations.many),
         )
 
 
-def _by_id(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
+def _by_id_and_window(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
     """A thing in hand is told from others by its id and version."""
     return key[0].id, key[0].version, key[1]

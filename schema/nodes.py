@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import strawberry
 
 from penstock.datastore.audio.names import album_place_of, artist_place
-from penstock.datastore.audio.records import Album, Artist, Audio, Connection
+from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.audio.records import Connection as StorageConnection
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs import Job
@@ -30,7 +31,7 @@ NodeRecord: TypeAlias = (
     | Audio
     | Artist
     | Album
-    | Connection
+    | StorageConnection
     | Playlist
     | Run
     | Manifest
@@ -40,7 +41,7 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Album: ("Album", album_place_of),
     Artist: ("Artist", lambda artist: artist_place(artist.name)),
     Audio: ("Audio", lambda audio: audio.id),
-    Connection: ("Storage", lambda connection: connection.id),
+    StorageConnection: ("Storage", lambda connection: connection.id),
     Execution: ("Execution", lambda execution: execution.id),
     Group: ("Group", lambda group: group.path),
     Job: ("Job", lambda job: job.id),

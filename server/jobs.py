@@ -12,7 +12,7 @@ from penstock.datastore.store import Store
 
 POLL_SECONDS = 5.0
 
-logger = logging.getLogger("penstock.jobs")
+job_logger = logging.getLogger("penstock.jobs")
 
 
 @asynccontextmanager
@@ -24,7 +24,7 @@ async def running_jobs(store: Store, seconds: float = POLL_SECONDS) -> AsyncIter
     """
     wanted = asyncio.Event()
     work = partial(store.run_jobs, store.clock.new_id())
-    chore = Chore(work, seconds, logger, "no job could be run")
+    chore = Chore(work, seconds, job_logger, "no job could be run")
     running = asyncio.create_task(whenever(wanted, chore))
     try:
         yield replace(store, job_begun=wanted.set)

@@ -8,10 +8,10 @@ from penstock.datastore.store import Store
 
 SWEEP_SECONDS = 3600.0
 
-logger = logging.getLogger("penstock.files")
+file_logger = logging.getLogger("penstock.files")
 
 
 def sweeping(store: Store, seconds: float = SWEEP_SECONDS) -> AbstractAsyncContextManager[None]:
     """Sweep now and every so many seconds, until the end."""
     trouble = "files could not be swept"
-    return repeated(Chore(store.sweep_files, seconds, logger, trouble, at_once=True))
+    return repeated(Chore(store.sweep_files, seconds, file_logger, trouble, at_once=True))

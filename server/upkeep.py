@@ -9,7 +9,7 @@ from penstock.server.settings import Settings
 
 CLEARING_SECONDS = 60.0
 
-logger = logging.getLogger("penstock.executions")
+execution_logger = logging.getLogger("penstock.executions")
 
 
 def upkept(store: Store, settings: Settings) -> AbstractAsyncContextManager[None]:
@@ -21,6 +21,6 @@ def upkept(store: Store, settings: Settings) -> AbstractAsyncContextManager[None
 
     trouble = "executions could not be looked after"
     return repeated(
-        Chore(look, settings.upload_poll_seconds, logger, trouble, at_once=True),
-        Chore(store.finish_deletes, CLEARING_SECONDS, logger, trouble),
+        Chore(look, settings.upload_poll_seconds, execution_logger, trouble, at_once=True),
+        Chore(store.finish_deletes, CLEARING_SECONDS, execution_logger, trouble),
     )
