@@ -11,11 +11,11 @@ COPY pyproject.toml README.md LICENSE ./
 COPY hatch_build.py ./
 COPY penstock penstock
 COPY formula formula
-COPY kernel kernel
+COPY transform transform
 COPY datastore datastore
 COPY resolvers resolvers
 COPY schema schema
-COPY execution execution
+COPY graphql_jit graphql_jit
 COPY server server
 RUN python -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels . \
  && python -m pip --python /opt/penstock/bin/python install --no-cache-dir /wheels/*.whl

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator
 from time import process_time
 
-from penstock.formula.values import ValueType
-from penstock.kernel.plan import Column, Plan, Step
-from penstock.kernel.program import Program
-from penstock.kernel.transform import CsvTransform
+from penstock.formula.core.values import ValueType
+from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.plan import Column, Plan, Step
+from penstock.transform.program import Program
 
 CHUNK = 256 * 1024
 NUMBER, STRING = ValueType.NUMBER, ValueType.STRING

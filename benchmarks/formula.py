@@ -26,12 +26,12 @@ from penstock.datastore.prepared import MAX_ROWS, Prepared
 from penstock.datastore.records import DatasetColumn, Output
 from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, InMemory
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import link
+from penstock.formula.core.datasets import LATEST, InMemory
+from penstock.formula.core.values import Parameter, ValueType
 from penstock.formula.evaluate import Compiled, Row, compile_formula
-from penstock.formula.link import link
-from penstock.formula.parse import parse_anew
-from penstock.formula.values import Parameter, ValueType
+from penstock.formula.syntax.parser import parse_anew
 
 ROUNDS = 3
 Work = Callable[[], Awaitable[None] | None]

@@ -31,21 +31,20 @@ from benchmarks.peers.page import placed
 from benchmarks.peers.shapes import SHAPES, Shape
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.serving import settle_garbage_collector
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.runtime.run_server import settle_garbage_collector
 
 CONNECTIONS: Final = 16
 _EVERY: Final = 0.001
 _HERE: Final = str(Path(__file__).parents[1]) + "/"
 _AREAS: Final = (
-    ("log and metrics", ("server/access_log", "server/metrics", "server/observing",
-                         "server/logs", "server/watching", "structlog/", "prometheus_client")),
-    ("caller", ("server/api_keys", "server/auth", "server/proven_tokens", "server/dev_key")),
-    ("limits and rates", ("schema/limits", "schema/inputs", "schema/measure",
-                          "server/rate_limit", "schema/lru", "server/within")),
-    ("JSON", ("server/encoding",)),
-    ("execution", ("execution/", "<plan>", "graphql/", "schema/executors")),
-    ("connection", ("uvicorn/", "asyncio/", "server/response")),
+    ("log and metrics", ("server/telemetry/", "structlog/", "prometheus_client")),
+    ("caller", ("server/auth/",)),
+    ("limits and rates", ("schema/engine/limits", "schema/engine/cost", "cachetools/",
+                          "schema/engine/document_walk", "server/edge/rate_limit",
+                          "server/edge/deadline")),
+    ("execution", ("graphql_jit/", "<plan>", "graphql/", "schema/engine/engine")),
+    ("connection, answers as JSON", ("uvicorn/", "asyncio/", "server/edge/response")),
     ("edge", ("server/", "schema/", "resolvers/", "datastore/", "starlette/")),
     ("records", ("benchmarks/",)),
 )  # fmt: skip

@@ -19,8 +19,8 @@ from penstock.datastore.transformers import (
     located,
     sequence_problems,
 )
-from penstock.formula.calls import Library, Signature
-from penstock.formula.values import ValueType
+from penstock.formula.checking.calculation_library import Library, Signature
+from penstock.formula.core.values import ValueType
 
 MAX_SUMMARY = 1024
 

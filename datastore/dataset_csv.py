@@ -13,10 +13,10 @@ from io import StringIO
 from penstock.datastore.datasets import MAX_BYTES, MAX_CELLS, MAX_ROWS
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent
-from penstock.formula.datasets import Rows
-from penstock.formula.errors import Fault
-from penstock.formula.inputs import typed
-from penstock.formula.values import Scalar, ValueType, text_of
+from penstock.formula.core.datasets import Rows
+from penstock.formula.core.errors import Fault
+from penstock.formula.core.row_inputs import typed
+from penstock.formula.core.values import Scalar, ValueType, text_of
 
 MAX_PROBLEMS = 50
 

@@ -12,7 +12,7 @@ from penstock.datastore.dataset_files import key_of_file
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.files import Files
 from penstock.datastore.records import ReferenceDataset
-from penstock.formula.datasets import Rows
+from penstock.formula.core.datasets import Rows
 
 MAX_WEIGHT = 128 * 2**20
 

@@ -18,7 +18,7 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.resources.scope import Scope
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.transformers import located
-from penstock.formula.check import Surroundings
+from penstock.formula.checking.check import Surroundings
 
 
 @dataclass(frozen=True, slots=True)

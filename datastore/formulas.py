@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import penstock.formula.values as types
+import penstock.formula.core.values as types
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import Parameter, Transformer, ValueType
 from penstock.datastore.text import prose_problem
-from penstock.formula.calls import Library, NoLibrary
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import Code, Problem
-from penstock.formula.link import examine
+from penstock.formula.checking.calculation_library import Library, NoLibrary
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.errors import Code, Problem
 
 MAX_FORMULA = 16_384
 MAX_FORMULAS = 50_000

@@ -19,7 +19,7 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.table import INDEX_HASH, Item, Key
 from penstock.datastore.transformers import transformer_problems
-from penstock.formula.calls import Library
+from penstock.formula.checking.calculation_library import Library
 
 R = TypeVar("R", bound=Resource)
 

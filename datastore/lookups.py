@@ -11,7 +11,7 @@ from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.resources.named import Mention, Named
 from penstock.datastore.resources.scope import Scope
-from penstock.formula.datasets import NamedRows, Pin, Rows, unknown_dataset
+from penstock.formula.core.datasets import NamedRows, Pin, Rows, unknown_dataset
 
 MAX_DATASETS = 20
 MAX_FIELDS = 500_000

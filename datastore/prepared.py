@@ -10,13 +10,12 @@ from typing import Final, NamedTuple, TypeVar
 from penstock.datastore.errors import Invalid, LimitExceeded
 from penstock.datastore.formulas import field_problem
 from penstock.datastore.lookups import Lookups
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import Fault, FormulaFailure, FormulaInvalid
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.errors import Fault, FormulaFailure, FormulaInvalid
+from penstock.formula.core.limits import MAX_BATCH_STEPS, Work
+from penstock.formula.core.values import Value, text_of
 from penstock.formula.evaluate import Compiled, Results, RowError, compile_formula, steps_of
 from penstock.formula.explain import Explanation, Part, explain
-from penstock.formula.limits import MAX_BATCH_STEPS
-from penstock.formula.values import Value, text_of
-from penstock.formula.work import Work
 
 MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000

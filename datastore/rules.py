@@ -9,7 +9,7 @@ from penstock.datastore.layout import Kind
 from penstock.datastore.records import Resource
 from penstock.datastore.tags import tag_problems
 from penstock.datastore.text import prose_problem, text_problem
-from penstock.formula.calls import Library
+from penstock.formula.checking.calculation_library import Library
 
 R = TypeVar("R", bound=Resource)
 

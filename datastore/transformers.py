@@ -8,7 +8,7 @@ from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas import NO_LIBRARY, formula_text_problem, transform_problems
 from penstock.datastore.records import Output, Parameter, Transform, Transformer
 from penstock.datastore.text import comparison_form, prose_problem, text_problem
-from penstock.formula.calls import Library
+from penstock.formula.checking.calculation_library import Library
 
 MAX_KEY = 128
 MAX_LABEL = 256

@@ -10,17 +10,16 @@ from typing import Final
 import msgspec
 from cachetools import LRUCache
 
-from penstock.formula import generate
-from penstock.formula.calls import Found
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import Datasets, NoDatasets
-from penstock.formula.errors import Code, Fault, FormulaFailure, Position
-from penstock.formula.limits import MAX_BATCH_STEPS
-from penstock.formula.link import Linked, closure, link
-from penstock.formula.parse import parse
-from penstock.formula.routine import FAULTS, Routine, fault_of
-from penstock.formula.values import Parameter, Scalar, Value, ValueType
-from penstock.formula.work import Work
+from penstock.formula.checking.calculation_library import Found
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import Linked, closure, link
+from penstock.formula.codegen import generator
+from penstock.formula.codegen.emitter import FAULTS, Routine, fault_of
+from penstock.formula.core.datasets import Datasets, NoDatasets
+from penstock.formula.core.errors import Code, Fault, FormulaFailure, Position
+from penstock.formula.core.limits import MAX_BATCH_STEPS, Work
+from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.syntax.parser import parse
 
 Row = Mapping[str, object]
 _NO_DATA: Final = NoDatasets()
@@ -59,7 +58,7 @@ class Compiled:
     def __init__(self, linked: Linked) -> None:
         self.linked = linked
         self.steps = linked.steps
-        self._routine = generate.for_rows(linked)
+        self._routine = generator.for_rows(linked)
         self._run = self._routine.run
 
     @property

@@ -5,20 +5,20 @@ from typing import Final
 
 import msgspec
 
-from penstock.formula import generate
-from penstock.formula.calls import Callee
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import Datasets, NoDatasets
-from penstock.formula.errors import FormulaFailure, Position
+from penstock.formula.checking.calculation_library import Callee
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.dataset_uses import pin_of
+from penstock.formula.checking.linker import Linked, link
+from penstock.formula.codegen import generator
+from penstock.formula.codegen.emitter import FAULTS, Routine
+from penstock.formula.core.datasets import Datasets, NoDatasets
+from penstock.formula.core.errors import FormulaFailure, Position
+from penstock.formula.core.limits import Work
+from penstock.formula.core.values import Scalar, Value, kind_of
 from penstock.formula.evaluate import Row, failure_of
-from penstock.formula.link import Linked, link
-from penstock.formula.parse import parse
-from penstock.formula.pins import pin_of
-from penstock.formula.render import render
-from penstock.formula.routine import FAULTS, Routine
-from penstock.formula.tree import Assign, Chain, CustomCall, Expression, Line, children
-from penstock.formula.values import Scalar, Value, kind_of
-from penstock.formula.work import Work
+from penstock.formula.syntax.parser import parse
+from penstock.formula.syntax.render import render
+from penstock.formula.syntax.tree import Assign, Chain, CustomCall, Expression, Line, children
 
 _MAX_TEXT: Final = 200
 _NO_DATA: Final = NoDatasets()
@@ -64,7 +64,7 @@ def explain(
     """
     linked = link(parse(text), surroundings)
     environment = (datasets.lookup, datasets.impact, earlier.get, Work())
-    return _explained(linked, generate.for_rows(linked, traced=True), (row.get,), environment)
+    return _explained(linked, generator.for_rows(linked, traced=True), (row.get,), environment)
 
 
 def _explained(
@@ -124,7 +124,7 @@ class _Tree:
         if len(given) < len(node.arguments) or not all(fitting):
             return ()
         arguments = [*given, *([None] * (len(parameters) - len(given)))]
-        routine = generate.for_arguments(linked, traced=True)
+        routine = generator.for_arguments(linked, traced=True)
         return _explained(linked, routine, arguments, self._environment).lines
 
 

@@ -14,7 +14,7 @@ from penstock.datastore.files import Download
 from penstock.datastore.parts import Asked
 from penstock.datastore.slices import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loading import known
+from penstock.resolvers.loaders import known
 
 T = TypeVar("T")
 

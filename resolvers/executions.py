@@ -12,9 +12,9 @@ from penstock.datastore.files import UploadForm
 from penstock.datastore.parts import Asked
 from penstock.datastore.records import Pipeline
 from penstock.datastore.slices import Slice, Window
-from penstock.kernel.outcome import Counts
 from penstock.resolvers.context import Context
-from penstock.resolvers.loading import known
+from penstock.resolvers.loaders import known
+from penstock.transform.outcome import Counts
 
 
 async def page(

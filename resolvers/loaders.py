@@ -1,26 +1,130 @@
-"""One loader for each thing that is read by key, made for one request and one caller."""
+"""How a read of many keys becomes a loader.
 
+Loaders of what a library of audio is read by: tracks, artists, albums, storages and streams.
+
+The loaders of playlists and of what is kept about things, for one request and one caller.
+
+One loader for each thing that is read by key, made for one request and one caller.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
+from penstock.datastore.audio.records import Album, Artist, Audio, Connection, Totals
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.files import Download
 from penstock.datastore.jobs import Job
 from penstock.datastore.layout import Kind
+from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
+from penstock.datastore.observed import WatchBatch
 from penstock.datastore.parts import Asked
 from penstock.datastore.paths import GroupPath
+from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.repository import Repository
 from penstock.datastore.resources.found import Found
 from penstock.datastore.resources.versions import Wanted
-from penstock.datastore.slices import Slice
+from penstock.datastore.slices import Slice, Window
 from penstock.datastore.store import View
-from penstock.resolvers.audio_loaders import AudioLoaders
-from penstock.resolvers.listener_loaders import ListenerLoaders
-from penstock.resolvers.loading import loader
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+MAX_BATCH = 100
+
+
+def known(page: Slice[T], asked: Asked, know: Callable[[T], object]) -> Slice[T]:
+    """Have a loader know what a page holds, unless that is only what was asked for."""
+    if asked is None:
+        for _, entry in page.entries:
+            know(entry)
+    return page
+
+
+def loader(
+    name: str,
+    watch: WatchBatch,
+    read: Callable[[Sequence[K]], Awaitable[Sequence[T | Exception]]],
+    cache_key: Callable[[K], Any] | None = None,
+) -> "DataLoader[K, T]":
+    """A loader over a read that answers aligned; a failure in the answer fails that key alone."""
+
+    async def batch(keys: list[K]) -> list[T]:
+        ended = watch(name, len(keys))
+        try:
+            return list(await read(keys))  # type: ignore[arg-type]  # failures reject their key
+        finally:
+            ended()
+
+    return DataLoader(batch, max_batch_size=MAX_BATCH, get_cache_key=cache_key)
+
+
+@dataclass(frozen=True, slots=True)
+class AudioLoaders:
+    """Loaders by id, but of artists and albums by their places.
+
+    A stream is read by its track and whether it is to be saved, the totals by the caller alone.
+    """
+
+    tracks: "DataLoader[str, Audio]"
+    artists: "DataLoader[str, Artist]"
+    albums: "DataLoader[str, Album]"
+    storages: "DataLoader[str, Connection]"
+    streams: "DataLoader[tuple[Audio, bool], Download]"
+    totals: "DataLoader[str, Totals]"
+
+    @classmethod
+    def over(cls, view: View) -> "AudioLoaders":
+        library, watch = view.audio, view.watch
+
+        async def totals(users: Sequence[str]) -> list[Totals]:
+            return [await library.reading.totals() for _ in users]
+
+        return cls(
+            loader("audio", watch, library.reading.many),
+            loader("artists", watch, library.reading.artists),
+            loader("albums", watch, library.reading.albums),
+            loader("storages", watch, library.connections.many),
+            loader("audio_streams", watch, library.streaming.streams, _told_apart),
+            loader("audio_totals", watch, totals),
+        )
+
+
+def _told_apart(key: tuple[Audio, bool]) -> tuple[str, int, bool]:
+    return key[0].id, key[0].version, key[1]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerLoaders:
+    """Loaders of playlists by id, of annotations by thing, and of pages, read side by side."""
+
+    playlists: "DataLoader[str, Playlist]"
+    entries: "DataLoader[tuple[Playlist, Window], Slice[Entry]]"
+    holding: "DataLoader[tuple[Audio, Window], Slice[Playlist]]"
+    annotations: "DataLoader[Thing, Annotation]"
+
+    @classmethod
+    def over(cls, view: View) -> "ListenerLoaders":
+        reading, watch = view.playlists.reading, view.watch
+        return cls(
+            playlists=loader("playlists", watch, reading.many),
+            entries=loader("playlist_entries", watch, reading.entries_of, _by_id_and_window),
+            holding=loader("playlists_holding", watch, reading.holding, _by_id_and_window),
+            annotations=loader("annotations", watch, view.listening.annotations.many),
+        )
+
+
+def _by_id_and_window(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
+    """A thing in hand is told from others by its id and version."""
+    return key[0].id, key[0].version, key[1]
+
 
 R = TypeVar("R", bound=Resource)
 

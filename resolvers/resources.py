@@ -1,20 +1,77 @@
-"""Reads and writes of a kind of resource, at the desk of that kind."""
+"""The lists of tags in use, by the kind of resource.
+
+The formula that an evaluation is asked for.
+
+Reads and writes of a kind of resource, at the desk of that kind.
+"""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, TypeVar
 
-from penstock.datastore.errors import FieldProblem, NotFound, about
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, about
+from penstock.datastore.layout import KINDS, Kind
 from penstock.datastore.parts import Asked
 from penstock.datastore.paths import GroupPath, covers
-from penstock.datastore.records import Group, Resource
+from penstock.datastore.prepared import Prepared
+from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
 from penstock.datastore.resources.attachments import Attachment
 from penstock.datastore.resources.differences import Change, changes
 from penstock.datastore.resources.listing import Listed
+from penstock.datastore.resources.tag_lists import TagLists
 from penstock.datastore.slices import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import Desk
-from penstock.resolvers.loading import known
+from penstock.resolvers.loaders import Desk, known
+
+
+class ResourceKind(StrEnum):
+    """A kind of resource, by the letter of its rows."""
+
+    PIPELINE = "P"
+    CALCULATION = "C"
+    REFERENCE_DATASET = "D"
+
+
+_KINDS: Final[Mapping[str, Kind[Any]]] = {kind.letter: kind for kind in KINDS}
+
+
+def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
+    """The lists of the tags in use on resources of a kind."""
+    return context.view.of(_KINDS[kind]).tags
+
+
+class Draft(NamedTuple):
+    """A calculation that is not saved."""
+
+    formula: str
+    parameters: Sequence[Parameter]
+    outputs: Sequence[Output]
+
+
+class Subject(NamedTuple):
+    """What to evaluate: one of `id`, `name` and `draft`; `group` is that of the latter two."""
+
+    id: str | None
+    name: str | None
+    draft: Draft | None
+    group: GroupPath | None
+    version: int | None
+
+
+async def prepare(context: Context, subject: Subject) -> tuple[Calculation | None, Prepared]:
+    """The formula with what it needs, and the calculation as its version has it, if it is saved."""
+    if sum(one is not None for one in (subject.id, subject.name, subject.draft)) != 1:
+        raise Invalid([FieldProblem(["id"], "give either `id` or `name` or `draft`")])
+    if subject.draft is not None and subject.version is not None:
+        raise Invalid([FieldProblem(["version"], "a draft has no versions")])
+    evaluations = context.view.evaluations
+    if subject.draft is not None:
+        return None, await evaluations.of_draft(subject.group, *subject.draft)
+    if subject.id is not None:
+        return await evaluations.of_id(subject.id, subject.version)
+    return await evaluations.of_name(subject.name or "", subject.group, subject.version)
+
 
 R = TypeVar("R", bound=Resource)
 

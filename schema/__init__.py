@@ -3,40 +3,44 @@
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from penstock.schema.api_keys import ApiKeyMutation
-from penstock.schema.audio import Album, Artist, Audio
-from penstock.schema.audio_library import AudioQuery
-from penstock.schema.audio_mutations import AudioMutation
-from penstock.schema.calculation_mutations import CalculationMutation
-from penstock.schema.calculations import Calculation, CalculationQuery, CalculationVersion
-from penstock.schema.dataset_mutations import ReferenceDatasetMutation
-from penstock.schema.datasets import (
+from penstock.schema.audio.library import AudioQuery
+from penstock.schema.audio.listening_mutations import ListeningMutation
+from penstock.schema.audio.mutations import AudioMutation
+from penstock.schema.audio.playlist_files import PlaylistFileMutation
+from penstock.schema.audio.playlist_mutations import PlaylistMutation
+from penstock.schema.audio.playlists import Playlist, PlaylistQuery
+from penstock.schema.audio.storages import Storage, StorageMutation, StorageQuery
+from penstock.schema.audio.tracks import Album, Artist, Audio
+from penstock.schema.calculations.calculations import (
+    Calculation,
+    CalculationQuery,
+    CalculationVersion,
+)
+from penstock.schema.calculations.evaluation import EvaluationQuery
+from penstock.schema.calculations.mutations import CalculationMutation
+from penstock.schema.core.failures import HANDLERS
+from penstock.schema.core.jobs import Job, JobQuery
+from penstock.schema.core.scalars import SCALARS
+from penstock.schema.datasets.datasets import (
     ReferenceDataset,
     ReferenceDatasetQuery,
     ReferenceDatasetVersion,
 )
-from penstock.schema.evaluation import EvaluationQuery
-from penstock.schema.execution_mutations import ExecutionMutation
-from penstock.schema.execution_workers import ExecutionWorkerMutation
-from penstock.schema.executions import Execution, ExecutionQuery
-from penstock.schema.failures import HANDLERS
-from penstock.schema.groups import Group, GroupMutation, GroupQuery
-from penstock.schema.jobs import Job, JobQuery
-from penstock.schema.listening_mutations import ListeningMutation
-from penstock.schema.ngsi import NgsiQuery
-from penstock.schema.ngsi_mutations import NgsiMutation
-from penstock.schema.pipeline_mutations import PipelineMutation
-from penstock.schema.pipelines import Pipeline, PipelineQuery, PipelineVersion
-from penstock.schema.playlist_files import PlaylistFileMutation
-from penstock.schema.playlist_mutations import PlaylistMutation
-from penstock.schema.playlists import Playlist, PlaylistQuery
-from penstock.schema.run_mutations import RunMutation
-from penstock.schema.runs import Manifest, Run, RunQuery
-from penstock.schema.scalars import SCALARS
-from penstock.schema.storages import Storage, StorageMutation, StorageQuery
+from penstock.schema.datasets.mutations import ReferenceDatasetMutation
+from penstock.schema.executions.executions import Execution, ExecutionQuery
+from penstock.schema.executions.mutations import ExecutionMutation
+from penstock.schema.executions.worker_mutations import ExecutionWorkerMutation
+from penstock.schema.groups.api_keys import ApiKeyMutation
+from penstock.schema.groups.groups import Group, GroupMutation, GroupQuery
+from penstock.schema.groups.viewer import ViewerQuery
+from penstock.schema.manifest.mutations import RunMutation
+from penstock.schema.manifest.runs import Manifest, Run, RunQuery
+from penstock.schema.ngsi.mutations import NgsiMutation
+from penstock.schema.ngsi.services import NgsiQuery
+from penstock.schema.pipelines.mutations import PipelineMutation
+from penstock.schema.pipelines.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from penstock.schema.resources.queries import TagQuery
 from penstock.schema.subscriptions import Subscription
-from penstock.schema.tags import TagQuery
-from penstock.schema.viewer import ViewerQuery
 
 
 @strawberry.type(description="What can be read.")

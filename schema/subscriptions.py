@@ -16,12 +16,11 @@ from penstock.datastore.ngsi.series import Sample
 from penstock.datastore.store import Store
 from penstock.resolvers import ngsi
 from penstock.resolvers.loaders import Loaders
-from penstock.schema.common import RequestContext
-from penstock.schema.cursors import Cursors
-from penstock.schema.executions import Execution
-from penstock.schema.ngsi_samples import NgsiSample
-from penstock.schema.nodes import key_of
-from penstock.schema.pipelines import Pipeline
+from penstock.schema.core.context import Cursors, RequestContext
+from penstock.schema.core.relay import key_of
+from penstock.schema.executions.executions import Execution
+from penstock.schema.ngsi.entities import NgsiSample
+from penstock.schema.pipelines.pipelines import Pipeline
 
 
 class StreamContext(RequestContext, frozen=True, kw_only=True):

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from penstock.server.options import option
-from penstock.server.outcome import Answer, ExitCode, failure_of
-from penstock.server.settings import InvalidSettings, Settings
+from penstock.server.commands.options import option
+from penstock.server.core.command_output import Answer, ExitCode, failure_of
+from penstock.server.settings.settings import InvalidSettings, Settings
 
 EPILOGUE = """\
 Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.

@@ -1,14 +1,29 @@
-"""The application: the GraphQL endpoint, its page and its health over one store."""
+"""The documents that may be named, as the settings choose them.
 
-from collections.abc import AsyncIterator, Iterator
+The seal of cursors, which every process of an installation has in common.
+
+Refuses requests sent to a host name that is not ours, as a rebound DNS name would be.
+
+The application, in which what is asked for most is found without looking through the routes.
+
+The application: the GraphQL endpoint, its page and its health over one store.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
+import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.datastore.access import Caller
 from penstock.datastore.changes import Changes, polled
@@ -17,33 +32,125 @@ from penstock.datastore.ngsi.notification import Defaults
 from penstock.datastore.ngsi.sink import Sink
 from penstock.datastore.store import Store
 from penstock.schema import schema
-from penstock.schema.execution import Engine
-from penstock.schema.executors import CompiledExecutor, Interpreter
-from penstock.schema.limits import Limits
+from penstock.schema.core.context import Cursors
+from penstock.schema.engine.documents import Persisted, PersistedMode
+from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter
+from penstock.schema.engine.limits import Limits
 from penstock.schema.subscriptions import StreamContext
-from penstock.server import files, graphiql, notify
-from penstock.server.api_keys import ApiKeyAuthenticator
-from penstock.server.audio_streams import stream_routes
-from penstock.server.auth import Authenticator, open_authenticator
-from penstock.server.dev_identity import DevIdentity, is_loopback
-from penstock.server.front import Front
-from penstock.server.graphql import Admission, GraphQLApp, OpenContext
-from penstock.server.health import health_routes
-from penstock.server.hosts import KnownHosts
-from penstock.server.notify import NotifyApp
-from penstock.server.persisted import persisted_of
-from penstock.server.processes.siblings import Siblings
-from penstock.server.rate_limit import RateLimiter
-from penstock.server.s3_events import S3Events
-from penstock.server.seal import cursors_of
-from penstock.server.settings import Settings
-from penstock.server.streams.events import EventStreams
-from penstock.server.streams.limits import StreamLimits
-from penstock.server.streams.operations import Runner
+from penstock.server import graphiql
+from penstock.server.auth.api_keys import ApiKeyAuthenticator
+from penstock.server.auth.dev_identity import DevIdentity, is_loopback
+from penstock.server.auth.tokens import Authenticator, open_authenticator
+from penstock.server.core.headers import fields_of
+from penstock.server.core.siblings import Siblings
+from penstock.server.edge import local_files, ngsi_notifications
+from penstock.server.edge.audio_streams import stream_routes
+from penstock.server.edge.graphql import Admission, GraphQLApp, OpenContext
+from penstock.server.edge.health import health_routes
+from penstock.server.edge.ngsi_notifications import NotifyApp
+from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.s3_events import S3Events
+from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.streams.backpressure import StreamLimits
+from penstock.server.streams.operations import Runner, StreamService
 from penstock.server.streams.registry import Streams
-from penstock.server.streams.service import StreamService
+from penstock.server.streams.sse import EventStreams
 from penstock.server.streams.websocket import WebSocketApp
-from penstock.server.watching import Watching
+from penstock.server.telemetry.instrument import Watching
+
+
+def persisted_of(settings: Settings) -> Persisted:
+    """Read the trusted documents if there are to be any; raises InvalidSettings for an odd file."""
+    mode = PersistedMode(settings.persisted_queries)
+    if settings.trusted_documents is None:
+        return Persisted(mode)
+    try:
+        texts = settings.trusted_documents.read_bytes()
+        return Persisted(mode, msgspec.json.decode(texts, type=dict[str, str]))
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+    except msgspec.DecodeError as error:
+        reason = f"is no JSON object from ids to texts: {error}"
+    problem = f"PENSTOCK_TRUSTED_DOCUMENTS: {settings.trusted_documents}: {reason}"
+    raise InvalidSettings((problem,))
+
+
+def cursors_of(settings: Settings) -> Cursors:
+    """Seal cursors alike in every process of one installation.
+
+    Cursors carry no authority: a position is only ever looked up within what its caller may see.
+    The seal keeps clients from building on their form.
+    """
+    return Cursors(sha256(f"cursors of {settings.table}".encode()).digest())
+
+
+HEALTH = frozenset({"/healthz", "/readyz"})
+METRICS = "/metrics"
+
+
+class KnownHosts:
+    """Starlette's check of the Host header for all but what probes and scrapers ask."""
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(hosts)
+        self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """Whether any host will do, or the host is one of ours; else Starlette looks closer."""
+        is_ours = scope["type"] == "http" and _host(fields_of(scope)) in self._hosts
+        return is_ours or _is_open(scope)
+
+
+def _host(headers: Headers) -> str:
+    return headers.get("host", "").split(":")[0]
+
+
+def _is_open(scope: Scope) -> bool:
+    """Whether any host will do; for the metrics any address, which no DNS name can stand for."""
+    if scope["type"] != "http":
+        return False
+    if scope["path"] == METRICS:
+        return _is_address(fields_of(scope).get("host") or "")
+    return scope["path"] in HEALTH
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False
+    return True
+
+
+class Front(Starlette):
+    """Starlette's application, whose `path` is answered over HTTP by `app` behind the middleware.
+
+    `app` answers every failure of its own, so that nobody needs to catch them.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        app: ASGIApp,
+        routes: Sequence[BaseRoute],
+        middleware: Sequence[Middleware],
+    ) -> None:
+        super().__init__(routes=routes, middleware=middleware)
+        self._path = path
+        self._direct = app
+        for one in reversed(middleware):
+            self._direct = one.cls(self._direct, *one.args, **one.kwargs)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope.get("path") == self._path and scope["type"] == "http":
+            await self._direct(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
 
 GRAPHQL = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -94,7 +201,7 @@ async def open_app(
                 *health_routes(store.ping),
                 *watching.routes(),
                 events.route(),
-                *(files.routes(own_files) if own_files else ()),
+                *(local_files.routes(own_files) if own_files else ()),
                 *stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL, over_socket),
                 *_notify(settings, authenticator, limiter, beside.sink),
@@ -202,7 +309,7 @@ def _notify(
         return []
     defaults = Defaults(settings.ngsi_default_service, settings.ngsi_default_service_path)
     app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults)
-    return notify.routes(app)
+    return ngsi_notifications.routes(app)
 
 
 def _page(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:

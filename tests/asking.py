@@ -9,10 +9,9 @@ from penstock.datastore.access import Caller
 from penstock.datastore.metered import Units
 from penstock.datastore.store import Store
 from penstock.schema import schema
-from penstock.schema.common import RequestContext
-from penstock.schema.cursors import Cursors
-from penstock.schema.execution import Engine, OperationRequest, Refused
-from penstock.server.claims import default_group_from, roles_from
+from penstock.schema.core.context import Cursors, RequestContext
+from penstock.schema.engine.engine import Engine, OperationRequest, Refused
+from penstock.server.auth.claims import default_group_from, roles_from
 
 CURSORS = Cursors(b"a key that only tests have")
 GROUPS = ("/usa", "/usa/northwest", "/usa/southeast", "/eu", "/eu/france")

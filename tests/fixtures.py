@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 
 from penstock.datastore.ngsi.reading import Ingest
 from penstock.datastore.store import Store
-from penstock.schema import execution, executors
+from penstock.schema.engine import engine
+from penstock.schema.engine import engine as executors
 from tests.asking import Ask
 from tests.clients import sharing_clients
 from tests.ngsi.places import open_destinations, open_embedded
@@ -41,7 +42,7 @@ def executor() -> Iterator[None]:
         if EXECUTOR is not None:
             patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
         if EXECUTOR == "reference":
-            patch.setattr(execution, "CompiledExecutor", executors.Interpreter)
+            patch.setattr(engine, "CompiledExecutor", executors.Interpreter)
         yield
 
 

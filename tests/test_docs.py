@@ -8,7 +8,7 @@ from cyclopts import App
 
 from penstock.datastore.errors import ErrorCode
 from penstock.server.__main__ import app
-from penstock.server.settings import PREFIX, Settings
+from penstock.server.settings.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -10,10 +10,10 @@ from graphql import OperationDefinitionNode, OperationType, parse
 
 from penstock.datastore.access import Caller
 from penstock.datastore.store import Store
+from penstock.server.auth.dev_identity import dev_identity
 from penstock.server.commands.seed import DEFAULT_SIZE
-from penstock.server.dev_identity import dev_identity
 from penstock.server.samples.seeding import seed
-from penstock.server.settings import Settings
+from penstock.server.settings.settings import Settings
 from tests.asking import Ask
 from tests.stores import open_store
 

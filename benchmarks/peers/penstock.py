@@ -17,9 +17,9 @@ from penstock.datastore.observed import Observed
 from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server import app
-from penstock.server.logs import configure
-from penstock.server.metrics import Metrics
-from penstock.server.settings import Settings
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.metrics import Metrics
 
 SPENDING = 10**9
 """No caller sends as much as a load generator; the limit itself is kept up."""

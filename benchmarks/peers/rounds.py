@@ -18,7 +18,7 @@ from benchmarks.peers.records import Data
 from benchmarks.peers.shapes import Shape, expected
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT as ROOT_GROUP
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ import uvloop
 from starlette.types import ASGIApp
 
 from benchmarks.peers.options import TABLE, Served
-from penstock.server.serving import settle_garbage_collector
+from penstock.server.runtime.run_server import settle_garbage_collector
 
 PLACES = {
     "penstock": "benchmarks.peers.penstock",

@@ -7,7 +7,7 @@ import strawberry
 
 from benchmarks.peers import records
 from benchmarks.peers.sources import Source
-from penstock.execution import attributes_asked, batched, reads
+from penstock.graphql_jit import attributes_asked, batched, reads
 
 Info = strawberry.Info[Any, None]
 

@@ -13,8 +13,8 @@ from penstock.datastore.executions.records import Execution, ExecutionMode, Exec
 from penstock.datastore.files import Files
 from penstock.datastore.records import Struct
 from penstock.datastore.table import Table
-from penstock.formula.values import ValueType
-from penstock.kernel.plan import Plan
+from penstock.formula.core.values import ValueType
+from penstock.transform.plan import Plan
 
 
 class RowProblem(Struct, frozen=True, kw_only=True):

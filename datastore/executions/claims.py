@@ -38,7 +38,7 @@ from penstock.datastore.table import (
     Update,
     Value,
 )
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 
 STUCK: Final = timedelta(minutes=5)
 TICK: Final = timedelta(milliseconds=1)

@@ -42,7 +42,7 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.resources.scope import Scope, absent
 from penstock.datastore.resources.tagging import tag_counters, tag_rows
 from penstock.datastore.table import AllOf, AnyOf, Compare, Item, Missing, Put, Update
-from penstock.kernel.plan import Plan
+from penstock.transform.plan import Plan
 
 KIND = "PE"
 ATTEMPTS = 20

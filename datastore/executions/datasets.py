@@ -11,9 +11,9 @@ from penstock.datastore.layout import REFERENCE_DATASET
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.resources.rows import read_rows
 from penstock.datastore.table import Table
-from penstock.formula.datasets import Rows
-from penstock.kernel.plan import Plan
-from penstock.kernel.problems import Refused
+from penstock.formula.core.datasets import Rows
+from penstock.transform.plan import Plan
+from penstock.transform.problems import Refused
 
 GONE: Final = "DATASET_GONE"
 

@@ -9,11 +9,11 @@ from penstock.datastore.executions.keys import input_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.files import Files, blocks
 from penstock.datastore.records import ReferenceDataset
-from penstock.kernel.json_rows import JsonTransform
-from penstock.kernel.outcome import Ending, Written
-from penstock.kernel.plan import Plan
-from penstock.kernel.program import Program
-from penstock.kernel.transform import CsvTransform, Transform
+from penstock.transform.csv_transform import CsvTransform, Transform
+from penstock.transform.json_transform import JsonTransform
+from penstock.transform.outcome import Ending, Written
+from penstock.transform.plan import Plan
+from penstock.transform.program import Program
 
 CHUNK: Final = 256 * 1024
 """Bytes of the input that are worked on at once; all engines stop reading at a multiple of them."""

@@ -25,8 +25,8 @@ from penstock.datastore.files import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.resources.scope import Scope
 from penstock.datastore.text import prose_problem, text_problem
-from penstock.kernel.outcome import Counts
-from penstock.kernel.problems import Refused
+from penstock.transform.outcome import Counts
+from penstock.transform.problems import Refused
 
 MAX_WORKER = 128
 MAX_CODE = 64

@@ -12,9 +12,9 @@ from penstock.datastore.resources.callees import Callees, library_for
 from penstock.datastore.resources.dataset_uses import Found as FoundDatasets
 from penstock.datastore.resources.dataset_uses import datasets_for, unknown_datasets
 from penstock.datastore.resources.scope import Scope
-from penstock.formula.calls import Found
-from penstock.formula.values import ValueType
-from penstock.kernel.plan import Column, Dataset, Plan, Step
+from penstock.formula.checking.calculation_library import Found
+from penstock.formula.core.values import ValueType
+from penstock.transform.plan import Column, Dataset, Plan, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from penstock.datastore.resources.rows import read_rows
 from penstock.datastore.resources.scope import Scope, absent
 from penstock.datastore.slices import Slice, Window, sliced
 from penstock.datastore.table import Query, Range, Table
-from penstock.kernel.plan import Plan
+from penstock.transform.plan import Plan
 
 NOUN = "execution"
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from penstock.datastore.records import Struct, Tag
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 
 
 class ExecutionState(StrEnum):

@@ -10,7 +10,7 @@ from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.files import Files, Stat
 from penstock.datastore.layout import EXECUTION_RESULT
 from penstock.datastore.table import Table
-from penstock.kernel.plan import Plan
+from penstock.transform.plan import Plan
 
 
 def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:

@@ -21,10 +21,10 @@ from penstock.datastore.executions.rules import ExecutionRules
 from penstock.datastore.executions.streams import Growing
 from penstock.datastore.files import Files
 from penstock.datastore.table import Table
-from penstock.kernel.outcome import Counts, Ending
-from penstock.kernel.plan import Plan
-from penstock.kernel.problems import Problem, Refused
-from penstock.kernel.program import Program
+from penstock.transform.outcome import Counts, Ending
+from penstock.transform.plan import Plan
+from penstock.transform.problems import Problem, Refused
+from penstock.transform.program import Program
 
 
 @dataclass(slots=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from penstock.formula.errors import Fault
-from penstock.formula.regex import Regex
+from penstock.formula.core.errors import Fault
+from penstock.formula.functions.regex import Regex
 
 MAX_PATTERN: Final = 500
 

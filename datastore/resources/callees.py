@@ -18,11 +18,11 @@ from penstock.datastore.records import Calculation, Resource
 from penstock.datastore.resources.named import Mention, Named
 from penstock.datastore.resources.scope import Scope
 from penstock.datastore.table import Compare, Update
-from penstock.formula.calls import Callee, Signature
-from penstock.formula.errors import FormulaSyntax
-from penstock.formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
-from penstock.formula.link import calls_of
-from penstock.formula.parse import parse
+from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.linker import calls_of
+from penstock.formula.core.errors import FormulaSyntax
+from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
+from penstock.formula.syntax.parser import parse
 
 
 class Origin(NamedTuple):

@@ -17,12 +17,12 @@ from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.resources.callees import Callees
 from penstock.datastore.resources.named import Meant, Mention, Named
 from penstock.datastore.resources.scope import Scope
-from penstock.formula.datasets import Pin, unknown_dataset
-from penstock.formula.errors import Code, FormulaSyntax, Position, Problem, problem
-from penstock.formula.link import closure
-from penstock.formula.parse import parse
-from penstock.formula.tree import CustomCall, Formula, walk
-from penstock.formula.uses import asking, dataset_use, datasets_of
+from penstock.formula.checking.dataset_uses import asking, dataset_use, datasets_of
+from penstock.formula.checking.linker import closure
+from penstock.formula.core.datasets import Pin, unknown_dataset
+from penstock.formula.core.errors import Code, FormulaSyntax, Position, Problem, problem
+from penstock.formula.syntax.parser import parse
+from penstock.formula.syntax.tree import CustomCall, Formula, walk
 
 
 class Use(NamedTuple):

@@ -19,7 +19,7 @@ from penstock.datastore.resources.versions import Versions
 from penstock.datastore.rules import MAX_NAME
 from penstock.datastore.table import Attributes, Key
 from penstock.datastore.text import comparison_form
-from penstock.formula.datasets import Pin
+from penstock.formula.core.datasets import Pin
 
 R = TypeVar("R", bound=Resource)
 

@@ -5,15 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from penstock.server.checks.bucket import bucket
-from penstock.server.checks.dynamodb import dynamodb
-from penstock.server.checks.embedded import embedded
-from penstock.server.checks.finding import Finding, Findings, Level, fail
-from penstock.server.checks.issuer import issuer
-from penstock.server.outcome import Answer, ExitCode
-from penstock.server.progress import shown
-from penstock.server.settings import Settings
-from penstock.server.store_options import StoreOptions
+from penstock.server.commands.checks.bucket import bucket
+from penstock.server.commands.checks.dynamodb import dynamodb
+from penstock.server.commands.checks.embedded_store import embedded
+from penstock.server.commands.checks.finding import Finding, Findings, Level, fail
+from penstock.server.commands.checks.issuer import issuer
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import Answer, ExitCode, shown
+from penstock.server.settings.settings import Settings
 
 Check: TypeAlias = Callable[[Settings], Findings]
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.permissions import of_buckets_of_users, policy, with_destinations
-from penstock.server.options import option
-from penstock.server.outcome import Answer, CommandFailed, ExitCode
-from penstock.server.settings import Settings
+from penstock.server.commands.options import option
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.settings.settings import Settings
 
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 

@@ -9,14 +9,11 @@ from cyclopts import Parameter
 
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT
-from penstock.server.client import Client
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.dev_user import PREFERRED_GROUP, USER, VALID
-from penstock.server.options import option
-from penstock.server.outcome import Answer, CommandFailed, ExitCode
-from penstock.server.progress import measured
-from penstock.server.settings import Settings
-from penstock.server.trips import Trip, trip
+from penstock.server.auth.dev_tokens import PREFERRED_GROUP, USER, VALID, dev_key, sign_dev_token
+from penstock.server.commands.options import option
+from penstock.server.commands.run_file import Client, Trip, trip
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, measured
+from penstock.server.settings.settings import Settings
 
 _URL_HELP = "Where the server answers."
 _PROOF_HELP = (

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from penstock.server.samples.rows import sample_rows as lines
+from penstock.server.samples.catalogue import sample_rows as lines
 
 _ROWS_HELP = "How many rows. Every thousandth has no number where one belongs."
 

@@ -1,7 +1,7 @@
 """`penstock schema`: the GraphQL schema as text."""
 
 from penstock.schema import sdl
-from penstock.server.outcome import Answer
+from penstock.server.core.command_output import Answer
 
 
 def schema() -> Answer:

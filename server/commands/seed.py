@@ -6,14 +6,13 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from penstock.server.opening import location, open_files, open_table, store_over
-from penstock.server.outcome import Answer, CommandFailed, ExitCode
-from penstock.server.progress import shown
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, shown
+from penstock.server.runtime.stores import location, open_files, open_table, store_over
 from penstock.server.samples import seeding
 from penstock.server.samples.audio import Shelved, shelve, unshelve
 from penstock.server.samples.seeding import Seeded
-from penstock.server.settings import Settings
-from penstock.server.store_options import StoreOptions
+from penstock.server.settings.settings import Settings
 
 DEFAULT_SIZE = 150
 

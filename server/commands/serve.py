@@ -11,15 +11,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from uvloop import new_event_loop
 
-from penstock.server.dev_identity import DevIdentity
-from penstock.server.logs import configure
-from penstock.server.opening import location
-from penstock.server.options import option
-from penstock.server.outcome import CommandFailed
-from penstock.server.processes.supervisor import supervised
-from penstock.server.serving import prepare, serve_port, url_of
-from penstock.server.settings import Settings
-from penstock.server.store_options import StoreOptions
+from penstock.server.auth.dev_identity import DevIdentity
+from penstock.server.commands.options import StoreOptions, option
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.runtime.run_server import prepare, serve_port, url_of
+from penstock.server.runtime.stores import location
+from penstock.server.runtime.supervisor import supervised
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
 
 _NO_SEED_HELP = "Leave an empty store empty."
 

@@ -4,10 +4,10 @@ import asyncio
 
 from cyclopts import App
 
-from penstock.server.opening import location, open_table
-from penstock.server.outcome import Answer, CommandFailed, ExitCode
-from penstock.server.settings import Settings
-from penstock.server.store_options import StoreOptions
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.runtime.stores import location, open_table
+from penstock.server.settings.settings import Settings
 
 table = App(name="table", help="Make or check the table that everything is kept in.")
 

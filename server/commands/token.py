@@ -9,12 +9,11 @@ from cyclopts import Parameter
 from penstock.datastore.access import Role
 from penstock.datastore.errors import BadInput
 from penstock.datastore.paths import GroupPath
-from penstock.server.claims import default_group_from, roles_from, user_id_from
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.options import option
-from penstock.server.outcome import Answer, CommandFailed, ExitCode
-from penstock.server.settings import Settings
-from penstock.server.spans import span
+from penstock.server.auth.claims import default_group_from, roles_from, user_id_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.commands.options import option, span
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.settings.settings import Settings
 
 _ROLE_HELP = """What the user may do where, as `/usa=admin`: `reader`, `contributor` or `admin` of a
 group and of all below it. May be given many times."""

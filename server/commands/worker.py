@@ -7,14 +7,12 @@ from typing import Annotated
 from cyclopts import Parameter
 from uvloop import new_event_loop
 
-from penstock.server.logs import configure
-from penstock.server.opening import open_files, open_table, store_over
-from penstock.server.options import option
-from penstock.server.outcome import CommandFailed, ExitCode
-from penstock.server.settings import Settings
-from penstock.server.store_options import StoreOptions
-from penstock.server.workers.engines import engine_of
-from penstock.server.workers.working import Worker
+from penstock.server.commands.options import StoreOptions, option
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.runtime.worker import Worker, engine_of
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
 
 _ONCE_HELP = "End when nothing is ready, and do not wait for more."
 

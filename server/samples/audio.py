@@ -14,9 +14,8 @@ from penstock.datastore.slices import Window
 from penstock.datastore.store import Store
 from penstock.server.samples.sounds.m4a import m4a
 from penstock.server.samples.sounds.opus import opus
-from penstock.server.samples.sounds.picture import png
-from penstock.server.samples.sounds.tone import tone
-from penstock.server.samples.sounds.writers import flac, mp3, wav
+from penstock.server.samples.sounds.tags import png
+from penstock.server.samples.sounds.wav_flac_mp3 import flac, mp3, tone, wav
 
 SECONDS: Final = 12.0
 HERTZ: Final = (220, 247, 262, 294, 330, 349, 392, 440)

@@ -18,7 +18,7 @@ from penstock.datastore.store import Store, View
 from penstock.server.samples.calculations import calculations
 from penstock.server.samples.catalogue import GROUPS, Sample, samples
 from penstock.server.samples.datasets import SampleDataset, datasets
-from penstock.server.samples.runs import purge_runs, seed_runs
+from penstock.server.samples.manifest_runs import purge_runs, seed_runs
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
 AT_ONCE = 8

@@ -1,16 +1,19 @@
-"""The messages of the graphql-transport-ws protocol, and the codes a connection is closed with."""
+"""The messages of the graphql-transport-ws protocol, and the codes a connection is closed with.
+
+An accepted WebSocket, as texts.
+"""
 
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+from starlette.types import Receive, Send
 
-from penstock.schema.errors import FormattedError
-from penstock.schema.execution import OperationRequest
-from penstock.server.encoding import encode
-from penstock.server.problems import Problem
-from penstock.server.request import from_json
+from penstock.schema.core.errors import FormattedError
+from penstock.schema.engine.engine import OperationRequest
+from penstock.server.edge.request import from_json
+from penstock.server.edge.response import Problem, encode
 
 PROTOCOL: Final = "graphql-transport-ws"
 ACK: Final = b'{"type":"connection_ack"}'
@@ -105,3 +108,32 @@ def error_message(id: str, errors: list[FormattedError]) -> bytes:
 
 def complete_message(id: str) -> bytes:
     return encode({"id": id, "type": "complete"})
+
+
+class ClientLeft(Exception):
+    """The client closed the socket, or was cut off."""
+
+
+class Socket:
+    """Carries texts, and refuses to read anything else."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+
+    async def read(self) -> str:
+        """Wait for a text; ClientLeft at the end, Closing where something else comes."""
+        message = await self._receive()
+        if message["type"] == "websocket.disconnect":
+            raise ClientLeft
+        text = message.get("text")
+        if not isinstance(text, str):
+            raise Closing(CloseCode.BAD_REQUEST, "Messages are text")
+        return text
+
+    async def write(self, message: bytes) -> None:
+        await self._send({"type": "websocket.send", "text": message.decode()})
+
+    async def close(self, closing: Closing) -> None:
+        code, reason = int(closing.code), closing.reason
+        await self._send({"type": "websocket.close", "code": code, "reason": reason})

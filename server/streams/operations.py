@@ -1,18 +1,25 @@
-"""Running an operation for a client that stays: any number of answers, then an end."""
+"""Running an operation for a client that stays: any number of answers, then an end.
+
+What every stream is served with, over whichever transport.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from penstock.datastore.access import Caller
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.metered import Units
-from penstock.schema.errors import FormattedError, formatted, internal, known
-from penstock.schema.execution import Answer, Engine, OperationRequest, Prepared, Refused
-from penstock.server.graphql import Admission, MeteredContext, OpenContext
-from penstock.server.observing import Seen, WatchOperation, ended, shown
+from penstock.schema.core.errors import FormattedError, formatted, internal, known
+from penstock.schema.engine.engine import Answer, Engine, OperationRequest, Prepared, Refused
+from penstock.server.auth.tokens import Session
+from penstock.server.edge.graphql import Admission, MeteredContext, OpenContext
+from penstock.server.streams.backpressure import StreamLimits
+from penstock.server.streams.registry import Streams
+from penstock.server.telemetry.operation import Seen, WatchOperation, ended, shown
 
 
 class Sink(Protocol):
@@ -178,3 +185,20 @@ class Operation:
     def _answered(self, errors: list[FormattedError]) -> None:
         self._seen.failed(errors)
         self._seen.answered(200 if self._seen.transport == "sse" else None)
+
+
+Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Session]]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamService:
+    """`authenticate` gives the session that headers prove, or raises a PenstockError.
+
+    `watchers` are shown the operations of a WebSocket; around a request, others see to that.
+    """
+
+    runner: Runner
+    authenticate: Authenticate
+    streams: Streams
+    limits: StreamLimits
+    watchers: Sequence[WatchOperation] = ()

@@ -1,15 +1,288 @@
-"""GraphQL over WebSocket: the handshake."""
+"""Which pages may open a WebSocket: browsers let any page try, and only say which one it is.
 
+The operations of one connection, by the ids that its client gave them.
+
+One connection of graphql-transport-ws, from its `connection_init` to its close.
+
+GraphQL over WebSocket: the handshake.
+"""
+
+import asyncio
+import logging
 from collections.abc import Collection
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from penstock.server.fields import fields_of
-from penstock.server.streams.connection import Connection
-from penstock.server.streams.messages import PROTOCOL, CloseCode, Closing
-from penstock.server.streams.origin import is_allowed
-from penstock.server.streams.service import StreamService
-from penstock.server.streams.socket import Socket
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
+from penstock.schema.core.errors import FormattedError, formatted
+from penstock.server.auth.tokens import Session
+from penstock.server.core.headers import Fields, fields_of
+from penstock.server.edge.request import request_id_of
+from penstock.server.streams.backpressure import Outbox, Pace
+from penstock.server.streams.messages import (
+    ACK,
+    PONG,
+    PROTOCOL,
+    ClientLeft,
+    ClientMessage,
+    CloseCode,
+    Closing,
+    Complete,
+    ConnectionInit,
+    Ping,
+    Socket,
+    Subscribe,
+    complete_message,
+    error_message,
+    next_message,
+    parsed,
+)
+from penstock.server.streams.operations import Operation, StreamService
+from penstock.server.streams.registry import Ending, Lifetime, TooManyStreams, TooManyUnproven
+from penstock.server.telemetry.operation import Seen
+
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
+
+
+def is_allowed(headers: Headers, allowed: Collection[str]) -> bool:
+    """Tell whether the handshake comes from our own page, an allowed one, or from no page."""
+    origins = headers.getlist("origin")
+    if not origins:
+        return True
+    origin = origins[0].lower()
+    return len(origins) == 1 and (origin in allowed or _is_own(origin, headers.get("host", "")))
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Compare without the scheme: behind a proxy that ends TLS, ours is not the page's."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    usual = _USUAL_PORTS.get(parts.scheme)
+    if usual is None or not parts.netloc:
+        return False
+    return parts.netloc.removesuffix(usual) == host.lower().removesuffix(usual)
+
+
+class _Sink:
+    """Answers under one id."""
+
+    def __init__(self, id: str, outbox: Outbox) -> None:
+        self._id = id
+        self._outbox = outbox
+
+    async def next(self, body: dict[str, Any]) -> None:
+        await self._outbox.put(next_message(self._id, body))
+
+    async def error(self, errors: list[FormattedError]) -> None:
+        await self._outbox.put(error_message(self._id, errors))
+
+    async def complete(self) -> None:
+        await self._outbox.put(complete_message(self._id))
+
+
+class Running:
+    """Runs at most `service.limits.operations` at once, in tasks of the group.
+
+    A mutation whose client has lost interest counts until it is through. `headers` are those of the
+    handshake.
+    """
+
+    def __init__(
+        self, service: StreamService, outbox: Outbox, tasks: asyncio.TaskGroup, headers: Fields
+    ) -> None:
+        self._runner = service.runner
+        self._watchers = service.watchers
+        self._most = service.limits.operations
+        self._outbox = outbox
+        self._tasks = tasks
+        self._headers = headers
+        self._request_id = request_id_of(headers)
+        self._begun = 0
+        self._by_id: dict[str, Operation] = {}
+        self._running: dict[Operation, asyncio.Task[None]] = {}
+
+    async def begin(self, message: Subscribe, caller: Caller) -> None:
+        """Run what the message asks for; Closing where its id is taken or it asks for nothing."""
+        if message.id in self._by_id:
+            reason = f"Subscriber for {message.id} already exists"
+            raise Closing(CloseCode.SUBSCRIBER_EXISTS, reason)
+        request = message.request()
+        sink = _Sink(message.id, self._outbox)
+        if len(self._running) >= self._most:
+            text = f"This connection runs {self._most} operations already; that is the most."
+            await sink.error([formatted(text, ErrorCode.LIMIT_EXCEEDED)])
+            return
+        self._begun += 1
+        seen = Seen.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
+        await self._runner.engine.read(request)
+        asked = self._runner.prepare(request, seen)
+        operation = Operation(self._runner, caller, asked, seen, self._watchers)
+        self._start(operation, message.id, sink)
+
+    def complete(self, id: str) -> None:
+        """End an operation that the client has no more interest in, if it still runs."""
+        operation = self._by_id.pop(id, None)
+        if operation is not None and operation.stop():
+            self._running.pop(operation, None)
+
+    def stop(self) -> None:
+        """End every operation."""
+        for id in tuple(self._by_id):
+            self.complete(id)
+
+    async def finish(self) -> None:
+        """End the subscriptions, and wait until the rest is answered."""
+        for operation in tuple(self._running):
+            if not operation.has_one_answer:
+                operation.stop()
+        if self._running:
+            await asyncio.wait(tuple(self._running.values()))
+
+    def _start(self, operation: Operation, id: str, sink: _Sink) -> None:
+        task = operation.start(sink, self._tasks)
+        self._by_id[id] = operation
+        self._running[operation] = task
+        task.add_done_callback(partial(self._ended, operation, id))
+
+    def _ended(self, operation: Operation, id: str, _task: asyncio.Task[None]) -> None:
+        self._running.pop(operation, None)
+        if self._by_id.get(id) is operation:
+            del self._by_id[id]
+
+
+logger = logging.getLogger("penstock.streams")
+
+_AUTHORIZATION: Final = "authorization"
+
+
+class Connection:
+    """Serves one accepted socket; `headers` are those of its handshake."""
+
+    def __init__(self, service: StreamService, socket: Socket, headers: Fields) -> None:
+        self._service = service
+        self._socket = socket
+        self._headers = headers
+        self._lifetime = Lifetime()
+        self._outbox = Outbox(socket.write, self._lifetime, service.limits)
+        self._pace = Pace(service.limits.messages_per_second)
+
+    async def serve(self) -> None:
+        """Converse until either side ends it, then close the socket if it is still open.
+
+        Returns when the last mutation that was begun is through.
+        """
+        with self._service.streams.enrolled(self._lifetime), ExitStack() as held:
+            async with asyncio.TaskGroup() as tasks:
+                writing = tasks.create_task(self._outbox.run())
+                running = Running(self._service, self._outbox, tasks, self._headers)
+                closing = await self._until_closing(running, held)
+                if self._lifetime.ending is Ending.STOPPING:
+                    await running.finish()
+                    await self._outbox.flushed()
+                running.stop()
+                writing.cancel()
+                if closing is not None:
+                    await self._close(closing)
+
+    async def _until_closing(self, running: Running, held: ExitStack) -> Closing | None:
+        """Converse; how to close the socket in the end, None where nobody is there any more."""
+        try:
+            async with self._lifetime:
+                with self._service.streams.unproven():
+                    session = await self._session()
+                held.enter_context(self._service.streams.held_by(session.caller))
+                self._lifetime.until(session.expires_at)
+                await self._outbox.put(ACK)
+                await self._converse(running, session.caller)
+        except ClientLeft:
+            return None
+        except Closing as closing:
+            return closing
+        except Exception as error:
+            return _closing_for(error)
+        return self._closing_at_end()
+
+    def _closing_at_end(self) -> Closing | None:
+        """Close so that clients connect again by themselves, with the token they then have."""
+        match self._lifetime.ending:
+            case Ending.STOPPING:
+                return Closing(CloseCode.SERVICE_RESTART, "The server is stopping")
+            case Ending.EXPIRED:
+                return Closing(CloseCode.FORBIDDEN, "The token has expired")
+            case _:
+                return None
+
+    async def _session(self) -> Session:
+        """Wait for `connection_init`, and tell by its payload or the handshake who connects."""
+        try:
+            async with asyncio.timeout(self._service.limits.init_seconds):
+                message = await self._initialisation()
+        except TimeoutError:
+            code = CloseCode.INITIALISATION_TIMEOUT
+            raise Closing(code, "Connection initialisation timeout") from None
+        sent = {
+            name: value
+            for name, value in (message.payload or {}).items()
+            if name.lower() == _AUTHORIZATION and value is not None
+        }
+        return await self._service.authenticate(sent or self._headers)
+
+    async def _initialisation(self) -> ConnectionInit:
+        while True:
+            match await self._next():
+                case ConnectionInit() as message:
+                    return message
+                case Subscribe():
+                    raise Closing(CloseCode.UNAUTHORIZED, "Unauthorized")
+                case Ping():
+                    await self._outbox.put(PONG)
+
+    async def _converse(self, running: Running, caller: Caller) -> NoReturn:
+        while True:
+            match await self._next():
+                case Subscribe() as message:
+                    await running.begin(message, caller)
+                case Complete(id=id):
+                    running.complete(id)
+                case Ping():
+                    await self._outbox.put(PONG)
+                case ConnectionInit():
+                    code = CloseCode.TOO_MANY_INITIALISATIONS
+                    raise Closing(code, "Too many initialisation requests")
+
+    async def _next(self) -> ClientMessage:
+        await self._pace.wait()
+        text = await self._socket.read()
+        return parsed(text, self._service.runner.engine.limits.body_bytes)
+
+    async def _close(self, closing: Closing) -> None:
+        # The client may be gone, or about to go, or not take even this.
+        with suppress(OSError, RuntimeError):
+            async with asyncio.timeout(self._service.limits.stall_seconds):
+                await self._socket.close(closing)
+
+
+def _closing_for(error: Exception) -> Closing:
+    match error:
+        case TooManyUnproven():
+            return Closing(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
+        case TooManyStreams():
+            return Closing(CloseCode.FORBIDDEN, str(error))
+        case Unauthenticated():
+            return Closing(CloseCode.UNAUTHORIZED, error.message)
+        case PenstockError():
+            return Closing(CloseCode.TRY_AGAIN_LATER, error.message)
+        case _:
+            logger.error("unexpected exception in a connection", exc_info=error)
+            return Closing(CloseCode.INTERNAL_ERROR, "Internal error")
 
 
 class WebSocketApp:

@@ -16,8 +16,8 @@ from penstock.datastore.audio.records import AudioFormat, Tags
 from penstock.datastore.audio.scanning import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
 from penstock.datastore.audio.tag_parsing import MAX_PICTURE, Unreadable, parse
 from penstock.datastore.errors import Invalid
-from penstock.server.samples.sounds.labels import id3
-from penstock.server.samples.sounds.writers import mp3
+from penstock.server.samples.sounds.tags import id3
+from penstock.server.samples.sounds.wav_flac_mp3 import mp3
 from tests.audio.uploads import COVER, FORMATS, TAGS, sound
 
 

@@ -12,9 +12,8 @@ from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.s3_files import S3Files
 from penstock.server.samples.sounds.m4a import m4a
 from penstock.server.samples.sounds.opus import opus
-from penstock.server.samples.sounds.picture import png
-from penstock.server.samples.sounds.tone import tone
-from penstock.server.samples.sounds.writers import flac, mp3, wav
+from penstock.server.samples.sounds.tags import png
+from penstock.server.samples.sounds.wav_flac_mp3 import flac, mp3, tone, wav
 from tests.stores import REGION, aws_environment, moto_endpoint
 
 SECRET = b"k" * 32

@@ -15,14 +15,14 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     ("file", "area"),
     [
-        ("server/auth.py", "caller"),
-        ("server/access_log.py", "log and metrics"),
-        ("server/graphql.py", "edge"),
-        ("server/response.py", "connection"),
-        ("schema/limits.py", "limits and rates"),
-        ("execution/run.py", "execution"),
+        ("server/auth/tokens.py", "caller"),
+        ("server/telemetry/operation.py", "log and metrics"),
+        ("server/edge/graphql.py", "edge"),
+        ("server/edge/response.py", "connection, answers as JSON"),
+        ("schema/engine/limits.py", "limits and rates"),
+        ("graphql_jit/state.py", "execution"),
         ("benchmarks/peers/records.py", "records"),
-        (".venv/lib/python3.11/site-packages/uvicorn/server.py", "connection"),
+        (".venv/lib/python3.11/site-packages/uvicorn/server.py", "connection, answers as JSON"),
     ],
 )
 def test_a_file_belongs_to_an_area(file: str, area: str) -> None:
@@ -30,18 +30,20 @@ def test_a_file_belongs_to_an_area(file: str, area: str) -> None:
 
 
 def test_no_module_of_ours_on_the_way_is_left_over() -> None:
-    for folder in ("server", "schema", "execution", "resolvers", "datastore"):
+    for folder in ("server", "schema", "graphql_jit", "resolvers", "datastore"):
         for module in (ROOT / folder).rglob("*.py"):
             assert area_of(str(module)) != "other"
 
 
 def test_shares_are_told_in_percent() -> None:
     samples = Samples()
-    samples.functions.update({("<plan>", "root_0"): 3, (f"{ROOT}/server/auth.py", "session_of"): 1})
+    samples.functions.update(
+        {("<plan>", "root_0"): 3, (f"{ROOT}/server/auth/tokens.py", "session_of"): 1}
+    )
     lines = table({"one object": samples}).splitlines()
     assert "| execution | 75 |" in lines
     assert "| caller | 25 |" in lines
-    assert "| JSON | 0 |" in lines
+    assert "| edge | 0 |" in lines
 
 
 def test_every_shape_is_profiled() -> None:

@@ -14,10 +14,9 @@ from playwright.async_api import Browser, Page, Response
 from penstock.datastore.access import Role
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.paths import ROOT
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.samples.audio import library
-from penstock.server.samples.sounds.tone import tone
-from penstock.server.samples.sounds.writers import wav
+from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
 from tests.serving import Serving, serving
 

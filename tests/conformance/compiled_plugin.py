@@ -12,7 +12,7 @@ from graphql import DocumentNode, GraphQLSchema, OperationDefinitionNode
 from graphql.execution import default_field_resolver, default_type_resolver
 from graphql.pyutils import is_awaitable
 
-from penstock.execution import Compiled, Options
+from penstock.graphql_jit import Compiled, Options
 
 TAKEN = (
     "root_value",

@@ -22,7 +22,7 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.store import Store, View
 from penstock.datastore.table import Batch, Page, Query, Table
-from penstock.formula.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
+from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from tests.stores import open_table
 
 USA, NORTHWEST, EU = map(GroupPath, ("/usa", "/usa/northwest", "/eu"))

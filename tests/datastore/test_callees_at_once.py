@@ -12,11 +12,11 @@ from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Calculation
 from penstock.datastore.resources.callees import library_for
 from penstock.datastore.store import Store, View
-from penstock.formula.calls import find_cycle
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import Code, FormulaInvalid
-from penstock.formula.link import calls_of, link
-from penstock.formula.parse import parse
+from penstock.formula.checking.calculation_library import find_cycle
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import calls_of, link
+from penstock.formula.core.errors import Code, FormulaInvalid
+from penstock.formula.syntax.parser import parse
 from tests.datastore.recount import contents, faults
 from tests.datastore.test_callees import codes, content, rewrite, save
 from tests.datastore.watched import Interrupted

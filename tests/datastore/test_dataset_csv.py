@@ -18,7 +18,7 @@ from penstock.datastore.datasets import (
 )
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
-from penstock.formula.values import Scalar
+from penstock.formula.core.values import Scalar
 
 STRING, NUMBER, BOOLEAN = ValueType.STRING, ValueType.NUMBER, ValueType.BOOLEAN
 FUELS = {"fuel": STRING, "factor": NUMBER, "fossil": BOOLEAN, "since": ValueType.TIMESTAMP}

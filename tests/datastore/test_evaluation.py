@@ -18,7 +18,7 @@ from penstock.datastore.prepared import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
 from penstock.datastore.store import Store, View
 from penstock.datastore.table import Update
-from penstock.formula.limits import MAX_BATCH_STEPS
+from penstock.formula.core.limits import MAX_BATCH_STEPS
 from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite
 

@@ -20,7 +20,7 @@ from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.slices import Window
 from penstock.datastore.store import Store, View
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 from tests.datastore.world import tags
 from tests.executions.world import (
     ANN,

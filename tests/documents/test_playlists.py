@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.schema.nodes import key_of
+from penstock.schema.core.relay import key_of
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.playlists.world import drift
 from tests.schema.playlist_world import (

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT as TOP
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
 from tests.serving import PLAIN, serving

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 from graphql import DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode, execute
 
-from penstock.execution import Compiled, Options, Reason
-from penstock.execution.written import written_of
+from penstock.graphql_jit import Compiled, Options, Reason
+from penstock.graphql_jit.msgspec_lists import written_of
 
 _TURNS: Final = 30
 """Of the event loop, in which what goes on in the background comes to its end."""

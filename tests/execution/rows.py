@@ -8,7 +8,7 @@ from typing import Any, cast
 import strawberry
 from graphql import DocumentNode, parse
 
-from penstock.execution import batched
+from penstock.graphql_jit import batched
 from tests.execution.both import Prepared
 
 Info = strawberry.Info["Context", Any]

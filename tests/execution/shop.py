@@ -9,7 +9,7 @@ import strawberry
 from strawberry.permission import BasePermission
 from strawberry.relay import GlobalID
 
-from penstock.execution import batched
+from penstock.graphql_jit import batched
 
 
 @strawberry.enum

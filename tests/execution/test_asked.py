@@ -8,7 +8,7 @@ import pytest
 import strawberry
 from graphql import parse
 
-from penstock.execution import Compiled, Options, attributes_asked, reads
+from penstock.graphql_jit import Compiled, Options, attributes_asked, reads
 from tests.execution.both import operation_of, reference
 
 SEEN: list[tuple[str, frozenset[str] | None]] = []

@@ -9,7 +9,7 @@ import pytest
 import strawberry
 from graphql import DocumentNode, Executor, parse, validate
 
-from penstock.execution import Compiled, Options, Reason
+from penstock.graphql_jit import Compiled, Options, Reason
 from tests.execution.both import answer, assert_alike, compiled, finished, operation_of, reference
 from tests.execution.shop import Context, Toy, shop
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from orjson import Fragment
 
-from penstock.execution import Compiled, Options, Reason
-from penstock.execution.written import written_of
+from penstock.graphql_jit import Compiled, Options, Reason
+from penstock.graphql_jit.msgspec_lists import written_of
 from tests.execution.both import assert_alike, compiled, finished, operation_of, reference
 from tests.execution.nasty import Later
 from tests.execution.rows import (

@@ -16,7 +16,7 @@ from graphql import (
     parse,
 )
 
-from penstock.execution import Compiled, Options, Reason
+from penstock.graphql_jit import Compiled, Options, Reason
 from tests.execution.both import finished, operation_of
 
 

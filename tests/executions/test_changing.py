@@ -7,7 +7,7 @@ from penstock.datastore.errors import IllegalState, NotPermitted
 from penstock.datastore.executions.keys import ingest_key
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.store import Store
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import USA, caller, on_sqlite
 from tests.executions.world import ANN, INPUT, NORA, begun, done, history, now, put, ready

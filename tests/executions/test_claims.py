@@ -15,7 +15,7 @@ from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import Watch, on_sqlite, without_moto
 from tests.executions.world import ANN, begun, history, now, planted, ready

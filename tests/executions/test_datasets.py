@@ -18,7 +18,7 @@ from penstock.datastore.lookups import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.records import State
 from penstock.datastore.store import Store
 from penstock.datastore.table import Update
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, grow, on_sqlite

@@ -20,10 +20,10 @@ from penstock.datastore.executions.keys import (
 )
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.kernel.outcome import Counts
-from penstock.kernel.plan import Plan
-from penstock.kernel.program import Program
-from penstock.kernel.transform import CsvTransform
+from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.outcome import Counts
+from penstock.transform.plan import Plan
+from penstock.transform.program import Program
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died
 from tests.datastore.world import USA, Watch, caller, on_sqlite

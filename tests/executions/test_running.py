@@ -13,7 +13,7 @@ from penstock.datastore.executions.listing import ListedExecutions
 from penstock.datastore.records import Pipeline
 from penstock.datastore.slices import Window
 from penstock.datastore.store import Store
-from penstock.kernel.outcome import Counts
+from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died
 from tests.datastore.world import Watch, on_sqlite

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from penstock.datastore.files import Files, UploadForm
 from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.s3_files import PART_BYTES, S3Files
-from penstock.server.files import routes
+from penstock.server.edge.local_files import routes
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.serving import PLAIN
 from tests.stores import REGION, aws_environment, moto_endpoint

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from hypothesis import strategies as st
 
-from penstock.formula.calls import Callee, Signature
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, InMemory, Rows
-from penstock.formula.values import Parameter, Scalar, ValueType
+from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.datasets import LATEST, InMemory, Rows
+from penstock.formula.core.values import Parameter, Scalar, ValueType
 
 PARAMETERS = (
     Parameter("n", ValueType.NUMBER),

@@ -3,15 +3,26 @@
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 
-from penstock.formula.calls import Callee
-from penstock.formula.datasets import Datasets
-from penstock.formula.errors import Code, Fault, FormulaFailure, Position
-from penstock.formula.functions import FUNCTIONS
-from penstock.formula.inputs import binder
-from penstock.formula.link import Linked
-from penstock.formula.numbers import within_range
-from penstock.formula.pins import pin_of
-from penstock.formula.tree import (
+from penstock.formula.checking.calculation_library import Callee
+from penstock.formula.checking.dataset_uses import pin_of
+from penstock.formula.checking.linker import Linked
+from penstock.formula.core.datasets import Datasets
+from penstock.formula.core.errors import Code, Fault, FormulaFailure, Position
+from penstock.formula.core.limits import Work
+from penstock.formula.core.numbers import within_range
+from penstock.formula.core.row_inputs import binder
+from penstock.formula.core.values import (
+    SCALAR,
+    Kind,
+    Scalar,
+    Value,
+    kind_of,
+    output_kind,
+    refuse,
+    text_of,
+)
+from penstock.formula.functions.catalogue import FUNCTIONS
+from penstock.formula.syntax.tree import (
     COMPARISONS,
     Assign,
     Call,
@@ -24,17 +35,6 @@ from penstock.formula.tree import (
     Negate,
     Step,
 )
-from penstock.formula.values import (
-    SCALAR,
-    Kind,
-    Scalar,
-    Value,
-    kind_of,
-    output_kind,
-    refuse,
-    text_of,
-)
-from penstock.formula.work import Work
 
 ROOMY = Context(prec=30_000, rounding=ROUND_HALF_EVEN, Emin=-99_999, Emax=99_999)
 OUT_OF_RANGE = "the number needs more than 1000 digits or is beyond 10^9999"

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.calls import Callee, Signature, find_cycle
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, NoDatasets, Pin
-from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.checking.calculation_library import Callee, Signature, find_cycle
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import calls_of, examine
+from penstock.formula.core.datasets import LATEST, NoDatasets, Pin
+from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.core.values import Parameter, Value
 from penstock.formula.evaluate import compile_formula
-from penstock.formula.link import calls_of, examine
-from penstock.formula.parse import parse
-from penstock.formula.values import Parameter, Value
+from penstock.formula.syntax.parser import parse
 from tests.formula.values_of import NUMBER, STRING, Shelf, codes, messages
 
 X = (Parameter("x", NUMBER),)

@@ -1,13 +1,13 @@
 # ruff: noqa: E501 - a table reads best with a row on a line
 import pytest
 
-from penstock.formula.calls import Callee
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, Pin
-from penstock.formula.link import examine
-from penstock.formula.parse import parse
-from penstock.formula.uses import DatasetUse, datasets_of
-from penstock.formula.values import Kind, Parameter
+from penstock.formula.checking.calculation_library import Callee
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.dataset_uses import DatasetUse, datasets_of
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.datasets import LATEST, Pin
+from penstock.formula.core.values import Kind, Parameter
+from penstock.formula.syntax.parser import parse
 from tests.formula.values_of import (
     BOOLEAN,
     NUMBER,

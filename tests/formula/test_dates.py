@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.dates import PERIODS, as_timestamp
-from penstock.formula.errors import Code, Fault
-from penstock.formula.work import Work
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import Work
+from penstock.formula.functions.dates import PERIODS, as_timestamp
 
 
 def moment(text: str, pattern: str, *options: str | None) -> str:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from penstock.formula import limits
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, InMemory, Rows
-from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core import limits
+from penstock.formula.core.datasets import LATEST, InMemory, Rows
+from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid
+from penstock.formula.core.values import Parameter, Value, text_of
 from penstock.formula.evaluate import compile_formula
-from penstock.formula.functions import FUNCTIONS, UNSUPPORTED
-from penstock.formula.locales import LOCALES
-from penstock.formula.unit_table import UNITS
-from penstock.formula.values import Parameter, Value, text_of
+from penstock.formula.functions.catalogue import FUNCTIONS, UNSUPPORTED
+from penstock.formula.functions.locales import LOCALES
+from penstock.formula.functions.unit_table import UNITS
 from tests.formula.values_of import BOOLEAN, NUMBER, STRING, Shelf
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formula.md").read_text("utf-8")

@@ -6,13 +6,13 @@ from decimal import Decimal
 import pytest
 
 from penstock.formula import evaluate
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import Pin
-from penstock.formula.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import link
+from penstock.formula.core.datasets import Pin
+from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
 from penstock.formula.evaluate import RowError, compile_formula, evaluate_rows
-from penstock.formula.link import link
-from penstock.formula.parse import parse
-from penstock.formula.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.syntax.parser import parse
 from tests.formula.values_of import (
     BOOLEAN,
     FACTORS,

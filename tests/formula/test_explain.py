@@ -2,10 +2,10 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import Code, FormulaInvalid, Position
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.errors import Code, FormulaInvalid, Position
+from penstock.formula.core.values import Parameter
 from penstock.formula.explain import Part, explain
-from penstock.formula.values import Parameter
 from tests.formula.values_of import FACTORS, NUMBER, VEHICLE, VEHICLE_FORMULA, Shelf
 
 N = (Parameter("n", NUMBER),)

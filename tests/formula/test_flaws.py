@@ -2,11 +2,11 @@
 
 from decimal import Decimal, localcontext
 
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import Code
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.errors import Code
+from penstock.formula.core.values import Parameter
 from penstock.formula.evaluate import compile_formula
-from penstock.formula.link import examine
-from penstock.formula.values import Parameter
 from tests.formula.values_of import (
     NUMBER,
     STRING,

@@ -2,12 +2,12 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.datasets import LATEST, InMemory, Pin, Rows
-from penstock.formula.errors import Code, Fault
+from penstock.formula.core.datasets import LATEST, InMemory, Pin, Rows
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_STRING
+from penstock.formula.core.values import Value
 from penstock.formula.evaluate import compile_formula
-from penstock.formula.functions import FUNCTIONS, UNSUPPORTED
-from penstock.formula.limits import MAX_STRING
-from penstock.formula.values import Value
+from penstock.formula.functions.catalogue import FUNCTIONS, UNSUPPORTED
 from tests.formula.values_of import FACTORS, VEHICLE, VEHICLE_FORMULA, code, failure, table, value
 
 GOLDEN: list[tuple[str, Value]] = [

@@ -9,19 +9,19 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.check import Surroundings
-from penstock.formula.errors import (
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.errors import (
     Code,
     FormulaError,
     FormulaFailure,
     FormulaInvalid,
     FormulaSyntax,
 )
+from penstock.formula.core.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT
+from penstock.formula.core.values import Parameter, Value
 from penstock.formula.evaluate import compile_formula, evaluate_rows
-from penstock.formula.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT
-from penstock.formula.link import examine
-from penstock.formula.parse import parse_anew
-from penstock.formula.values import Parameter, Value
+from penstock.formula.syntax.parser import parse_anew
 from tests.formula.values_of import NUMBER, STRING, code, value
 
 TENTH = 0.1

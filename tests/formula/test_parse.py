@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.errors import Code, FormulaSyntax, Position
-from penstock.formula.parse import _READ, is_writable, parse, parse_anew
-from penstock.formula.render import render
-from penstock.formula.tree import (
+from penstock.formula.core.errors import Code, FormulaSyntax, Position
+from penstock.formula.syntax.parser import _READ, is_writable, parse, parse_anew
+from penstock.formula.syntax.render import render
+from penstock.formula.syntax.tree import (
     Assign,
     Call,
     Chain,

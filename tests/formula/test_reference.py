@@ -2,14 +2,14 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import assume, event, given, settings
 
-from penstock.formula.errors import FormulaFailure, FormulaInvalid
+from penstock.formula.checking.linker import link
+from penstock.formula.core.errors import FormulaFailure, FormulaInvalid
+from penstock.formula.core.limits import Work
+from penstock.formula.core.values import Value, text_of
 from penstock.formula.evaluate import compile_formula
 from penstock.formula.explain import explain
-from penstock.formula.link import link
-from penstock.formula.parse import parse
-from penstock.formula.render import render
-from penstock.formula.values import Value, text_of
-from penstock.formula.work import Work
+from penstock.formula.syntax.parser import parse
+from penstock.formula.syntax.render import render
 from tests.formula.formulas import DATA, EARLIER, ROWS, SURROUNDINGS, formulas
 from tests.formula.reference import Reference
 

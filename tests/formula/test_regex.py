@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.errors import Code, Fault
-from penstock.formula.regex import Regex, regex
-from penstock.formula.work import Work
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import Work
+from penstock.formula.functions.regex import Regex, regex
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\W", "[a-c1-3]", r"\.", "^", "$"])
 NON_EMPTY = st.sampled_from(["a", "b", ".", "[ab]", r"\d", "ab", "(?:a|bc)", "(b|c.)"])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.errors import Code, Fault
-from penstock.formula.unit_table import UNITS, Unit
-from penstock.formula.units import convert
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.functions.unit_table import UNITS, Unit
+from penstock.formula.functions.units import convert
 
 
 @pytest.mark.parametrize(

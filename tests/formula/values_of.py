@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.calls import Callee, Signature
-from penstock.formula.check import Surroundings
-from penstock.formula.datasets import LATEST, Datasets, InMemory, NoDatasets, Rows
-from penstock.formula.errors import Code, FormulaFailure
+from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.datasets import LATEST, Datasets, InMemory, NoDatasets, Rows
+from penstock.formula.core.errors import Code, FormulaFailure
+from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
 from penstock.formula.evaluate import compile_formula
-from penstock.formula.link import examine
-from penstock.formula.values import Parameter, Scalar, Value, ValueType
 
 NUMBER = ValueType.NUMBER
 STRING = ValueType.STRING

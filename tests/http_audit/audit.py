@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.serving import serving
 

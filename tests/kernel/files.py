@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from penstock.formula.datasets import Rows
-from penstock.formula.values import ValueType
-from penstock.kernel.outcome import Ending, Written
-from penstock.kernel.plan import Column, Plan, Step
-from penstock.kernel.program import NO_DATA, Program
-from penstock.kernel.transform import CsvTransform, Transform
+from penstock.formula.core.datasets import Rows
+from penstock.formula.core.values import ValueType
+from penstock.transform.csv_transform import CsvTransform, Transform
+from penstock.transform.outcome import Ending, Written
+from penstock.transform.plan import Column, Plan, Step
+from penstock.transform.program import NO_DATA, Program
 
 NUMBER, STRING, BOOLEAN = ValueType.NUMBER, ValueType.STRING, ValueType.BOOLEAN
 

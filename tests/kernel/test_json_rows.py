@@ -2,13 +2,13 @@
 
 import pytest
 
-from penstock.formula.limits import MAX_BATCH_STEPS
-from penstock.formula.values import ValueType
-from penstock.kernel.json_rows import JsonTransform
-from penstock.kernel.outcome import Ending
-from penstock.kernel.plan import Plan, Step
-from penstock.kernel.problems import Code
-from penstock.kernel.program import Program
+from penstock.formula.core.limits import MAX_BATCH_STEPS
+from penstock.formula.core.values import ValueType
+from penstock.transform.json_transform import JsonTransform
+from penstock.transform.outcome import Ending
+from penstock.transform.plan import Plan, Step
+from penstock.transform.problems import Code
+from penstock.transform.program import Program
 from tests.kernel.files import ERRORS, OUTPUT, TRIPS, cut, errors, fed
 
 

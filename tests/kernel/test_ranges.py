@@ -3,12 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernel.header import read_header
-from penstock.kernel.outcome import Written
-from penstock.kernel.program import Program
-from penstock.kernel.ranges import Span, Survey, spans
-from penstock.kernel.records import Records
-from penstock.kernel.transform import Above, CsvTransform
+from penstock.transform.csv_records import Records, Span, Survey, spans
+from penstock.transform.csv_transform import Above, CsvTransform
+from penstock.transform.header import read_header
+from penstock.transform.outcome import Written
+from penstock.transform.program import Program
 from tests.kernel.files import HEADER, TRIPS, cut, fed, rows
 
 PROGRAM = Program(TRIPS)

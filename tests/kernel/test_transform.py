@@ -5,12 +5,12 @@ import io
 
 import pytest
 
-from penstock.formula.datasets import LATEST, Rows
-from penstock.kernel.plan import Column, Dataset, Plan, Step
-from penstock.kernel.problems import Code, Refused
-from penstock.kernel.program import Program
-from penstock.kernel.records import MAX_RECORD
-from penstock.kernel.transform import CsvTransform
+from penstock.formula.core.datasets import LATEST, Rows
+from penstock.transform.csv_records import MAX_RECORD
+from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.plan import Column, Dataset, Plan, Step
+from penstock.transform.problems import Code, Refused
+from penstock.transform.program import Program
 from tests.kernel.files import (
     BOOLEAN,
     ERRORS,

@@ -26,7 +26,7 @@ from penstock.datastore.ngsi.samples import Destinations
 from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
 from penstock.datastore.store import Store, View
 from penstock.datastore.table import Item, Query, Range, Table
-from penstock.server.claims import roles_from
+from penstock.server.auth.claims import roles_from
 from tests.datastore.world import walk
 
 QUICK = SinkOptions(batching=Batching(retry_intervals=(0.01,)))

@@ -4,7 +4,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import choose_encoder
 
-from penstock.server.processes.gathering import ProcessMetrics, encode_metrics
+from penstock.server.telemetry.gathered_metrics import ProcessMetrics, encode_metrics
 
 
 def metrics_of(index: int, seconds: float) -> tuple[int, bytes]:

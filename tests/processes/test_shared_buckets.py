@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import RateLimited
-from penstock.server.processes.shared_buckets import _SETS, _WAYS, SIZE, SharedBuckets, _digest
-from penstock.server.rate_limit import Bucket, OwnBuckets, RateLimiter
+from penstock.server.edge.rate_limit import (
+    _SETS,
+    _WAYS,
+    SIZE,
+    Bucket,
+    OwnBuckets,
+    RateLimiter,
+    SharedBuckets,
+    _digest,
+)
 
 ASKED = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.floats(0, 2)))
 

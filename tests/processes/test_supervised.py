@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from penstock.server.outcome import CommandFailed
-from penstock.server.processes.siblings import Siblings
-from penstock.server.processes.supervisor import Supervisor
-from penstock.server.settings import Settings
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.core.siblings import Siblings
+from penstock.server.runtime.supervisor import Supervisor
+from penstock.server.settings.settings import Settings
 from tests.asking import CREATE_GROUP
 from tests.server.running import Server, started, token_of
 from tests.serving import PLAIN

@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
-from penstock.server.claims import roles_from
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.schema.engine.documents import core_schema
+from penstock.server.auth.claims import roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.asking import CREATE, CREATE_GROUP, GROUPS, draft
 from tests.server.running import client, started
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from penstock.datastore.access import Caller
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT
 
 ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"

@@ -13,7 +13,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.jobs import Job, JobKind, JobState, item_of
 from penstock.datastore.store import Store
 from penstock.datastore.table import Put
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT
 from tests.audio.world import draft
 from tests.schema.audio_world import album, shelve

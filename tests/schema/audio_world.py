@@ -6,7 +6,7 @@ from penstock.datastore.access import Caller
 from penstock.datastore.audio.adding import Draft
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.store import Store
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask
 from tests.audio.world import draft
 

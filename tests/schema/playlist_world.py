@@ -5,7 +5,7 @@ from typing import Any
 from penstock.datastore.access import Caller
 from penstock.datastore.clock import Clock
 from penstock.datastore.store import Store
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask
 from tests.audio.world import draft
 

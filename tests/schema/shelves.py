@@ -10,8 +10,8 @@ from strawberry.schema.config import StrawberryConfig
 
 from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
 from penstock.datastore.paths import GroupPath
-from penstock.schema.prices import costs
-from penstock.schema.scalars import JSON, SCALARS, DateTime, Long
+from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
+from penstock.schema.engine.cost import costs
 
 
 class Notes:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.schema.execution import Engine, OperationRequest
+from penstock.schema.engine.engine import Engine, OperationRequest
 from tests.schema.shelves import Notes, shelves_schema
 
 STRAWBERRY = shelves_schema()

@@ -10,7 +10,7 @@ from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
 from penstock.datastore.store import Store
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
+from penstock.schema.engine.documents import core_schema
 from tests.asking import Ask, as_caller
 from tests.datastore.recount import contents
 

@@ -11,7 +11,7 @@ from penstock.datastore.audio.endpoints import EndpointRules
 from penstock.datastore.audio.library import Buckets
 from penstock.datastore.store import Store
 from penstock.datastore.vault import LocalVault
-from penstock.schema.nodes import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, key_of
 from tests.asking import Ask, as_caller
 from tests.audio.uploads import COVER, TAGS, chunked, open_files, sound
 from tests.audio.world import draft, drift

@@ -13,7 +13,7 @@ from penstock.datastore.layout import CONNECTION
 from penstock.datastore.store import Store
 from penstock.datastore.table import Put
 from penstock.datastore.vault import LocalVault
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask, as_caller
 from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, draft

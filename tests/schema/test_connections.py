@@ -10,7 +10,7 @@ from graphql import GraphQLObjectType
 from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
+from penstock.schema.engine.documents import core_schema
 from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged
 from tests.ngsi.places import open_embedded
 from tests.ngsi.stored import lettered, stored

@@ -32,7 +32,7 @@ from penstock.datastore.playlists.formats.files import PlaylistFile
 from penstock.datastore.playlists.importing import Unmatched
 from penstock.datastore.resources import differences
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
+from penstock.schema.engine.documents import core_schema
 
 RECORDS: dict[str, type] = {
     "Album": audio.Album,

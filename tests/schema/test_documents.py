@@ -7,11 +7,10 @@ import msgspec
 import pytest
 from graphql import DocumentNode, GraphQLError, parse
 
-from penstock.schema import documents as module
-from penstock.schema.documents import Documents
-from penstock.schema.execution import Engine, OperationRequest, Refused
-from penstock.schema.limits import Limits
-from penstock.schema.persisted import Persisted, PersistedMode
+from penstock.schema.engine import documents as module
+from penstock.schema.engine.documents import Documents, Persisted, PersistedMode
+from penstock.schema.engine.engine import Engine, OperationRequest, Refused
+from penstock.schema.engine.limits import Limits
 from tests.schema.shelves import Notes, shelves_schema
 
 STRAWBERRY = shelves_schema()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, parse_value
 
-from penstock.schema.execution import OperationRequest
-from penstock.schema.row_scalar import MAX_NUMBER, row_input, row_literal
+from penstock.schema.core.scalars import MAX_NUMBER, row_input, row_literal
+from penstock.schema.engine.engine import OperationRequest
 from tests.asking import Ask, engine
 
 EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) { __typename

@@ -12,7 +12,7 @@ from penstock.datastore.executions.keys import errors_key, ingest_key, output_ke
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.store import Store
-from penstock.schema.nodes import key_of, parsed
+from penstock.schema.core.relay import key_of, parsed
 from tests.asking import ROOT, Ask, as_caller, tagged
 from tests.executions.world import put
 from tests.schema.test_subscriptions import answers

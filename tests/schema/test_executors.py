@@ -24,13 +24,12 @@ from graphql import (
 )
 
 from penstock.datastore.store import Store
-from penstock.execution.reasons import Reason
+from penstock.graphql_jit.planner import Reason
 from penstock.schema import schema
-from penstock.schema.common import RequestContext
-from penstock.schema.documents import core_schema
-from penstock.schema.execution import Engine, OperationRequest
-from penstock.schema.executors import CompiledExecutor, Interpreter
-from penstock.schema.limits import Limits
+from penstock.schema.core.context import RequestContext
+from penstock.schema.engine.documents import core_schema
+from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter, OperationRequest
+from penstock.schema.engine.limits import Limits
 from tests.asking import CURSORS, ROOT, Ask, tagged
 
 CORE = core_schema(schema)

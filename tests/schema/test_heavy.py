@@ -6,11 +6,11 @@ import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
 from penstock.schema import schema
-from penstock.schema.documents import Documents, core_schema
-from penstock.schema.execution import Engine, OperationRequest, Refused
-from penstock.schema.introspection import lengths
-from penstock.schema.limits import Limits, operations_of
-from penstock.schema.merging import TooManyToMerge, pairs
+from penstock.schema.engine.document_walk import lengths
+from penstock.schema.engine.documents import Documents, core_schema
+from penstock.schema.engine.engine import Engine, OperationRequest, Refused
+from penstock.schema.engine.field_merging import TooManyToMerge, pairs
+from penstock.schema.engine.limits import Limits, operations_of
 
 CORE = core_schema(schema)
 LIMITS = Limits()

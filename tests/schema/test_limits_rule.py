@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
-from penstock.schema.documents import Documents, core_schema
-from penstock.schema.limits import Limits, Operation, affordable, chosen, operations_of
-from penstock.schema.measure import Walk
-from penstock.schema.prices import Sizes
+from penstock.schema.engine.cost import Sizes
+from penstock.schema.engine.document_walk import Walk
+from penstock.schema.engine.documents import Documents, core_schema
+from penstock.schema.engine.limits import Limits, Operation, affordable, chosen, operations_of
 from tests.schema.shelves import shelves_schema
 
 STRAWBERRY = shelves_schema()

@@ -15,8 +15,8 @@ from penstock.datastore.clock import canonical
 from penstock.datastore.layout import API_KEY
 from penstock.datastore.table import Put
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
+from penstock.schema.engine.documents import core_schema
 from tests.asking import (
     NOUNS,
     ROOT,

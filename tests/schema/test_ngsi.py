@@ -11,7 +11,7 @@ import pytest
 from penstock.datastore.changes import Changes
 from penstock.datastore.ngsi.options import Naming
 from penstock.datastore.store import Store
-from penstock.schema.execution import OperationRequest, Refused
+from penstock.schema.engine.engine import OperationRequest, Refused
 from penstock.schema.subscriptions import StreamContext
 from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
 from tests.ngsi.sinks import car, notification, open_world

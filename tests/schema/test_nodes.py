@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.store import Store
-from penstock.schema.nodes import MAX_LENGTH, GlobalId, key_of, parsed
+from penstock.schema.core.relay import MAX_LENGTH, GlobalId, key_of, parsed
 from tests.asking import NOUNS, Ask, as_caller
 
 NODE = """query($id: ID!) { node(id: $id) { __typename id ...on Pipeline { name }

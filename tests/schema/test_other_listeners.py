@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.access import Caller
 from penstock.datastore.store import Store
-from penstock.schema.nodes import key_of
+from penstock.schema.core.relay import key_of
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.recount import contents
 from tests.schema.listener_cases import LISTENERS_FIELDS, NOWHERE, Things, asked, of_another

@@ -9,7 +9,7 @@ from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.layout import KINDS, PIPELINE
 from penstock.datastore.store import Store
 from penstock.datastore.table import Key, Update
-from penstock.schema.nodes import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, key_of
 from tests.asking import NOUNS, ROOT, Ask, camel, title_of
 from tests.schema.audio_world import album, shelve
 from tests.serving import EXECUTOR

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.listening.records import Kind
 from penstock.datastore.store import Store
-from penstock.schema.nodes import key_of
+from penstock.schema.core.relay import key_of
 from tests.asking import ROOT, Ask
 from tests.datastore.watched import Traced
 from tests.schema.playlist_world import ADD_ENTRIES, playlist

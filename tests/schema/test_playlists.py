@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from penstock.datastore.store import Store
-from penstock.schema.nodes import key_of
+from penstock.schema.core.relay import key_of
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.playlists.world import drift
 from tests.datastore.recount import contents

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.store import Store
-from penstock.schema.nodes import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, key_of
 from tests.asking import CREATE, NOUNS, ROOT, UPDATE, Ask, as_caller, draft, tagged, title_of
 from tests.datastore.watched import Traced
 from tests.stores import open_files, open_table

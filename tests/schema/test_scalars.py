@@ -10,8 +10,8 @@ from graphql import ExecutionResult, GraphQLError, parse_value
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schema.json_scalar import json_input, json_literal, json_output
-from penstock.schema.scalars import instant
+from penstock.schema.core.json_scalar import json_input, json_literal, json_output
+from penstock.schema.core.scalars import instant
 from tests.schema.shelves import shelves_schema
 
 SCHEMA = shelves_schema()

@@ -13,8 +13,8 @@ from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
 from penstock.datastore.store import Store
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
+from penstock.schema.engine.documents import core_schema
 from tests.asking import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
 from tests.datastore.recount import contents
 from tests.ngsi.stored import lettered, stored

@@ -14,8 +14,8 @@ from penstock.datastore.metered import Metered
 from penstock.datastore.store import Store
 from penstock.datastore.table import Batch, Item, Key
 from penstock.schema import schema
-from penstock.schema.documents import core_schema
-from penstock.schema.execution import OperationRequest, Refused
+from penstock.schema.engine.documents import core_schema
+from penstock.schema.engine.engine import OperationRequest, Refused
 from penstock.schema.subscriptions import StreamContext
 from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
 

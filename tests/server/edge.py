@@ -17,12 +17,11 @@ from uvicorn.server import ServerState
 from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import Unauthenticated, Unavailable
 from penstock.datastore.paths import ROOT
-from penstock.schema.execution import Engine
-from penstock.schema.executors import Executor
-from penstock.schema.limits import Limits
-from penstock.schema.persisted import Persisted
-from penstock.server.graphql import Admission, GraphQLApp
-from penstock.server.problems import Statuses
+from penstock.schema.engine.documents import Persisted
+from penstock.schema.engine.engine import Engine, Executor
+from penstock.schema.engine.limits import Limits
+from penstock.server.edge.graphql import Admission, GraphQLApp
+from penstock.server.edge.response import Statuses
 from tests.schema.shelves import Notes, shelves_schema
 
 TOKEN = "Bearer good"

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.datastore.table import Item
 from penstock.server.__main__ import run
-from penstock.server.settings import Settings
+from penstock.server.settings.settings import Settings
 from tests.stores import aws_environment
 
 TOMBSTONE: Item = {"pk": "P:1", "sk": "PV:latest", "siKey1": "X:P", "taken": 0}

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
-from penstock.server.claims import default_group_from, roles_from
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.serving import PLAIN, environment
 from tests.stores import aws_environment
 

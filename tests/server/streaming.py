@@ -15,19 +15,18 @@ from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import NotFound, Unauthenticated, Unavailable
 from penstock.datastore.metered import Units
 from penstock.datastore.paths import ROOT
-from penstock.schema.execution import Engine
-from penstock.schema.limits import Limits
-from penstock.server.auth import Session
-from penstock.server.graphql import Admission, GraphQLApp
-from penstock.server.observing import OperationEnded, Seen
-from penstock.server.rate_limit import RateLimiter
-from penstock.server.streams.events import EventStreams
-from penstock.server.streams.limits import StreamLimits
+from penstock.schema.engine.engine import Engine
+from penstock.schema.engine.limits import Limits
+from penstock.server.auth.tokens import Session
+from penstock.server.edge.graphql import Admission, GraphQLApp
+from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.messages import PROTOCOL
-from penstock.server.streams.operations import Runner
+from penstock.server.streams.operations import Runner, StreamService
 from penstock.server.streams.registry import Streams
-from penstock.server.streams.service import StreamService
+from penstock.server.streams.sse import EventStreams
 from penstock.server.streams.websocket import WebSocketApp
+from penstock.server.telemetry.operation import OperationEnded, Seen
 
 PATIENCE = 5.0
 QUICK = StreamLimits(messages_per_second=100_000)

@@ -11,9 +11,8 @@ import pytest
 
 from penstock.datastore.metered import Units
 from penstock.datastore.store import Store
-from penstock.schema.persisted import _digest
-from penstock.server.access_log import AccessLog
-from penstock.server.observing import NAME_CHARS, Seen
+from penstock.schema.engine.documents import _digest
+from penstock.server.telemetry.operation import NAME_CHARS, AccessLog, Seen
 from tests.server.whole import CREATE, FIND, SECRET, whole
 
 TIMES = ("timestamp", "milliseconds")

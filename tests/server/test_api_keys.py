@@ -14,12 +14,12 @@ from penstock.datastore.api_keys import Credential, KeyText
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.store import Store
-from penstock.server.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
 from penstock.server.app import open_app
-from penstock.server.auth import Session
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.opening import store_over
-from penstock.server.settings import Settings
+from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.tokens import Session
+from penstock.server.runtime.stores import store_over
+from penstock.server.settings.settings import Settings
 from tests.datastore.world import Watch
 from tests.server.tokens import bearer, refusal
 
@@ -175,7 +175,7 @@ async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None
 async def test_the_keys_that_are_kept_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.server.api_keys.MAX_KEPT", 2)
+    monkeypatch.setattr("penstock.server.auth.api_keys.MAX_KEPT", 2)
     small = World()
     for n in range(3):
         id = f"{ID[:-1]}{n}"

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from starlette.datastructures import Headers
 
 from penstock.datastore.access import Role
-from penstock.server.auth import TokenAuthenticator, TokenRules
+from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
 from tests.server.tokens import KEY, RULES, FixedKeys, bearer, claims, ec_key, part, refusal, signed
 
 RSA = RSAKey.generate_key(2048, {"kid": "rsa"})

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated
-from penstock.server.auth import TokenAuthenticator, TokenRules
+from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
 from tests.server.tokens import ISSUER, KEY, RULES, FixedKeys, bearer, claims, refusal, signed
 
 AUDIENCE_AND_MORE = ["other", RULES["audience"]]

@@ -12,9 +12,9 @@ from penstock.datastore.access import Role
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.schema import sdl
 from penstock.server.__main__ import app, run
-from penstock.server.auth import open_authenticator
-from penstock.server.outcome import CommandFailed, ExitCode, failure_of
-from penstock.server.settings import InvalidSettings, Settings
+from penstock.server.auth.tokens import open_authenticator
+from penstock.server.core.command_output import CommandFailed, ExitCode, failure_of
+from penstock.server.settings.settings import InvalidSettings, Settings
 from tests.server.tokens import bearer
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ from penstock.datastore.dataset_files import KEPT
 from penstock.datastore.datasets import MAX_BYTES
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Store
-from penstock.server.opening import open_files
-from penstock.server.settings import Settings
-from penstock.server.sweeping import sweeping
+from penstock.server.runtime.maintenance import sweeping
+from penstock.server.runtime.stores import open_files
+from penstock.server.settings.settings import Settings
 from tests.datastore.world import Watch
 from tests.server.whole import Whole, whole
 

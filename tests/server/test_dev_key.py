@@ -13,15 +13,15 @@ from joserfc.jwk import OKPKey
 from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated
 from penstock.datastore.paths import GroupPath
-from penstock.server.auth import open_authenticator
-from penstock.server.dev_key import BadDevKey, dev_key, sign_dev_token
-from penstock.server.settings import Settings
+from penstock.server.auth.dev_tokens import BadDevKey, dev_key, sign_dev_token
+from penstock.server.auth.tokens import open_authenticator
+from penstock.server.settings.settings import Settings
 from tests.server.tokens import bearer
 
 RACER = """
 import sys
 from pathlib import Path
-from penstock.server.dev_key import dev_key
+from penstock.server.auth.dev_tokens import dev_key
 print("ready", flush=True)
 sys.stdin.readline()
 print(dev_key(Path(sys.argv[1])).as_dict(private=True)["d"])

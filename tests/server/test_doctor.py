@@ -23,13 +23,13 @@ from penstock.datastore.s3_files import CorsRule, S3Files
 from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table import Put
-from penstock.schema.nodes import GlobalId
+from penstock.schema.core.relay import GlobalId
 from penstock.server.__main__ import run
-from penstock.server.checks.bucket import cors
-from penstock.server.checks.embedded import room
-from penstock.server.checks.finding import Level
 from penstock.server.commands import doctor
-from penstock.server.progress import shown
+from penstock.server.commands.checks.bucket import cors
+from penstock.server.commands.checks.embedded_store import room
+from penstock.server.commands.checks.finding import Level
+from penstock.server.core.command_output import shown
 from tests.executions.world import begun, planted, ready
 from tests.server.examined import TOMBSTONE, alone, examine
 from tests.server.issuer import open_issuer

@@ -11,8 +11,8 @@ import pytest
 
 from penstock.datastore.dynamodb.store import DynamoDBTable
 from penstock.datastore.table import Put
-from penstock.server.checks.dynamodb import clock
-from penstock.server.checks.finding import Level
+from penstock.server.commands.checks.dynamodb import clock
+from penstock.server.commands.checks.finding import Level
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.server.examined import TOMBSTONE, alone, examine
 from tests.stores import NOBODY, REGION, moto_endpoint, open_dynamodb

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.streams.messages import PROTOCOL
 from tests.asking import draft
 from tests.server.streaming import House, accepted, connected

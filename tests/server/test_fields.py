@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from penstock.server.fields import Fields, fields_of
+from penstock.server.core.headers import Fields, fields_of
 
 NAMES = st.sampled_from(["accept", "host", "authorization", "x-a", "x-b"])
 RAW = st.lists(st.tuples(NAMES, st.text("aä ,;=", max_size=5)))

@@ -6,9 +6,9 @@ import pytest
 from graphql import ExecutionResult
 from starlette.types import Message
 
-from penstock.schema.execution import Prepared
-from penstock.schema.limits import Limits
-from penstock.server.graphql import GraphQLApp
+from penstock.schema.engine.engine import Prepared
+from penstock.schema.engine.limits import Limits
+from penstock.server.edge.graphql import GraphQLApp
 from tests.server.edge import Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}

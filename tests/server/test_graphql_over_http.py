@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.schema.persisted import Persisted, PersistedMode
-from penstock.server.encoding import encode
+from penstock.schema.engine.documents import Persisted, PersistedMode
+from penstock.server.edge.response import encode
 from tests.server.edge import GRAPHQL, JSON, Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}

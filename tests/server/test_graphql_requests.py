@@ -8,7 +8,7 @@ import re
 import pytest
 from starlette.types import Message
 
-from penstock.schema.limits import Limits
+from penstock.schema.engine.limits import Limits
 from tests.server.edge import GRAPHQL, JSON, TOKEN, Client, Edge, client_of, served
 
 HELLO = {"query": "{ hello }"}

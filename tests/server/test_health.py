@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 
 from penstock.datastore.errors import Unavailable
-from penstock.server.health import health_routes
+from penstock.server.edge.health import health_routes
 
 
 async def answers() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.server.edge.response import Statuses
 from penstock.server.graphiql.build import find_tools
-from penstock.server.problems import Statuses
 from tests.install import skip_reason
 from tests.server.edge import TOKEN, Edge, served
 

@@ -21,7 +21,7 @@ from penstock.datastore.s3_files import PART_BYTES, S3Files
 from penstock.datastore.store import Store
 from penstock.datastore.table import Query
 from penstock.server.__main__ import run
-from penstock.server.settings import Settings
+from penstock.server.settings.settings import Settings
 from tests.asking import Ask
 from tests.ngsi.places import event
 from tests.ngsi.places import open_dynamodb as open_destinations

@@ -15,8 +15,8 @@ from penstock.datastore.layout import JOB
 from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table import Table, Update
-from penstock.schema.nodes import parsed
-from penstock.server.jobs import running_jobs
+from penstock.schema.core.relay import parsed
+from penstock.server.runtime.maintenance import running_jobs
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import assert_only_the_rest, begun, follow, plant
 from tests.datastore.world import NORTHWEST, USA, grow, make

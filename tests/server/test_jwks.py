@@ -12,11 +12,10 @@ import pytest
 from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated, Unavailable
 from penstock.datastore.paths import ROOT
-from penstock.server.auth import TokenAuthenticator, TokenRules, open_authenticator
-from penstock.server.dev_key import DEV_ISSUER, dev_key, sign_dev_token
-from penstock.server.fetch import MAX_BYTES
-from penstock.server.jwks import Jwks
-from penstock.server.settings import Settings
+from penstock.server.auth.dev_tokens import DEV_ISSUER, dev_key, sign_dev_token
+from penstock.server.auth.jwks import MAX_BYTES, Jwks
+from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator
+from penstock.server.settings.settings import Settings
 from tests.server.issuer import DISCOVERY, Issuer, open_issuer
 from tests.server.tokens import AUDIENCE, bearer, claims, ec_key, signed
 from tests.serving import PLAIN
@@ -180,7 +179,7 @@ async def test_without_any_key_the_answer_is_unavailable_until_the_issuer_is_up(
 async def test_an_issuer_that_hangs_is_given_up(
     issuer: Issuer, jwks: Jwks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.server.jwks.FETCH_SECONDS", 0.05)
+    monkeypatch.setattr("penstock.server.auth.jwks.FETCH_SECONDS", 0.05)
     issuer.seconds = 0.2
     with pytest.raises(Unavailable):
         await jwks.find("one", "ES256")

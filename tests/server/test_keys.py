@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.jwk import OctKey, OKPKey, RSAKey
 
-from penstock.server.jwks import keys_from, pick
+from penstock.server.auth.jwks import keys_from, pick
 from tests.server.tokens import ec_key
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from penstock.server.logs import configure
+from penstock.server.telemetry.logs import configure
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.sqlite import SqliteTable
 from penstock.server.__main__ import run
-from penstock.server.opening import FILES
+from penstock.server.runtime.stores import FILES
 from tests.datastore.foreign_table import make_manifest_table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (

@@ -13,9 +13,9 @@ from penstock.datastore.errors import ErrorCode
 from penstock.datastore.observed import Again, Call
 from penstock.datastore.store import Store
 from penstock.datastore.table import ConditionFailed
-from penstock.execution import Reason
-from penstock.server.metrics import Metrics
-from penstock.server.observing import Seen, Transport
+from penstock.graphql_jit import Reason
+from penstock.server.telemetry.metrics import Metrics
+from penstock.server.telemetry.operation import Seen, Transport
 from tests.faults import Fault
 from tests.server.whole import CREATE, FIND, SECRET, faulty, whole
 

@@ -25,8 +25,8 @@ import httpx
 import pytest
 
 from penstock.datastore.sqlite import SqliteTable
-from penstock.server.claims import default_group_from, roles_from
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, started
 from tests.serving import PLAIN

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.server.settings import Settings
-from penstock.server.settings_page import page
+from penstock.server.settings.docs_page import page
+from penstock.server.settings.settings import Settings
 from tests.server.test_settings import problems
 
 

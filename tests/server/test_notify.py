@@ -21,10 +21,10 @@ from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import GroupRole
 from penstock.datastore.table import Table
 from penstock.server.app import Beside, open_app, streams_of
-from penstock.server.claims import roles_from
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.opening import store_over
-from penstock.server.settings import Settings
+from penstock.server.auth.claims import roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.runtime.stores import store_over
+from penstock.server.settings.settings import Settings
 from tests.ngsi.broken import Chance
 from tests.ngsi.places import open_destinations
 from tests.ngsi.sinks import QUICK, World, car, open_world

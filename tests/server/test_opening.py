@@ -16,9 +16,9 @@ from penstock.datastore.files import Files
 from penstock.datastore.no_files import NO_FILES
 from penstock.datastore.s3_files import S3Files
 from penstock.datastore.store import Store
-from penstock.server.key_file import BadKeyFile, url_key
-from penstock.server.opening import open_files, store_over, url_at
-from penstock.server.settings import InvalidSettings, Settings
+from penstock.server.runtime.stores import open_files, store_over, url_at
+from penstock.server.settings.key_files import BadKeyFile, url_key
+from penstock.server.settings.settings import InvalidSettings, Settings
 from tests.server.whole import whole
 from tests.stores import REGION, aws_environment, moto_endpoint
 
@@ -148,7 +148,7 @@ def test_nothing_is_loaded_that_is_not_used() -> None:
     code = """import sys
 import penstock.server.commands.run
 print({"penstock.datastore.store", "schema"} & set(sys.modules))
-import penstock.server.commands.serve, penstock.server.workers.child
+import penstock.server.commands.serve, penstock.server.runtime.worker
 print({"aiobotocore", "aiohttp", "botocore", "boto3"} & set(sys.modules))"""
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "set()\nset()\n"

@@ -12,9 +12,9 @@ from penstock.datastore.errors import Unavailable
 from penstock.datastore.kms_vault import KmsVault
 from penstock.datastore.vault import NO_VAULT, Tampered
 from penstock.server.__main__ import run
-from penstock.server.key_file import BadKeyFile, vault_key
-from penstock.server.opening import open_buckets
-from penstock.server.settings import Settings
+from penstock.server.runtime.stores import open_buckets
+from penstock.server.settings.key_files import BadKeyFile, vault_key
+from penstock.server.settings.settings import Settings
 from tests.stores import REGION, aws_environment
 
 CONTEXT = {"owner": "ann"}

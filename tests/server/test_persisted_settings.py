@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLError
 
-from penstock.schema.persisted import PersistedMode
-from penstock.server.persisted import persisted_of
-from penstock.server.settings import InvalidSettings, Settings
+from penstock.schema.engine.documents import PersistedMode
+from penstock.server.app import persisted_of
+from penstock.server.settings.settings import InvalidSettings, Settings
 
 TEXT = "{ viewer { userId } }"
 DIGEST = sha256(TEXT.encode()).hexdigest()

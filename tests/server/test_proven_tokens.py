@@ -6,9 +6,14 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import Key
 
-from penstock.server.auth import TokenAuthenticator, TokenRules
-from penstock.server.jwks import pick
-from penstock.server.proven_tokens import MAX_KEPT_ROLES, Proven, ProvenTokens
+from penstock.server.auth.jwks import pick
+from penstock.server.auth.tokens import (
+    MAX_KEPT_ROLES,
+    Proven,
+    ProvenTokens,
+    TokenAuthenticator,
+    TokenRules,
+)
 from tests.server.tokens import KEY, RULES, bearer, claims, ec_key, refusal, signed
 
 SKEW = RULES["clock_skew"]

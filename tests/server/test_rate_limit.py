@@ -16,9 +16,9 @@ from penstock.datastore.errors import RateLimited
 from penstock.datastore.paths import ROOT
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.rate_limit import OwnBuckets, RateLimiter
-from penstock.server.settings import Settings
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.edge.rate_limit import OwnBuckets, RateLimiter
+from penstock.server.settings.settings import Settings
 from tests.server.tokens import bearer
 
 

@@ -19,7 +19,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from penstock.server.samples.rows import BAD_EVERY, sample_rows, total
+from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total
 from penstock.server.streams.messages import PROTOCOL
 from tests.server.running import Server, client, penstock, started, token_of
 from tests.serving import PLAIN, environment, free_port

@@ -14,7 +14,7 @@ from penstock.datastore.sqlite import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.__main__ import run
 from penstock.server.samples.catalogue import GROUPS, samples
-from penstock.server.samples.runs import MANIFEST
+from penstock.server.samples.manifest_runs import MANIFEST
 from penstock.server.samples.seeding import SEEDER, purge, seed
 from tests.asking import Ask, as_caller, tagged
 from tests.datastore.recount import contents, faults

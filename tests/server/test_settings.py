@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from penstock.server.settings import PREFIX, InvalidSettings, Settings
-from penstock.server.settings_page import page
-from penstock.server.urls import is_secure
+from penstock.server.settings.docs_page import page
+from penstock.server.settings.settings import PREFIX, InvalidSettings, Settings, is_secure
 
 ROOT = Path(__file__).parents[2]
 
@@ -169,7 +168,7 @@ def test_every_setting_has_its_section_in_the_documentation() -> None:
     headings = re.findall(r"^## (\w+)$", written, re.MULTILINE)
     assert headings == [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     assert all(field.description for field in Settings.model_fields.values())
-    assert written == page(), "run python -m penstock.server.settings_page > docs/settings.md"
+    assert written == page(), "run python -m penstock.server.settings.docs_page > docs/settings.md"
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "docs/cli.md", "docs/authentication.md"])

@@ -16,7 +16,7 @@ import pytest
 
 from penstock.datastore.access import Role
 from penstock.datastore.paths import ROOT
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.server.running import Server, started
 from tests.serving import PLAIN
 

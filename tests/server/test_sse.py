@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.types import Message
 
-from penstock.schema.limits import Limits
+from penstock.schema.engine.limits import Limits
 from tests.server.edge import Client, served
 from tests.server.streaming import QUICK, House, Line, connected, header_list, running
 

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import ProxyTracerProvider
 
 from penstock.datastore.store import Store
-from penstock.server import trace_export
-from penstock.server.outcome import CommandFailed, ExitCode
-from penstock.server.trace_export import exporting
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.telemetry import tracing
+from penstock.server.telemetry.tracing import exporting
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.server.whole import CREATE, SECRET, whole
 
@@ -70,7 +70,7 @@ async def test_a_missing_sdk_is_told_with_what_to_install(
         raise ModuleNotFoundError("no module", name="opentelemetry.exporter")
 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
-    monkeypatch.setattr(trace_export, "import_module", missing)
+    monkeypatch.setattr(tracing, "import_module", missing)
     with pytest.raises(CommandFailed, match=r"pip install 'penstock\[otel\]'") as raised:
         async with exporting():
             pass
@@ -88,7 +88,7 @@ async def test_what_is_left_is_sent_in_the_end(
     may_stop.set()
     provider = Provider(may_stop)
     monkeypatch.setenv(variable, HERE)
-    monkeypatch.setattr(trace_export, "_provider", lambda: provider)
+    monkeypatch.setattr(tracing, "_provider", lambda: provider)
     async with exporting():
         assert configured[1:] == [provider]
         assert not provider.stopped
@@ -101,8 +101,8 @@ async def test_a_collector_that_does_not_answer_is_given_up(
     may_stop = Event()
     provider = Provider(may_stop)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
-    monkeypatch.setattr(trace_export, "_provider", lambda: provider)
-    monkeypatch.setattr(trace_export, "FLUSH_SECONDS", 0.05)
+    monkeypatch.setattr(tracing, "_provider", lambda: provider)
+    monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.05)
     before = time.monotonic()
     async with exporting():
         pass
@@ -159,6 +159,6 @@ def test_the_service_is_named_unless_its_operator_did(
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="penstock[otel]")
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    made = import_module("penstock.server.otlp").provider()
+    made = import_module("penstock.server.telemetry.otlp").provider()
     assert made.resource.attributes["service.name"] == name
     made.shutdown()

@@ -16,10 +16,10 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.observed import Observed
 from penstock.datastore.store import Store
-from penstock.schema.persisted import _digest
-from penstock.server.settings import Settings
-from penstock.server.tracing import tracing
-from penstock.server.watching import Watching
+from penstock.schema.engine.documents import _digest
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.instrument import Watching
+from penstock.server.telemetry.tracing import tracing
 from tests.faults import Fault
 from tests.server.whole import CREATE, FIND, SECRET, faulty, whole
 

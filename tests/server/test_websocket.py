@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.schema.limits import Limits
+from penstock.schema.engine.limits import Limits
 from penstock.server.streams.messages import PROTOCOL
 from tests.server.streaming import ACK, INIT, QUICK, House, accepted, connected, handshake
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.schema.limits import Limits
+from penstock.schema.engine.limits import Limits
 from tests.server.streaming import QUICK, House, accepted, connected
 
 SILENCE = "subscription { silence { number } }"

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.server.within import Within
+from penstock.server.edge.deadline import Within
 
 
 class Late(Exception):

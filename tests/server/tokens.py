@@ -11,8 +11,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, Key
 
 from penstock.datastore.errors import Unauthenticated
-from penstock.server.auth import Authenticator
-from penstock.server.jwks import pick
+from penstock.server.auth.jwks import pick
+from penstock.server.auth.tokens import Authenticator
 
 ISSUER = "https://issuer.example.org"
 AUDIENCE = "penstock-api"

@@ -16,8 +16,8 @@ from penstock.datastore.dynamodb.store import DynamoDBTable
 from penstock.datastore.paths import ROOT
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
-from penstock.server.dev_key import dev_key, sign_dev_token
-from penstock.server.settings import Settings
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.settings.settings import Settings
 from tests.faults import FaultProxy
 from tests.stores import moto_endpoint, open_dynamodb
 

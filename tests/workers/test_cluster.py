@@ -22,9 +22,9 @@ from penstock.datastore.executions.rules import ExecutionRules
 from penstock.datastore.files import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table import Table
-from penstock.kernel.outcome import Counts, Ending
-from penstock.kernel.program import Program
-from penstock.kernel.records import MAX_RECORD
+from penstock.transform.csv_records import MAX_RECORD
+from penstock.transform.outcome import Counts, Ending
+from penstock.transform.program import Program
 from tests.datastore.conftest import implementation, table
 from tests.datastore.recount import faults
 from tests.datastore.world import SUPER, Watch, on_sqlite
@@ -35,8 +35,8 @@ from tests.files.conftest import files, local, local_store, s3, s3_store, until
 pytestmark = pytest.mark.xdist_group("cluster")
 
 distributed = pytest.importorskip("distributed", reason="penstock[dask]")
-cluster = pytest.importorskip("penstock.server.workers.cluster")
-parts = pytest.importorskip("penstock.server.workers.parts")
+cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
+parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
 
 __all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]
 

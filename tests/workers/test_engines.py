@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.executions.engine import HERE
-from penstock.server.opening import open_table, store_over
-from penstock.server.outcome import CommandFailed, ExitCode
-from penstock.server.settings import InvalidSettings, Settings
-from penstock.server.workers import engines
-from penstock.server.workers.engines import engine_of
-from penstock.server.workers.pool import running_workers
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.runtime import worker
+from penstock.server.runtime.stores import open_table, store_over
+from penstock.server.runtime.worker import engine_of
+from penstock.server.runtime.worker_pool import running_workers
+from penstock.server.settings.settings import InvalidSettings, Settings
 
 
 def test_without_a_cluster_rows_are_worked_on_here() -> None:
@@ -34,7 +34,7 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
 def test_without_the_extra_the_worker_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    monkeypatch.setattr(worker, "find_spec", lambda _: None)
     with pytest.raises(CommandFailed, match=r"pip install 'penstock\[dask\]'") as failed:
         engine_of(Settings.load(dask="tcp://scheduler:8786"))
     assert failed.value.code is ExitCode.USAGE
@@ -43,7 +43,7 @@ def test_without_the_extra_the_worker_says_what_to_install(
 async def test_without_the_extra_a_server_does_not_start_to_run_executions(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    monkeypatch.setattr(worker, "find_spec", lambda _: None)
     settings = Settings.load(dask="tcp://scheduler:8786", data_dir=tmp_path)
     async with open_table(settings) as table:
         with pytest.raises(CommandFailed, match="distributed is not installed"):

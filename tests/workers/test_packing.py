@@ -4,10 +4,9 @@ import pickle
 
 import pytest
 
-from penstock.server.workers import ranged
-from penstock.server.workers.packing import open_call, packed, unpacked
-from penstock.server.workers.parts import survey
-from penstock.server.workers.ranged import PartFailed, Source
+from penstock.server.runtime import dask_transport
+from penstock.server.runtime.dask_tasks import survey
+from penstock.server.runtime.dask_transport import PartFailed, Source, open_call, packed, unpacked
 
 
 def test_a_call_is_made_where_it_is_opened() -> None:
@@ -15,7 +14,7 @@ def test_a_call_is_made_where_it_is_opened() -> None:
 
 
 def test_a_failure_of_a_part_is_raised_by_who_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranged, "PAUSE", 0.0)
+    monkeypatch.setattr(dask_transport, "PAUSE", 0.0)
     answer = open_call(packed(survey, Source("http://127.0.0.1:9"), 0, 1))
     with pytest.raises(PartFailed, match="A file cannot be read"):
         unpacked(answer)

@@ -16,10 +16,10 @@ from penstock.datastore.executions.keys import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.server.opening import open_files, open_table, store_over
-from penstock.server.settings import Settings
-from penstock.server.workers.child import Orders
-from penstock.server.workers.pool import Pool, running_workers
+from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.runtime.worker import Orders
+from penstock.server.runtime.worker_pool import Pool, running_workers
+from penstock.server.settings.settings import Settings
 from tests.datastore.recount import faults
 from tests.executions.shelf import looking_up
 from tests.executions.world import ANN, ERRORS, INPUT, OUTPUT, content, now, planted, ready
@@ -119,7 +119,7 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
     async with open_table(settings) as table:
         await table.create()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "penstock.server.workers.child", stdin=PIPE
+        sys.executable, "-m", "penstock.server.runtime.worker", stdin=PIPE
     )
     assert process.stdin is not None
     given = settings.model_dump(mode="json", exclude_unset=True)

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from penstock.datastore.executions.engine import CHUNK
-from penstock.server.workers import ranged
-from penstock.server.workers.ranged import ATTEMPTS, PartFailed, Source, fetched
+from penstock.server.runtime import dask_transport
+from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, Source, fetched
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 
 DATA = bytes(range(256)) * (3 * CHUNK // 256)
@@ -17,7 +17,7 @@ DATA = bytes(range(256)) * (3 * CHUNK // 256)
 
 @pytest.fixture(autouse=True)
 def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranged, "PAUSE", 0.0)
+    monkeypatch.setattr(dask_transport, "PAUSE", 0.0)
 
 
 class Serving:

@@ -2,25 +2,25 @@
 
 from cyclopts import App
 
-from penstock.server.commands.manifest import looking, operating, taking_over, working
+from penstock.server.commands.manifest import admin, import_, read, worker
 
 manifest = App(name="manifest", help="Look at runs, work on them, get stuck ones going.")
 
 for command, name in (
-    (looking.list_runs, "list"),
-    (looking.show, "show"),
-    (working.discover, "discover"),
-    (working.claim, "claim"),
-    (working.heartbeat, "heartbeat"),
-    (working.processed, "processed"),
-    (working.loaded, "loaded"),
-    (working.fail, "fail"),
-    (operating.skip, "skip"),
-    (operating.unskip, "unskip"),
-    (operating.recover, "recover"),
-    (operating.reset, "reset"),
-    (operating.reload, "reload"),
-    (taking_over.import_runs, "import"),
+    (read.list_runs, "list"),
+    (read.show, "show"),
+    (worker.discover, "discover"),
+    (worker.claim, "claim"),
+    (worker.heartbeat, "heartbeat"),
+    (worker.processed, "processed"),
+    (worker.loaded, "loaded"),
+    (worker.fail, "fail"),
+    (admin.skip, "skip"),
+    (admin.unskip, "unskip"),
+    (admin.recover, "recover"),
+    (admin.reset, "reset"),
+    (admin.reload, "reload"),
+    (import_.import_runs, "import"),
 ):
     manifest.command(command, name=name)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.datastore.manifest.records import Manifest, Run, RunEvent
-from penstock.server.outcome import Answer
+from penstock.server.core.command_output import Answer
 
 
 def run_data(run: Run) -> dict[str, Any]:

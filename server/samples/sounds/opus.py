@@ -5,7 +5,7 @@ from struct import pack
 from typing import Final
 
 from penstock.datastore.audio.records import Tags
-from penstock.server.samples.sounds.labels import comments, picture_block
+from penstock.server.samples.sounds.tags import comments, picture_block
 
 PACKET_SECONDS: Final = 0.02
 _SAMPLES: Final = 960

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from penstock.server.claims import default_group_from, roles_from
-from penstock.server.dev_key import dev_key, sign_dev_token
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.server.running import LAST_LINE, START_SECONDS, Client, Server
 from tests.serving import environment

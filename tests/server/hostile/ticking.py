@@ -72,5 +72,5 @@ async def ticking(*arguments: Any) -> AsyncIterator[Starlette]:
 
 
 if __name__ == "__main__":
-    with patch("penstock.server.serving.open_app", ticking):
+    with patch("penstock.server.runtime.run_server.open_app", ticking):
         sys.exit(run(["serve", *sys.argv[1:]]))

@@ -1,0 +1,94 @@
+"""The options which say what version is meant; as literals, so that data can be fetched first.
+
+Which data a formula asks for, as far as its text tells.
+"""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+import msgspec
+
+from penstock.formula.core.datasets import Pin
+from penstock.formula.core.errors import Code, Position
+from penstock.formula.functions.catalogue import FUNCTIONS
+from penstock.formula.syntax.tree import Call, Formula, Literal, Option, walk
+
+_TEXTS = {"versionAsAt": "a time as text", "group": "a group as text"}
+_MAX_VERSION = 10**9
+
+
+def pin_of(options: Sequence[Option]) -> Pin:
+    """Return the pin of options in which `pin_problems` finds no fault."""
+    given = {o.name: o.value.value for o in options if isinstance(o.value, Literal)}
+    version, as_at, group = given.get("version"), given.get("versionAsAt"), given.get("group")
+    return Pin(
+        int(version) if isinstance(version, Decimal) else None,
+        as_at if isinstance(as_at, str) else None,
+        group if isinstance(group, str) else None,
+    )
+
+
+def pin_problems(options: Sequence[Option]) -> Iterator[tuple[Code, str, Position]]:
+    """Yield what is wrong with the version options of a call."""
+    names = {option.name for option in options}
+    for option in options:
+        if option.name == "tenant":
+            yield Code.UNSUPPORTED_OPTION, "data of other tenants cannot be read", option.at
+        elif option.name == "version" or option.name in _TEXTS:
+            yield from _literal_problem(option)
+        if option.name == "version" and "versionAsAt" in names:
+            message = "give `version` or `versionAsAt`, not both"
+            yield Code.CONFLICTING_OPTIONS, message, option.at
+
+
+def _literal_problem(option: Option) -> Iterator[tuple[Code, str, Position]]:
+    value = option.value.value if isinstance(option.value, Literal) else None
+    if option.name == "version":
+        whole = isinstance(value, Decimal) and value == value.to_integral_value()
+        fine = whole and isinstance(value, Decimal) and 1 <= value <= _MAX_VERSION
+    else:
+        fine = isinstance(value, str)
+    if not fine:
+        wanted = _TEXTS.get(option.name, "a whole number from 1")
+        message = f"`{option.name}` must be written out, as {wanted}"
+        yield Code.OPTION_NOT_LITERAL, message, option.at
+
+
+class DatasetUse(msgspec.Struct, frozen=True):
+    """Data a formula asks for; `name` is None when only the row decides which."""
+
+    function: str
+    name: str | None
+    pin: Pin
+    columns: tuple[str | None, str | None] | None = None
+
+
+def datasets_of(formula: Formula) -> tuple[DatasetUse, ...]:
+    """Return what a formula that was read asks for, each once, in the order of the text."""
+    return tuple(dict.fromkeys(map(dataset_use, asking(formula))))
+
+
+def asking(formula: Formula) -> Iterator[Call]:
+    """Yield the calls of IMPACT and LOOKUP, in the order of the text."""
+    return (node for node in walk(formula) if isinstance(node, Call) and _asks(node))
+
+
+def dataset_use(node: Call) -> DatasetUse:
+    """Return what a call of IMPACT or LOOKUP asks for; it has as many arguments as they take."""
+    pin = pin_of(node.options)
+    if node.name == "IMPACT" or len(node.arguments) == 2:
+        return DatasetUse(node.name, text_at(node, 0), pin)
+    columns = (text_at(node, 2), text_at(node, 3))
+    return DatasetUse(node.name, text_at(node, 1), pin, columns)
+
+
+def text_at(node: Call, place: int) -> str | None:
+    """Return the argument that is written out as text; None for any other."""
+    argument = node.arguments[place]
+    found = argument.value if isinstance(argument, Literal) else None
+    return found if isinstance(found, str) else None
+
+
+def _asks(node: Call) -> bool:
+    function = FUNCTIONS.get(node.name)
+    return function is not None and function.pinned and function.takes(len(node.arguments))

@@ -1,0 +1,278 @@
+"""What is known at a line of a formula while it is checked, and what was found so far.
+
+What each part of a formula may answer, and what is wrong with it, found from the inside out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from difflib import get_close_matches
+from functools import singledispatchmethod
+from typing import Final
+
+from penstock.formula.checking.calculation_library import Callee, Library, Signature
+from penstock.formula.checking.dataset_uses import (
+    DatasetUse,
+    dataset_use,
+    pin_of,
+    pin_problems,
+    text_at,
+)
+from penstock.formula.checking.literals import literal_problems
+from penstock.formula.core.comparison import may_compare
+from penstock.formula.core.errors import Code, Position, Problem, problem
+from penstock.formula.core.values import (
+    ANY,
+    SCALAR,
+    Kind,
+    Parameter,
+    in_words,
+    kind_of,
+    output_kind,
+)
+from penstock.formula.functions.catalogue import (
+    FUNCTIONS,
+    PIN_OPTIONS,
+    UNSUPPORTED,
+    Function,
+    Slot,
+    result_kind,
+)
+from penstock.formula.syntax.tree import (
+    COMPARISONS,
+    Call,
+    Chain,
+    CustomCall,
+    Expression,
+    Index,
+    Literal,
+    Name,
+    Negate,
+    Option,
+    Step,
+)
+
+MAX_PROBLEMS: Final = 50
+_MAX_SUGGESTIONS: Final = 10
+_MAX_CANDIDATES: Final = 100
+
+
+class Scope:
+    """The names in force, and the problems, calls and datasets found; it keeps 50 problems."""
+
+    def __init__(self, text: str, parameters: Sequence[Parameter]) -> None:
+        self._text = text
+        self._parameters = {parameter.key: parameter.kind for parameter in parameters}
+        self._variables: dict[str, Kind] = {}
+        self._suggestions = 0
+        self.used: set[str] = set()
+        self.problems: list[Problem] = []
+        self.calls: list[Callee] = []
+        self.datasets: list[DatasetUse] = []
+
+    def report(self, code: Code, message: str, at: Position) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem(self._text, code, message, at))
+
+    def assign(self, name: str, kind: Kind, at: Position) -> None:
+        if name in self._parameters:
+            message = f":{name} is a parameter; a variable needs another name"
+            self.report(Code.SHADOWED_PARAMETER, message, at)
+        self._variables[name] = kind
+
+    def kind_of(self, name: str, at: Position) -> Kind | None:
+        """Return what a name may hold; None, and a problem, when nothing has the name."""
+        if name in self._parameters:
+            self.used.add(name)
+            return self._parameters[name]
+        if name not in self._variables:
+            known = (*self._parameters, *self._variables)
+            hint = self.suggestion(name, known, ":")
+            message = f"no parameter or variable is called :{name}{hint}"
+            self.report(Code.UNDECLARED_PARAMETER, message, at)
+            return None
+        return self._variables[name]
+
+    def suggestion(self, name: str, known: Iterable[str], mark: str = "") -> str:
+        """Return `; did you mean ...?` for the nearest known name, or nothing."""
+        near = [one for one in known if abs(len(one) - len(name)) <= 2][:_MAX_CANDIDATES]
+        if self._suggestions >= _MAX_SUGGESTIONS or len(name) > 60:
+            return ""
+        self._suggestions += 1
+        folded = {one.lower(): one for one in reversed(near)}
+        found = get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+        return f"; did you mean {mark}{folded[found[0]]}?" if found else ""
+
+
+_CALL_OPTIONS = (*PIN_OPTIONS, "tenant")
+
+
+class Inference:
+    """Walks over expressions; problems go to the scope."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        library: Library,
+        within: str | None,
+        earlier: Set[str] | None,
+    ) -> None:
+        self._scope = scope
+        self._library = library
+        self._within = within
+        self._earlier = earlier
+
+    @singledispatchmethod
+    def kind_of(self, node: Expression) -> Kind:
+        """Return what the expression may answer."""
+        raise TypeError(f"not an expression: {node!r}")
+
+    @kind_of.register
+    def _literal(self, node: Literal) -> Kind:
+        return kind_of(node.value)
+
+    @kind_of.register
+    def _name(self, node: Name) -> Kind:
+        return self._scope.kind_of(node.name, node.at) or ANY
+
+    @kind_of.register
+    def _negate(self, node: Negate) -> Kind:
+        self._want(node.operand, Kind.NUMBER)
+        return Kind.NUMBER
+
+    @kind_of.register
+    def _index(self, node: Index) -> Kind:
+        self._want(node.operand, Kind.LIST)
+        is_split = isinstance(node.operand, Call) and node.operand.name == "SPLIT"
+        return Kind.TEXT if is_split else SCALAR
+
+    @kind_of.register
+    def _chain(self, node: Chain) -> Kind:
+        if node.steps[0].operator not in COMPARISONS:
+            for operand in (node.first, *(step.operand for step in node.steps)):
+                self._want(operand, Kind.NUMBER)
+            return Kind.NUMBER
+        left = self.kind_of(node.first)
+        for step in node.steps:
+            self._compare(left, step)
+            left = Kind.BOOLEAN
+        return left
+
+    def _compare(self, left: Kind, step: Step) -> None:
+        right = self.kind_of(step.operand)
+        if not may_compare(step.operator, left, right):
+            message = f"{in_words(left)} cannot be compared with {in_words(right)}"
+            self._scope.report(Code.WRONG_TYPE, message, step.at)
+
+    @kind_of.register
+    def _call(self, node: Call) -> Kind:
+        function = FUNCTIONS.get(node.name)
+        if function is None:
+            self._kinds((*node.arguments, *(option.value for option in node.options)))
+            self._report_unknown(node)
+            return ANY
+        options = self._options(node, function)
+        if not function.takes(len(node.arguments)):
+            self._kinds(node.arguments)
+            message = f"{node.name} does not take {_arguments(len(node.arguments))}"
+            message += f": it is written {function.signature}"
+            self._scope.report(Code.WRONG_ARITY, message, node.at)
+            return ANY
+        slots = function.slots_for(len(node.arguments))
+        kinds = [self._want(a, s.kinds) for a, s in zip(node.arguments, slots, strict=True)]
+        self._particulars(node, function)
+        return result_kind(function, kinds, options)
+
+    def _kinds(self, nodes: Sequence[Expression]) -> None:
+        for node in nodes:
+            self.kind_of(node)
+
+    def _report_unknown(self, node: Call) -> None:
+        if node.name in UNSUPPORTED:
+            message = f"{node.name} is not supported: {UNSUPPORTED[node.name]}"
+            self._scope.report(Code.UNSUPPORTED_FUNCTION, message, node.at)
+        else:
+            hint = self._scope.suggestion(node.name, FUNCTIONS)
+            message = f"there is no function {node.name[:60]}{hint}"
+            self._scope.report(Code.UNKNOWN_FUNCTION, message, node.at)
+
+    def _particulars(self, node: Call, function: Function) -> None:
+        for code, message, at in literal_problems(node, function):
+            self._scope.report(code, message, at)
+        if function.pinned:
+            self._scope.datasets.append(dataset_use(node))
+        if node.name == "REF":
+            for code, message, at in self._ref_problems(node):
+                self._scope.report(code, message, at)
+
+    def _ref_problems(self, node: Call) -> Iterator[tuple[Code, str, Position]]:
+        output = text_at(node, 0)
+        if self._earlier is None:
+            message = "REF reads earlier outputs of a pipeline; there are none here"
+            yield Code.UNSUPPORTED_FUNCTION, message, node.at
+        elif output is not None and output not in self._earlier:
+            hint = self._scope.suggestion(output, self._earlier)
+            yield Code.UNKNOWN_OUTPUT, f"no earlier output is called {output!r}{hint}", node.at
+
+    def _options(self, node: Call, function: Function) -> Mapping[str, Kind]:
+        known = {slot.name: slot for slot in function.options}
+        pins = _CALL_OPTIONS if function.pinned else ()
+        return self._checked_options(node.name, node.options, known, pins)
+
+    def _checked_options(
+        self,
+        owner: str,
+        options: Sequence[Option],
+        known: Mapping[str, Slot],
+        pins: Sequence[str],
+    ) -> Mapping[str, Kind]:
+        kinds: dict[str, Kind] = {}
+        for option in options:
+            slot = known.get(option.name)
+            if option.name in kinds:
+                message = f"the option `{option.name}` is given twice"
+                self._scope.report(Code.DUPLICATE_OPTION, message, option.at)
+            elif slot is None and option.name not in pins:
+                hint = self._scope.suggestion(option.name, (*known, *pins))
+                message = f"{owner} has no option `{option.name[:60]}`{hint}"
+                self._scope.report(Code.UNKNOWN_OPTION, message, option.at)
+            wanted = slot.kinds | Kind.NULL if slot else ANY
+            kinds[option.name] = self._want(option.value, wanted)
+        if pins:
+            for code, message, at in pin_problems(options):
+                self._scope.report(code, message, at)
+        return kinds
+
+    @kind_of.register
+    def _custom(self, node: CustomCall) -> Kind:
+        self._checked_options(f"#{node.name}", node.options, {}, _CALL_OPTIONS)
+        callee = Callee(node.name, pin_of(node.options))
+        self._scope.calls.append(callee)
+        signature = self._library.callees(callee, self._within)
+        if signature is None:
+            self._kinds(node.arguments)
+            message = f"no calculation #{node.name[:60]} can be seen from here"
+            self._scope.report(Code.UNKNOWN_CALCULATION, message, node.at)
+            return ANY
+        return self._checked_call(node, signature)
+
+    def _checked_call(self, node: CustomCall, signature: Signature) -> Kind:
+        count, parameters = len(node.arguments), signature.parameters
+        if not signature.required <= count <= len(parameters):
+            self._kinds(node.arguments)
+            keys = ", ".join(parameter.key for parameter in parameters)
+            message = f"#{node.name} does not take {_arguments(count)}: it is #{node.name}({keys})"
+            self._scope.report(Code.WRONG_ARITY, message, node.at)
+        else:
+            for argument, parameter in zip(node.arguments, parameters, strict=False):
+                self._want(argument, parameter.kind)
+        return ANY if signature.output is None else output_kind(signature.output)
+
+    def _want(self, node: Expression, wanted: Kind) -> Kind:
+        kind = self.kind_of(node)
+        if not kind & wanted:
+            message = f"expected {in_words(wanted)}, found {in_words(kind)}"
+            self._scope.report(Code.WRONG_TYPE, message, node.at)
+        return kind
+
+
+def _arguments(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count or 'no'} arguments"

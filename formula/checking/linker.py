@@ -1,0 +1,267 @@
+"""A formula together with every calculation it calls: checked, free of circles, of bounded cost."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from penstock.formula.checking.calculation_library import (
+    Callee,
+    Found,
+    Library,
+    Signature,
+    find_cycle,
+)
+from penstock.formula.checking.check import Report, Surroundings, check
+from penstock.formula.checking.dataset_uses import pin_of
+from penstock.formula.core.errors import (
+    Code,
+    FormulaInvalid,
+    FormulaSyntax,
+    Position,
+    Problem,
+    problem,
+)
+from penstock.formula.core.limits import (
+    MAX_CALCULATIONS,
+    MAX_CALL_DEPTH,
+    MAX_CALLED_TEXT,
+    MAX_STEPS,
+)
+from penstock.formula.functions.catalogue import FUNCTIONS
+from penstock.formula.syntax.parser import parse
+from penstock.formula.syntax.tree import (
+    Call,
+    Chain,
+    CustomCall,
+    Formula,
+    Literal,
+    Name,
+    Negate,
+    Step,
+    walk,
+)
+
+_POWER_COST: Final = 50
+_ROOT_COST: Final = 250  # a power that is not whole takes about as long as so many operations
+_CALL_COST: Final = 3
+_THIS: Final = "this formula"
+_UNSEEN: Final = "a calculation out of sight"
+
+
+class Linked(msgspec.Struct, frozen=True):
+    """A usable formula; `steps` bounds the operations of one row, its calculations included."""
+
+    formula: Formula
+    surroundings: Surroundings
+    callees: Mapping[Callee, "Linked"]
+    steps: int
+    depth: int  # calculations below it, at most
+
+
+def examine(text: str, surroundings: Surroundings | None = None) -> Report:
+    """Return all that is wrong with a formula, the calculations it calls included.
+
+    A text that cannot be read is a report of its one problem. When a calculation is being saved,
+    `within` is its identity, and the library must answer its own name with what is being saved:
+    otherwise a calculation that calls itself is not seen.
+    """
+    around = surroundings or Surroundings()
+    try:
+        formula = parse(text)
+    except FormulaSyntax as error:
+        return Report((error.problem,))
+    report = check(formula, around)
+    beyond = _Linker(formula, around).problems()
+    return msgspec.structs.replace(report, problems=(*report.problems, *beyond))
+
+
+def link(formula: Formula, surroundings: Surroundings) -> Linked:
+    """Return the formula with what it calls; FormulaInvalid when it cannot be used.
+
+    A parameter that is not used is no obstacle here: it is for `examine` to refuse.
+    """
+    problems = [
+        one for one in check(formula, surroundings).problems if one.code != Code.UNUSED_PARAMETER
+    ]
+    linker = _Linker(formula, surroundings)
+    problems += linker.problems()
+    if problems:
+        raise FormulaInvalid(problems)
+    return linker.linked
+
+
+def closure(formula: Formula, library: Library, within: str | None) -> tuple[Found, ...]:
+    """Return every call reached from a formula, each with what it means, up to the limits."""
+    found: dict[tuple[str | None, Callee], Found] = {}
+    seen = {within}
+    length = 0
+    waiting = [(within, formula)]
+    while waiting:
+        owner, body = waiting.pop()
+        for callee in calls_of(body):
+            signature = library.callees(callee, owner)
+            found[owner, callee] = Found(owner, callee, signature)
+            if signature is None or signature.identity in seen:
+                continue
+            seen.add(signature.identity)
+            length += len(signature.formula)
+            if len(seen) <= MAX_CALCULATIONS and length <= MAX_CALLED_TEXT:
+                called = _parsed(signature)
+                waiting += [(signature.identity, called)] if called else []
+    return tuple(found.values())
+
+
+def calls_of(formula: Formula) -> tuple[Callee, ...]:
+    """Return the calculations which a formula names, each once, in the order of the text."""
+    calls = (node for node in walk(formula) if isinstance(node, CustomCall))
+    return tuple(dict.fromkeys(Callee(node.name, pin_of(node.options)) for node in calls))
+
+
+def _parsed(signature: Signature) -> Formula | None:
+    try:
+        return parse(signature.formula)
+    except FormulaSyntax:
+        return None
+
+
+class _Linker:
+    """Links one formula; a calculation called in several places is linked once."""
+
+    def __init__(self, formula: Formula, surroundings: Surroundings) -> None:
+        self._formula = formula
+        self._around = surroundings
+        self._known: dict[str, Linked] = {}
+        self._found = closure(formula, surroundings.library, surroundings.within)
+        self._meant = {
+            (one.within, one.callee): one.signature for one in self._found if one.signature
+        }
+
+    @property
+    def linked(self) -> Linked:
+        return self._link(self._formula, self._around, 0)
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with the calls; the first circle or limit ends it."""
+        circle = find_cycle(self._graph())
+        if circle:
+            message = f"the calls go in a circle: {' -> '.join(map(self._name, circle))}"
+            yield self._at_call(Code.CALCULATION_CYCLE, message)
+        elif self._is_large():
+            message = f"more than {MAX_CALCULATIONS} calculations are called, or too long ones"
+            yield self._at_call(Code.FORMULA_TOO_COMPLEX, message)
+        else:
+            yield from self._invalid_calculations() or self._costly()
+
+    def _is_large(self) -> bool:
+        called = self._identities().values()
+        length = sum(len(signature.formula) for signature in called)
+        return len(called) > MAX_CALCULATIONS or length > MAX_CALLED_TEXT
+
+    def _identities(self) -> Mapping[str, Signature]:
+        return {signature.identity: signature for signature in self._meant.values()}
+
+    def _graph(self) -> Mapping[str, list[str]]:
+        graph: defaultdict[str, list[str]] = defaultdict(list)
+        for (owner, _), signature in self._meant.items():
+            graph[owner or ""].append(signature.identity)
+        return graph
+
+    def _name(self, identity: str) -> str:
+        """Name a calculation as a formula that is shown calls it."""
+        known = self._identities()
+        if identity not in known:
+            return _THIS
+        for (owner, callee), signature in self._meant.items():
+            around = known.get(owner or "")
+            if signature.identity == identity and (around is None or around.shown):
+                return f"#{callee.name}"
+        return _UNSEEN
+
+    def _at_call(self, code: Code, message: str) -> Problem:
+        """Return a problem at the formula's first call: it is not known which call leads there."""
+        calls = (node.at for node in walk(self._formula) if isinstance(node, CustomCall))
+        return problem(self._formula.text, code, message, next(calls, Position(1, 1)))
+
+    def _invalid_calculations(self) -> list[Problem]:
+        problems = []
+        for identity, signature in self._identities().items():
+            reason = self._reason(signature) if identity != self._around.within else None
+            if reason:
+                message = f"{self._name(identity)} cannot be used"
+                if self._is_shown(signature):
+                    message += f": {reason.at}: {reason.message}"
+                problems.append(self._at_call(Code.INVALID_CALCULATION, message))
+        return problems
+
+    def _is_shown(self, signature: Signature) -> bool:
+        """Whether what is wrong in it may be told; that may be how it calls others."""
+        called = (one for (owner, _), one in self._meant.items() if owner == signature.identity)
+        return signature.shown and all(one.shown for one in called)
+
+    def _reason(self, signature: Signature) -> Problem | None:
+        try:
+            report = check(parse(signature.formula), self._inside(signature))
+        except FormulaSyntax as error:
+            return error.problem
+        return next((p for p in report.problems if p.code != Code.UNUSED_PARAMETER), None)
+
+    def _inside(self, signature: Signature) -> Surroundings:
+        library, identity = self._around.library, signature.identity
+        return Surroundings(signature.parameters, signature.output, library, identity)
+
+    def _costly(self) -> Iterator[Problem]:
+        if not all(one.signature for one in self._found):
+            return
+        try:
+            linked = self.linked
+        except FormulaInvalid as error:
+            yield from error.problems
+            return
+        if linked.steps > MAX_STEPS:
+            message = f"the formula takes {linked.steps} steps for a row, more than {MAX_STEPS}"
+            yield self._at_call(Code.FORMULA_TOO_COMPLEX, message)
+
+    def _link(self, formula: Formula, around: Surroundings, level: int) -> Linked:
+        callees = {}
+        for callee in calls_of(formula) if level <= MAX_CALL_DEPTH else ():
+            callees[callee] = self._linked(self._meant[around.within, callee], level + 1)
+        depth = max((linked.depth + 1 for linked in callees.values()), default=0)
+        if max(level, depth) > MAX_CALL_DEPTH:
+            message = f"calculations call each other more than {MAX_CALL_DEPTH} deep"
+            raise FormulaInvalid([self._at_call(Code.FORMULA_TOO_DEEP, message)])
+        return Linked(formula, around, callees, _steps(formula, callees), depth)
+
+    def _linked(self, signature: Signature, level: int) -> Linked:
+        if signature.identity not in self._known:
+            formula = parse(signature.formula)
+            linked = self._link(formula, self._inside(signature), level)
+            self._known[signature.identity] = linked
+        return self._known[signature.identity]
+
+
+def _steps(formula: Formula, callees: Mapping[Callee, Linked]) -> int:
+    steps = 0
+    for node in walk(formula):
+        match node:
+            case Literal() | Name():
+                pass
+            case Chain():
+                steps += sum(_power_cost(s) if s.operator == "^" else 1 for s in node.steps)
+            case Call():
+                function = FUNCTIONS.get(node.name)
+                steps += function.cost if function else 0
+            case CustomCall():
+                steps += _CALL_COST + callees[Callee(node.name, pin_of(node.options))].steps
+            case _:
+                steps += 1
+    return steps
+
+
+def _power_cost(step: Step) -> int:
+    exponent = step.operand.operand if isinstance(step.operand, Negate) else step.operand
+    value = exponent.value if isinstance(exponent, Literal) else None
+    whole = isinstance(value, Decimal) and value == value.to_integral_value()
+    return _POWER_COST if whole else _ROOT_COST

@@ -1,0 +1,69 @@
+"""Arguments written out in the formula are tried when it is checked, not first when a row fails."""
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Final
+
+from penstock.formula.core.errors import Code, Fault, Position
+from penstock.formula.core.values import Scalar
+from penstock.formula.functions import dates, json_path, units
+from penstock.formula.functions.catalogue import Function
+from penstock.formula.functions.date_patterns import date_pattern
+from penstock.formula.functions.locales import locale_of
+from penstock.formula.functions.regex import regex
+from penstock.formula.syntax.tree import Call, Literal
+
+Given = Mapping[str, Scalar]
+
+
+def _unit_pair(given: Given) -> None:
+    source, target = given.get("source"), given.get("target")
+    kinds = [given.get(name) for name in ("qualityKind", "quantityKind")]
+    if isinstance(source, str) and isinstance(target, str):
+        units.convert(
+            Decimal(0), source, target, *(k if isinstance(k, str) else None for k in kinds)
+        )
+
+
+def _date(given: Given) -> None:
+    tag, pattern = given.get("locale"), given.get("pattern")
+    locale = locale_of(tag if isinstance(tag, str) else None)
+    if isinstance(pattern, str):
+        date_pattern(pattern, locale.names)
+    if isinstance(zone := given.get("timezone"), str):
+        dates.zone_named(zone)
+    if isinstance(period := given.get("roundDownTo"), str):
+        dates.period_named(period)
+
+
+def _regex(given: Given) -> None:
+    if isinstance(pattern := given.get("regex"), str):
+        regex(pattern)
+
+
+def _path(given: Given) -> None:
+    if isinstance(path := given.get("path"), str):
+        json_path.steps_of(path)
+
+
+_TRIALS: Final[Mapping[str, Callable[[Given], None]]] = {
+    "AS_TIMESTAMP": _date,
+    "CONVERT": _unit_pair,
+    "GET_VALUE": _path,
+    "SPLIT": _regex,
+}
+
+
+def literal_problems(call: Call, function: Function) -> Iterator[tuple[Code, str, Position]]:
+    """Yield what the written-out arguments of a call would fail with, whatever the row."""
+    trial = _TRIALS.get(call.name)
+    if trial is None:
+        return
+    slots = function.slots_for(len(call.arguments))
+    named = [(slot.name, node) for slot, node in zip(slots, call.arguments, strict=True)]
+    named += [(option.name, option.value) for option in call.options]
+    given = {name: node.value for name, node in named if isinstance(node, Literal)}
+    try:
+        trial(given)
+    except Fault as fault:
+        yield fault.code, fault.message, call.at

@@ -1,0 +1,119 @@
+"""The lines of a generated Python function, the values they use, and the places they stand for.
+
+Nothing of a formula's text enters the source: names are numbered, and constants are handed over as
+objects through the namespace.
+
+A generated function with the way back from its lines to the places of the formula.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import DecimalException
+from typing import Final, NamedTuple
+
+from penstock.formula.core.errors import Fault, Position
+from penstock.formula.core.numbers import out_of_range
+from penstock.formula.core.values import Kind, Value, python_types, refuse
+
+HEADER_LINES: Final = 1
+
+
+class Operand(NamedTuple):
+    """A Python name of the generated function, and what its value may be."""
+
+    name: str
+    kind: Kind
+
+
+class Emitter:
+    """Collects the body of one function; each operation is a line, so a line number is a place."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.places: list[Position | None] = []
+        self.namespace: dict[str, object] = {"refuse": refuse}
+        self._names: dict[object, str] = {}
+        self._indent = 1
+        self._count = 0
+
+    def emit(self, source: str, at: Position | None) -> None:
+        """Add a line which stands for a place of the formula."""
+        self.lines.append(f"{' ' * self._indent}{source}")
+        self.places.append(at)
+
+    def fresh(self) -> str:
+        """Return a name which nothing else has."""
+        self._count += 1
+        return f"t{self._count}"
+
+    def constant(self, value: object) -> str:
+        """Return the name under which the function finds the value."""
+        name = f"k{len(self.namespace)}"
+        self.namespace[name] = value
+        return name
+
+    def shared(self, value: object) -> str:
+        """Return one and the same name for one and the same (hashable) object."""
+        if value not in self._names:
+            self._names[value] = self.constant(value)
+        return self._names[value]
+
+    @contextmanager
+    def block(self, opening: str, at: Position | None) -> Iterator[None]:
+        """Indent what is emitted within, below the opening line."""
+        self.emit(opening, at)
+        self._indent += 1
+        yield
+        self._indent -= 1
+
+    def want(self, operand: Operand, wanted: Kind, at: Position) -> Operand:
+        """Add the check that a value is of the wanted kinds, unless that is known already."""
+        if operand.kind in wanted:
+            return operand
+        types, words = self.shared(python_types(wanted)), self.shared(wanted)
+        name = operand.name
+        self.emit(f"if type({name}) not in {types}: refuse({name}, {words})", at)
+        return Operand(name, operand.kind & wanted)
+
+
+_FILE: Final = "<formula>"
+FAULTS: Final = (Fault, DecimalException)
+
+
+class Routine:
+    """A compiled function; `run` may raise one of `FAULTS`, whose place `locate` finds."""
+
+    def __init__(self, parameters: Sequence[str], body: Emitter, kind: Kind) -> None:
+        self.kind = kind
+        self.source = "\n".join([f"def run({', '.join(parameters)}):", *body.lines])
+        self.metered = "work" in self.source.split("\n", 1)[1]
+        self._places = tuple(body.places)
+        namespace = dict(body.namespace)
+        code = compile(self.source, _FILE, "exec", dont_inherit=True, optimize=0)
+        exec(code, namespace)  # noqa: S102 - the source holds numbered names only (formula/codegen/emitter.py)
+        self.run: Callable[..., Value] = namespace["run"]  # type: ignore[assignment]
+
+    def locate(self, error: BaseException) -> Position | None:
+        """Return the place of the operation which raised; None for the reading of inputs."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not self.run.__code__:
+            trace = trace.tb_next
+        return None if trace is None else self._places[trace.tb_lineno - 1 - HEADER_LINES]
+
+    def as_call(self, name: str) -> Callable[..., Value]:
+        """Return the function for calls from another formula; its faults say where, in words."""
+
+        def call(*arguments: object) -> Value:
+            try:
+                return self.run(*arguments)
+            except FAULTS as error:
+                fault = fault_of(error)
+                message = f"in #{name}, {self.locate(error)}: {fault.message}"
+                raise Fault(fault.code, message) from None
+
+        return call
+
+
+def fault_of(error: Fault | DecimalException) -> Fault:
+    """Return the fault an error stands for: a decimal signal is a number out of range."""
+    return error if isinstance(error, Fault) else out_of_range()

@@ -1,0 +1,214 @@
+"""From a checked formula to a Python function: one line for each operation, no tree at run time."""
+
+from collections.abc import Callable, Mapping
+from functools import singledispatchmethod
+from typing import Final
+
+from penstock.formula.checking.calculation_library import Callee
+from penstock.formula.checking.dataset_uses import pin_of
+from penstock.formula.checking.linker import Linked
+from penstock.formula.codegen import lazy_forms
+from penstock.formula.codegen.emitter import Emitter, Operand, Routine
+from penstock.formula.core import comparison, numbers
+from penstock.formula.core.limits import MAX_STRING
+from penstock.formula.core.row_inputs import binder
+from penstock.formula.core.values import SCALAR, Kind, Parameter, kind_of, output_kind
+from penstock.formula.functions import text
+from penstock.formula.functions.catalogue import FUNCTIONS, result_kind
+from penstock.formula.syntax.tree import (
+    COMPARISONS,
+    Assign,
+    Call,
+    Chain,
+    CustomCall,
+    Expression,
+    Formula,
+    Index,
+    Literal,
+    Name,
+    Negate,
+    Step,
+)
+
+_ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
+    "+": numbers.add,
+    "-": numbers.subtract,
+    "*": numbers.multiply,
+    "/": numbers.divide,
+    "^": numbers.power,
+}
+_SAME: Final = frozenset((Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN))
+
+
+def for_rows(linked: Linked, traced: bool = False) -> Routine:
+    """Return the routine which takes a row's `get`; its parameters are bound first."""
+    generator = Generator(linked, traced)
+    for place, parameter in enumerate(linked.surroundings.parameters):
+        generator.bind(f"p{place}", parameter)
+    return generator.finish(["get"])
+
+
+def for_arguments(linked: Linked, traced: bool = False) -> Routine:
+    """Return the routine which takes values of the parameters' kinds, as a call passes them."""
+    parameters = linked.surroundings.parameters
+    return Generator(linked, traced).finish([f"p{place}" for place in range(len(parameters))])
+
+
+class Generator(Emitter):
+    """Writes one function; `operand` adds what an expression needs and says where its value is."""
+
+    def __init__(self, linked: Linked, traced: bool) -> None:
+        super().__init__()
+        self._linked = linked
+        self._traced = traced
+        self._routines: dict[Callee, Routine] = {}
+        self._scope: dict[str, Operand] = {}
+        for place, parameter in enumerate(linked.surroundings.parameters):
+            self._scope[parameter.key] = Operand(f"p{place}", parameter.kind)
+
+    @property
+    def within(self) -> str | None:
+        """The identity of the calculation whose formula this is, if it is one."""
+        return self._linked.surroundings.within
+
+    def bind(self, name: str, parameter: Parameter) -> None:
+        """Add the lines which read a parameter from the row."""
+        key, bind = self.constant(parameter.key), self.constant(binder(parameter))
+        if parameter.kind is Kind.TEXT:
+            self.emit(f"{name} = get({key})", None)
+            unlike = f"type({name}) is not str or len({name}) > {MAX_STRING}"
+            empty = "" if parameter.type == "string" else f" or not {name}"
+            self.emit(f"if {unlike}{empty}: {name} = {bind}({name})", None)
+        else:
+            self.emit(f"{name} = {bind}(get({key}))", None)
+
+    def finish(self, parameters: list[str]) -> Routine:
+        """Return the finished routine, which takes the parameters and then the environment."""
+        result = self._lines(self._linked.formula)
+        self.emit(f"return {result.name}", None)
+        names = [*parameters, "lookup", "impact", "earlier", "work"]
+        names += ["seen"] if self._traced else []
+        return Routine(names, self, result.kind)
+
+    def _lines(self, formula: Formula) -> Operand:
+        for line in formula.lines[:-1]:
+            if isinstance(line, Assign):
+                self._scope[line.name] = self.operand(line.value)
+        last = formula.lines[-1]
+        if isinstance(last, Assign):
+            raise TypeError("a checked formula ends in a value")
+        result = self.operand(last)
+        output = self._linked.surroundings.output
+        return result if output is None else self.want(result, output_kind(output), last.at)
+
+    def operand(self, node: Expression) -> Operand:
+        """Add the lines which compute an expression; return where its value is."""
+        operand = self._operand(node)
+        if self._traced:
+            self.emit(f"seen[{self.constant(id(node))}] = {operand.name}", node.at)
+        return operand
+
+    def wanted(self, node: Expression, wanted: Kind) -> Operand:
+        """Add the lines of an expression and the check of its kind."""
+        return self.want(self.operand(node), wanted, node.at)
+
+    @singledispatchmethod
+    def _operand(self, node: Expression) -> Operand:
+        raise TypeError(f"not an expression: {node!r}")
+
+    @_operand.register
+    def _literal(self, node: Literal) -> Operand:
+        return Operand(self.constant(node.value), kind_of(node.value))
+
+    @_operand.register
+    def _name(self, node: Name) -> Operand:
+        return self._scope[node.name]
+
+    @_operand.register
+    def _negate(self, node: Negate) -> Operand:
+        operand = self.wanted(node.operand, Kind.NUMBER)
+        target = self.fresh()
+        self.emit(f"{target} = {self.shared(numbers.negate)}({operand.name})", node.at)
+        return Operand(target, Kind.NUMBER)
+
+    @_operand.register
+    def _index(self, node: Index) -> Operand:
+        values = self.wanted(node.operand, Kind.LIST)
+        target = self.fresh()
+        source = f"{self.shared(text.element)}({values.name}, {node.index})"
+        self.emit(f"{target} = {source}", node.at)
+        return Operand(target, SCALAR)
+
+    @_operand.register
+    def _chain(self, node: Chain) -> Operand:
+        if node.steps[0].operator in COMPARISONS:
+            return self._comparison(node)
+        left = self.wanted(node.first, Kind.NUMBER)
+        for step in node.steps:
+            right = self.wanted(step.operand, Kind.NUMBER)
+            target = self.fresh()
+            function = self.shared(_ARITHMETIC[step.operator])
+            self.emit(f"{target} = {function}({left.name}, {right.name})", step.at)
+            left = self._so_far(step, Operand(target, Kind.NUMBER))
+        return left
+
+    def _so_far(self, step: Step, operand: Operand) -> Operand:
+        if self._traced:
+            self.emit(f"seen[{self.constant(id(step))}] = {operand.name}", step.at)
+        return operand
+
+    def _comparison(self, node: Chain) -> Operand:
+        left = self.operand(node.first)
+        for step in node.steps:
+            left = self._compared(left, step)
+        return left
+
+    def _compared(self, left: Operand, step: Step) -> Operand:
+        right = self.operand(step.operand)
+        target = self.fresh()
+        if left.kind is right.kind and left.kind in _SAME:
+            source = f"{left.name} {step.operator} {right.name}"
+        else:
+            function = self.shared(comparison.COMPARE[step.operator])
+            source = f"{function}({left.name}, {right.name})"
+        self.emit(f"{target} = {source}", step.at)
+        return self._so_far(step, Operand(target, Kind.BOOLEAN))
+
+    @_operand.register
+    def _call(self, node: Call) -> Operand:
+        form = lazy_forms.FORMS.get(node.name)
+        return self._eager(node) if form is None else form(self, node)
+
+    def _eager(self, node: Call) -> Operand:
+        function = FUNCTIONS[node.name]
+        slots = function.slots_for(len(node.arguments))
+        operands = [
+            self.wanted(a, slot.kinds) for a, slot in zip(node.arguments, slots, strict=True)
+        ]
+        names = [operand.name for operand in operands]
+        given = {option.name: option.value for option in node.options}
+        for slot in function.options:
+            value = given.get(slot.name)
+            wanted = slot.kinds | Kind.NULL
+            names.append("None" if value is None else self.wanted(value, wanted).name)
+        meter = ["work"] if function.metered else []
+        target = self.fresh()
+        run = self.shared(function.run)
+        self.emit(f"{target} = {run}({', '.join(meter + names)})", node.at)
+        return Operand(target, result_kind(function, [o.kind for o in operands], {}))
+
+    @_operand.register
+    def _custom(self, node: CustomCall) -> Operand:
+        callee = Callee(node.name, pin_of(node.options))
+        linked = self._linked.callees[callee]
+        if callee not in self._routines:
+            self._routines[callee] = for_arguments(linked)
+        parameters = linked.surroundings.parameters
+        names = ["None"] * len(parameters)
+        for place, argument in enumerate(node.arguments):
+            names[place] = self.wanted(argument, parameters[place].kind).name
+        target = self.fresh()
+        call = self.shared(self._routines[callee].as_call(node.name))
+        environment = "lookup, impact, earlier, work"
+        self.emit(f"{target} = {call}({', '.join([*names, environment])})", node.at)
+        return Operand(target, self._routines[callee].kind)

@@ -1,0 +1,56 @@
+"""Comparison: equal types only; text by code point, false before true, null only with `==` `!=`."""
+
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
+from typing import Final
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.values import Kind, Value, in_words, kind_of
+
+COMPARABLE: Final = Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Whether two values are the same; null equals null and nothing else."""
+    if left is None or right is None:
+        return left is right
+    _refuse_mixture(left, right)
+    return left == right
+
+
+def unequal(left: Value, right: Value) -> bool:
+    return not equal(left, right)
+
+
+def _ordered(test: Callable[..., bool]) -> Callable[[Value, Value], bool]:
+    def compare(left: Value, right: Value) -> bool:
+        if left is None or right is None:
+            raise Fault(Code.NULL_OPERAND, "null has no order; only == and != take it")
+        _refuse_mixture(left, right)
+        return test(left, right)
+
+    return compare
+
+
+def _refuse_mixture(left: Value, right: Value) -> None:
+    kinds = kind_of(left), kind_of(right)
+    if kinds[0] is not kinds[1] or kinds[0] not in COMPARABLE:
+        message = f"{in_words(kinds[0])} cannot be compared with {in_words(kinds[1])}"
+        raise Fault(Code.WRONG_TYPE, message)
+
+
+COMPARE: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
+    "==": equal,
+    "!=": unequal,
+    "<": _ordered(lt),
+    "<=": _ordered(le),
+    ">": _ordered(gt),
+    ">=": _ordered(ge),
+}
+
+
+def may_compare(operator: str, left: Kind, right: Kind) -> bool:
+    """Whether values of these kinds can be compared at all, as far as is known."""
+    if operator in {"==", "!="} and (left | right) & Kind.NULL:
+        return True
+    return bool(left & right & COMPARABLE)

@@ -1,0 +1,172 @@
+"""Where LOOKUP and IMPACT find their data: a port, and data held in memory behind it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Protocol
+
+import msgspec
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.numbers import within_range
+from penstock.formula.core.values import Scalar, text_of
+
+
+class Pin(msgspec.Struct, frozen=True):
+    """Which version of a named thing a call asks for; all None means the latest, nearest one."""
+
+    version: int | None = None
+    version_as_at: str | None = None
+    group: str | None = None
+
+
+LATEST = Pin()
+
+
+class Datasets(Protocol):
+    """Data by exact key. An absent row is None; raise a Fault for an unknown dataset or column.
+
+    Values are text, finite Decimal, bool or None, and nothing else. `within` is the identity of the
+    calculation whose formula asks, whose own groups decide what a name means; None for the formula
+    being evaluated.
+    """
+
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
+        """Return the output column of the first row whose key column is exactly `key`.
+
+        `columns` is the pair key column, output column; None means the dataset's declared key
+        column and its first value column.
+        """
+        ...
+
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
+        """Return an emission factor."""
+        ...
+
+
+def unknown_dataset(name: str) -> Fault:
+    return Fault(Code.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
+
+
+class Rows:
+    """A dataset in memory; its rows keep the order of the file."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Scalar]],
+        key_column: str | None = None,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._rows = tuple(tuple(row) for row in rows)
+        self._declared = self._declared_pair(key_column)
+        self._found: dict[tuple[str, str], dict[str, Scalar]] = {}
+
+    def _declared_pair(self, key_column: str | None) -> tuple[str, str]:
+        key = self._columns[0] if key_column is None else key_column
+        return key, next((column for column in self._columns if column != key), key)
+
+    def find(self, key: str, columns: tuple[str, str] | None) -> Scalar:
+        """Return the value of the first row with this key; None when there is none."""
+        pair = columns or self._declared
+        index = self._found.get(pair)
+        if index is None:
+            index = self._found[pair] = self._index(*pair)
+        return index.get(key)
+
+    def factor(self, impact: str, component: str) -> Decimal | None:
+        """Return the number in a column, of the row with this key; None without row or column."""
+        if component not in self._columns:
+            return None
+        found = self.find(impact, (self._declared[0], component))
+        if found is not None and not isinstance(found, Decimal):
+            message = f"the column {component[:60]!r} holds no numbers"
+            raise Fault(Code.WRONG_TYPE, message)
+        return found
+
+    def _index(self, key_column: str, output_column: str) -> dict[str, Scalar]:
+        for column in (key_column, output_column):
+            if column not in self._columns:
+                message = f"the dataset has no column {column[:60]!r}"
+                raise Fault(Code.UNKNOWN_DATASET, message)
+        key, output = self._columns.index(key_column), self._columns.index(output_column)
+        rows = (row for row in reversed(self._rows) if row[key] is not None)
+        return {text_of(row[key]): row[output] for row in rows}
+
+
+class NamedRows(ABC):
+    """Data whose every name means rows in memory."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+        """Give the rows of a dataset; raises a Fault for an unknown one."""
+
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
+        return self.named(dataset, pin, within).find(key, columns)
+
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
+        return self.named(activity, pin, within).factor(impact, component)
+
+
+class NoDatasets(NamedRows):
+    """No data at all: each dataset is unknown."""
+
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+        raise unknown_dataset(name)
+
+
+class InMemory:
+    """Datasets by (name, pin) and emission factors by (activity, pin), (impact, component)."""
+
+    def __init__(
+        self,
+        datasets: Mapping[tuple[str, Pin], Rows] | None = None,
+        impacts: Mapping[tuple[str, Pin], Mapping[tuple[str, str], Decimal]] | None = None,
+    ) -> None:
+        self._datasets = dict(datasets or {})
+        self._impacts = {name: dict(factors) for name, factors in (impacts or {}).items()}
+        for factors in self._impacts.values():
+            for factor in factors.values():
+                if not within_range(factor):
+                    raise ValueError(f"not an emission factor: {factor}")
+
+    def lookup(
+        self,
+        dataset: str,
+        key: str,
+        columns: tuple[str, str] | None,
+        pin: Pin,
+        within: str | None = None,
+    ) -> Scalar:
+        rows = self._datasets.get((dataset, pin))
+        if rows is None:
+            raise unknown_dataset(dataset)
+        return rows.find(key, columns)
+
+    def impact(
+        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+    ) -> Decimal | None:
+        factors = self._impacts.get((activity, pin))
+        if factors is None:
+            raise unknown_dataset(activity)
+        return factors.get((impact, component))

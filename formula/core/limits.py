@@ -1,0 +1,46 @@
+"""How much one formula may ask for; docs/formula.md lists these beside what they bound.
+
+The meter of what text functions cost: it stops a row, and a batch, that ask for too much.
+"""
+
+from penstock.formula.core.errors import Code, Fault
+
+MAX_TEXT = 10_000  # characters of a formula
+MAX_TOKENS = 2_000  # words, numbers and signs of a formula
+MAX_DEPTH = 64  # brackets within brackets, and operations within operations
+MAX_PARAMETERS = 200  # declared parameters of a formula
+MAX_STRING = 32_768  # characters of any text value
+MAX_DIGITS = 1_000  # significant digits of any number
+MAX_EXPONENT = 9_999  # a number's power of ten, and the right side of `^`, either sign
+QUOTIENT_DIGITS = 34  # significant digits of a division, a power or a conversion
+MAX_CALCULATIONS = 100  # calculations which a formula calls, directly or through others
+MAX_CALLED_TEXT = 20_000  # characters of their formulas together
+MAX_CALL_DEPTH = 16  # calculations calling calculations
+MAX_STEPS = 20_000  # operations of one row, calculations called included
+MAX_BATCH_STEPS = 2_000_000  # operations of all rows of one call
+MAX_ROW_WORK = 1_000_000  # characters handled by one row's text functions, weighed
+MAX_BATCH_WORK = 20_000_000  # the same for all rows of one call
+MAX_PATTERN = 200  # characters of a regular expression, date pattern or JSON path
+MAX_REGEX_MEMORY = 524_288  # bytes of a compiled regular expression
+MAX_JSON_DEPTH = 64  # arrays and objects within each other
+
+
+class Work:
+    """What is left to spend; one unit is about one character handled once."""
+
+    __slots__ = ("_batch", "_row")
+
+    def __init__(self, batch: int = MAX_BATCH_WORK) -> None:
+        self._batch = batch
+        self._row = min(batch, MAX_ROW_WORK)
+
+    def begin_row(self) -> None:
+        """Give the next row its own allowance, out of what the batch has left."""
+        self._row = min(self._batch, MAX_ROW_WORK)
+
+    def spend(self, units: int) -> None:
+        """Count units; it fails once the row or the batch has none left."""
+        self._row -= units
+        self._batch -= units
+        if self._row < 0:
+            raise Fault(Code.WORK_LIMIT, "the formula asks for too much work on this row")

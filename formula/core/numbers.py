@@ -1,0 +1,127 @@
+"""Exact decimals: every digit is kept by `+ - *`; `/` and `^` keep 34, half-even.
+
+Nothing here uses the thread's decimal context, so no caller can change a result.
+"""
+
+import re
+from decimal import (
+    ROUND_HALF_EVEN,
+    ROUND_HALF_UP,
+    Context,
+    Decimal,
+    DecimalException,
+    DivisionByZero,
+    Inexact,
+    InvalidOperation,
+    Overflow,
+    Subnormal,
+    Underflow,
+)
+from typing import Final
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS
+
+ZERO: Final = Decimal(0)
+ONE: Final = Decimal(1)
+
+EXACT: Final = Context(
+    prec=MAX_DIGITS,
+    rounding=ROUND_HALF_EVEN,
+    Emin=-MAX_EXPONENT,
+    Emax=MAX_EXPONENT,
+    clamp=0,
+    traps=[InvalidOperation, DivisionByZero, Overflow, Underflow, Subnormal, Inexact],
+)
+QUOTIENT: Final = Context(
+    prec=QUOTIENT_DIGITS,
+    rounding=ROUND_HALF_EVEN,
+    Emin=-MAX_EXPONENT,
+    Emax=MAX_EXPONENT,
+    clamp=0,
+    traps=[InvalidOperation, DivisionByZero, Overflow, Underflow, Subnormal],
+)
+_OPERANDS: Final = Context(
+    prec=2 * QUOTIENT_DIGITS,
+    rounding=ROUND_HALF_EVEN,
+    Emin=-MAX_EXPONENT,
+    Emax=MAX_EXPONENT,
+    clamp=0,
+    traps=[InvalidOperation, Overflow],
+)
+_PLACES: Final = Context(
+    prec=2 * (MAX_DIGITS + MAX_EXPONENT),
+    rounding=ROUND_HALF_UP,
+    Emin=-2 * MAX_EXPONENT,
+    Emax=2 * MAX_EXPONENT,
+    clamp=0,
+    traps=[InvalidOperation, Overflow],
+)
+_WRITTEN: Final = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*", re.ASCII)
+
+add = EXACT.add
+subtract = EXACT.subtract
+multiply = EXACT.multiply
+negate = EXACT.minus
+
+
+def divide(dividend: Decimal, divisor: Decimal) -> Decimal:
+    """Return the quotient, to 34 significant digits, half-even."""
+    if not divisor:
+        raise Fault(Code.DIVISION_BY_ZERO, "division by zero")
+    return QUOTIENT.divide(dividend, divisor)
+
+
+def power(base: Decimal, exponent: Decimal) -> Decimal:
+    """Return the power to 34 significant digits; zero to a power below one half is undefined."""
+    if exponent.copy_abs() > MAX_EXPONENT:
+        raise Fault(Code.EXPONENT_TOO_LARGE, f"the exponent is beyond {MAX_EXPONENT}")
+    if not base and exponent <= 0:
+        raise Fault(Code.UNDEFINED_POWER, "zero has no power of zero or below")
+    if exponent == exponent.to_integral_value():
+        return QUOTIENT.power(base, exponent)
+    if base < 0:
+        raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
+    # Digits beyond these change none that is kept, and a thousand of them would take 20 ms.
+    return QUOTIENT.power(_OPERANDS.plus(base), _OPERANDS.plus(exponent))
+
+
+def round_to(number: Decimal, places: Decimal) -> Decimal:
+    """Round to a count of decimal places (negative: to tens, hundreds), halves away from zero."""
+    if places != places.to_integral_value() or places.copy_abs() > MAX_DIGITS:
+        message = f"the places must be a whole number from -{MAX_DIGITS} to {MAX_DIGITS}"
+        raise Fault(Code.INVALID_ARGUMENT, message)
+    rounded = number.quantize(Decimal((0, (1,), -int(places))), context=_PLACES)
+    return EXACT.plus(rounded.normalize(_PLACES))
+
+
+def within_range(number: Decimal) -> bool:
+    """Whether the number is finite and within the limits of digits and exponent."""
+    try:
+        return EXACT.plus(number).is_finite()
+    except DecimalException:
+        return False
+
+
+def read_number(text: str) -> Decimal | None:
+    """Read a number exactly, None when the text is not one; spaces around it are ignored."""
+    if len(text) > 2 * MAX_DIGITS or not _WRITTEN.fullmatch(text):
+        return None
+    number = Decimal(text.strip())
+    if not within_range(number):
+        raise out_of_range()
+    return number
+
+
+def number_text(number: Decimal) -> str:
+    """Write a number plainly: no exponent, no trailing zeros, no minus before zero."""
+    if not number:
+        return "0"
+    plain = format(number, "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def out_of_range() -> Fault:
+    """Return the fault of a number which passes the limits; any decimal signal means this."""
+    message = f"the number needs more than {MAX_DIGITS} digits or is beyond 10^{MAX_EXPONENT}"
+    return Fault(Code.NUMBER_OUT_OF_RANGE, message)

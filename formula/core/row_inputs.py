@@ -1,0 +1,114 @@
+"""From what a row holds to what a formula works on, by the declared type, losing nothing."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_STRING
+from penstock.formula.core.numbers import out_of_range, read_number, within_range
+from penstock.formula.core.values import Parameter, Value, ValueType
+
+_FLOAT_DIGITS = 15  # a decimal of so many digits survives a binary float unchanged
+_INT_BITS = 3_400
+
+
+def binder(parameter: Parameter) -> Callable[[object], Value]:
+    """Return the function which turns a row's entry for the parameter into a value.
+
+    Numbers may be Decimal, int, text, or a float that stands for one decimal of at most 15
+    digits. Booleans may be bool or the texts true and false. An absent entry, None and, but for
+    strings, the empty text are null, which a required parameter refuses.
+    """
+    convert = _CONVERSIONS[parameter.type]
+    empty_is_null = parameter.type is not ValueType.STRING
+
+    def bind(entry: object) -> Value:
+        if type(entry) is Decimal and convert is _number and within_range(entry):
+            return entry
+        if entry is None or (empty_is_null and entry == ""):
+            _refuse_null(parameter)
+            return None
+        try:
+            return typed(entry, parameter.type)
+        except Fault as fault:
+            raise _about(parameter, fault.code, fault.message) from None
+
+    return bind
+
+
+def typed(entry: object, type: ValueType) -> Value:
+    """Return an entry that is not null as a value of the type; raises a Fault where it is none."""
+    value = _CONVERSIONS[type](entry)
+    if value is None:
+        raise Fault(Code.INVALID_INPUT, f"expected {_WANTED[type]}, found {_shown(entry)}")
+    return value
+
+
+def _refuse_null(parameter: Parameter) -> None:
+    if parameter.required:
+        raise Fault(Code.MISSING_VALUE, f":{parameter.key} has no value", parameter.key)
+
+
+def _about(parameter: Parameter, code: Code, message: str) -> Fault:
+    return Fault(code, f":{parameter.key}: {message}", parameter.key)
+
+
+def _shown(entry: object) -> str:
+    if isinstance(entry, str | int | float | Decimal):
+        return repr(str(entry)[:40]) if isinstance(entry, str) else str(entry)[:40]
+    return f"a {type(entry).__name__}"
+
+
+def _number(entry: object) -> Decimal | None:
+    if isinstance(entry, Decimal):
+        if not within_range(entry):
+            raise out_of_range()
+        return Decimal(entry)
+    if isinstance(entry, str):
+        return read_number(entry)
+    if isinstance(entry, float):
+        return _number_of_float(entry)
+    if isinstance(entry, int) and not isinstance(entry, bool):
+        if entry.bit_length() > _INT_BITS:
+            raise out_of_range()
+        return _number(Decimal(entry))
+    return None
+
+
+def _number_of_float(entry: float) -> Decimal:
+    number = Decimal(repr(entry))
+    if not number.is_finite():
+        raise Fault(Code.INVALID_INPUT, f"{entry} is not a number")
+    if len(number.as_tuple().digits) > _FLOAT_DIGITS:
+        message = f"the float {entry!r} may have lost digits: send it as text or as a decimal"
+        raise Fault(Code.INVALID_INPUT, message)
+    return number
+
+
+def _text(entry: object) -> str | None:
+    if not isinstance(entry, str):
+        return None
+    if len(entry) > MAX_STRING:
+        message = f"a text of {len(entry)} characters is longer than {MAX_STRING}"
+        raise Fault(Code.STRING_TOO_LONG, message)
+    return str(entry)
+
+
+def _boolean(entry: object) -> bool | None:
+    if isinstance(entry, str):
+        return {"true": True, "false": False}.get(entry.strip().lower())
+    return entry if isinstance(entry, bool) else None
+
+
+_CONVERSIONS: dict[ValueType, Callable[[object], Value]] = {
+    ValueType.NUMBER: _number,
+    ValueType.STRING: _text,
+    ValueType.BOOLEAN: _boolean,
+    ValueType.TIMESTAMP: _text,
+}
+_WANTED = {
+    ValueType.NUMBER: "a number",
+    ValueType.STRING: "text",
+    ValueType.BOOLEAN: "true or false",
+    ValueType.TIMESTAMP: "the text of a time",
+}

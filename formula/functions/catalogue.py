@@ -1,0 +1,167 @@
+"""The functions of the language, one row each: what they take, what they answer, what they cost."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from penstock.formula.core.values import ANY, SCALAR, SOMETHING, Kind, Value
+from penstock.formula.functions import text, units
+from penstock.formula.functions.dates import as_timestamp
+from penstock.formula.functions.json_path import get_value
+
+NUMBER, TEXT, BOOLEAN = Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """A place for an argument or an option, and what may stand there."""
+
+    name: str
+    kinds: Kind
+
+
+class Function(msgspec.Struct, frozen=True):
+    """A function: the last `repeats` slots may be given again and again.
+
+    `run` gets the meter first when `metered`, then the arguments, then each option, absent ones as
+    None. Functions without `run` decide themselves which arguments they evaluate, or ask for data.
+    """
+
+    name: str
+    slots: tuple[Slot, ...]
+    result: Kind
+    run: Callable[..., Value] | None = None
+    options: tuple[Slot, ...] = ()
+    least: int | None = None
+    repeats: int = 0
+    few: tuple[Slot, ...] = ()
+    metered: bool = False
+    pinned: bool = False
+    cost: int = 1
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        if count == len(self.slots) or (self.few and count == len(self.few)):
+            return True
+        if self.repeats:
+            beyond = count - len(self.slots)
+            return beyond > 0 and beyond % self.repeats == 0
+        return self.least is not None and self.least <= count < len(self.slots)
+
+    def slots_for(self, count: int) -> Sequence[Slot]:
+        """Return the slot of each of so many arguments."""
+        if self.few and count == len(self.few):
+            return self.few
+        beyond = max(0, count - len(self.slots))
+        again = self.slots[len(self.slots) - self.repeats :] if self.repeats else ()
+        return (*self.slots, *(again * (beyond // max(1, self.repeats))))[:count]
+
+    @property
+    def signature(self) -> str:
+        """Its form, as in `ROUND(number, [places])`."""
+        least = len(self.slots) if self.least is None else self.least
+        names = [s.name if i < least else f"[{s.name}]" for i, s in enumerate(self.slots)]
+        names += ["..."] if self.repeats else []
+        return f"{self.name}({', '.join([*names, *(f'{o.name}=' for o in self.options)])})"
+
+
+def _slots(**kinds: Kind) -> tuple[Slot, ...]:
+    return tuple(Slot(name, kind) for name, kind in kinds.items())
+
+
+_LOOKUP: Final = _slots(value=SOMETHING, dataset=TEXT, keyColumn=TEXT, outputColumn=TEXT)
+_CONVERT_OPTIONS: Final = _slots(qualityKind=TEXT, quantityKind=TEXT)
+_DATE_OPTIONS: Final = _slots(timezone=TEXT, locale=TEXT, roundDownTo=TEXT)
+PIN_OPTIONS: Final = ("version", "versionAsAt", "group")
+
+_ALL: Final = (
+    Function("ABS", _slots(number=NUMBER), NUMBER, text.absolute),
+    Function("AND", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),
+    Function(
+        "AS_TIMESTAMP",
+        _slots(value=TEXT, pattern=TEXT),
+        NUMBER,
+        as_timestamp,
+        _DATE_OPTIONS,
+        metered=True,
+        cost=20,
+    ),
+    Function("COALESCE", _slots(first=ANY), ANY, repeats=1),
+    Function("CONCAT", _slots(first=ANY), TEXT, text.concat, repeats=1, metered=True),
+    Function(
+        "CONVERT",
+        _slots(number=NUMBER, source=TEXT, target=TEXT),
+        NUMBER,
+        units.convert,
+        _CONVERT_OPTIONS,
+        cost=2,
+    ),
+    Function("GET_VALUE", _slots(json=TEXT, path=TEXT), ANY, get_value, metered=True, cost=5),
+    Function("IF", _slots(condition=BOOLEAN, then=ANY, otherwise=ANY), ANY),
+    Function("IMPACT", _slots(activity=TEXT, impact=TEXT, component=TEXT), NUMBER, pinned=True),
+    Function(
+        "LOOKUP", _LOOKUP, SCALAR, few=_slots(dataset=TEXT, value=SOMETHING), pinned=True, cost=2
+    ),
+    Function("LOWERCASE", _slots(text=TEXT), TEXT, text.lowercase, metered=True),
+    Function("MAX", _slots(first=NUMBER), NUMBER, text.largest, repeats=1),
+    Function("MIN", _slots(first=NUMBER), NUMBER, text.smallest, repeats=1),
+    Function("NOT", _slots(condition=BOOLEAN), BOOLEAN, text.negation),
+    Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of),
+    Function("OR", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),
+    Function("REF", _slots(output=TEXT), SCALAR),
+    Function("ROUND", _slots(number=NUMBER, places=NUMBER), NUMBER, text.rounded, least=1, cost=2),
+    Function(
+        "SEARCH",
+        _slots(text=TEXT, needle=TEXT),
+        NUMBER,
+        text.search,
+        _slots(ignoreCase=BOOLEAN),
+        metered=True,
+    ),
+    Function(
+        "SPLIT",
+        _slots(text=TEXT, regex=TEXT),
+        Kind.LIST,
+        text.split,
+        _slots(limit=NUMBER),
+        metered=True,
+        cost=5,
+    ),
+    Function(
+        "SWITCH",
+        _slots(value=SOMETHING, case=SCALAR, result=ANY),
+        ANY,
+        options=_slots(default=ANY, ignoreCase=BOOLEAN),
+        repeats=2,
+    ),
+    Function("UPPERCASE", _slots(text=TEXT), TEXT, text.uppercase, metered=True),
+)
+FUNCTIONS: Final[Mapping[str, Function]] = {function.name: function for function in _ALL}
+
+UNSUPPORTED: Final[Mapping[str, str]] = {
+    "ASSIGN_TO_GROUP": "a formula answers a value and cannot move rows between groups",
+    "CAML": "matching products by machine learning needs a service that Penstock does not have",
+}
+
+
+def result_kind(function: Function, arguments: Sequence[Kind], options: Mapping[str, Kind]) -> Kind:
+    """Return what a call may answer, given what its arguments may be."""
+    match function.name:
+        case "IF":
+            return arguments[1] | arguments[2]
+        case "COALESCE":
+            certain = any(Kind.NULL not in kind for kind in arguments)
+            return _union(arguments) & (~Kind.NULL if certain else ANY)
+        case "SWITCH":
+            return _union(
+                [*arguments[2::2], *([options["default"]] if "default" in options else [])]
+            )
+        case _:
+            return function.result
+
+
+def _union(kinds: Sequence[Kind]) -> Kind:
+    union = Kind(0)
+    for kind in kinds:
+        union |= kind
+    return union

@@ -1,0 +1,154 @@
+"""GET_VALUE: a part of a JSON text, by a path.
+
+Paths: `$`, `.name`, `['name']`, `[0]`, `[-1]`, `[*]`, `.*` and `..name`. Filters, slices and
+scripts are refused. Numbers keep every digit; an object, or a list within a list, is JSON text.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, NoReturn, cast
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_JSON_DEPTH, MAX_PATTERN, Work
+from penstock.formula.core.numbers import number_text, read_number
+from penstock.formula.core.values import Scalar, Value, bounded
+
+_STEP: Final = re.compile(
+    r"""(?P<deep>\.\.)?(?:(?<=\.\.)|\.)(?P<name>[\w-]+)
+      | \.(?P<all>\*) | \[(?P<every>\*)\] | \[(?P<index>-?\d{1,6})\]
+      | \['(?P<quoted>[^'\\]*)'\]""",
+    re.VERBOSE,
+)
+_MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_PARSE_COST: Final = 10  # reading JSON costs about as much as handling ten times the characters
+
+
+class _Every:
+    """The step to every element or member."""
+
+
+class _Deep(str):
+    """The step to a member of this name, at any depth."""
+
+    __slots__ = ()
+
+
+Step = str | int | _Every
+_EVERY: Final = _Every()
+
+
+def get_value(work: Work, text: str, path: str) -> Value:
+    """Return what stands at the path: one value, or a list when the path can match several."""
+    steps = steps_of(path)
+    work.spend(_PARSE_COST * len(text))
+    found = [_document(text)]
+    for step in steps:
+        work.spend(_PARSE_COST * len(found))
+        found = [part for value in found for part in _parts(work, value, step)]
+    if any(isinstance(step, _Every | _Deep) for step in steps):
+        return tuple(_scalar(value) for value in found)
+    if not found:
+        raise Fault(Code.PATH_NOT_FOUND, f"the JSON has nothing at {path!r}")
+    if isinstance(found[0], list):
+        return tuple(_scalar(value) for value in found[0])
+    return _scalar(found[0])
+
+
+@lru_cache(maxsize=256)
+def steps_of(path: str) -> tuple[Step, ...]:
+    """Return the steps of a path, or fail when it is not understood."""
+    if len(path) > MAX_PATTERN or not path.startswith("$"):
+        _refuse(path)
+    steps: list[Step] = []
+    at = 1
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if not found:
+            _refuse(path)
+        steps.append(_step(found))
+        at = found.end()
+    return tuple(steps)
+
+
+def _step(found: re.Match[str]) -> Step:
+    if found["name"] is not None:
+        return _Deep(found["name"]) if found["deep"] else found["name"]
+    if found["index"] is not None:
+        return int(found["index"])
+    return _EVERY if found["quoted"] is None else found["quoted"]
+
+
+def _refuse(path: str) -> NoReturn:
+    raise Fault(Code.INVALID_PATH, f"the JSON path {path[:40]!r} is not understood")
+
+
+def _document(text: str) -> object:
+    depth = 0
+    for mark in _MARKS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0], 0)
+        if depth > MAX_JSON_DEPTH:
+            raise Fault(Code.INVALID_JSON, f"the JSON is nested more than {MAX_JSON_DEPTH} deep")
+    try:
+        return cast(
+            "object",
+            json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_number),
+        )
+    except ValueError:
+        raise Fault(Code.INVALID_JSON, "the text is not JSON") from None
+
+
+def _number(written: str) -> Decimal:
+    number = read_number(written)
+    if number is None:
+        raise Fault(Code.INVALID_JSON, f"the JSON holds {written[:40]}, which is not a number here")
+    return number
+
+
+def _parts(work: Work, value: object, step: Step) -> Iterator[object]:
+    if isinstance(step, _Every):
+        yield from _inside(value)
+    elif isinstance(step, _Deep):
+        yield from _at_any_depth(work, value, step)
+    elif isinstance(step, int):
+        if isinstance(value, list) and -len(value) <= step < len(value):
+            yield value[step]
+    elif isinstance(value, dict) and step in value:
+        yield value[step]
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _at_any_depth(work: Work, value: object, name: str) -> Iterator[object]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        work.spend(_PARSE_COST)
+        if isinstance(value, dict) and name in value:
+            yield value[name]
+        waiting.extend(reversed(_inside(value)))
+
+
+def _scalar(value: object) -> Scalar:
+    if isinstance(value, dict | list):
+        value = _json(value)
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        raise Fault(Code.INVALID_JSON, "the JSON holds half of a surrogate pair")
+    return bounded(value) if isinstance(value, str) else cast("Scalar", value)
+
+
+def _json(value: object) -> str:
+    if isinstance(value, dict):
+        members = (f"{_json(name)}:{_json(member)}" for name, member in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_json, value))}]"
+    if isinstance(value, Decimal):
+        return number_text(value)
+    return json.dumps(value, ensure_ascii=False)

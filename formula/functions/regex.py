@@ -1,0 +1,183 @@
+r"""Regular expressions that users write, matched by RE2 in time linear in the text.
+
+This is the one module that knows RE2. Refused are what needs backtracking (back-references,
+look-around, possessive and atomic groups), `\C`, which would cut a character into bytes, and `\Q`.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NoReturn, Protocol
+
+import re2
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, Work
+
+Span = tuple[int, int]
+
+_MATCH_COST: Final = 20  # a match found costs about as much as so many characters handled
+_COMPILE_COST: Final = 8  # an instruction compiled, likewise
+_SCAN_RATE: Final = 64  # RE2 passes over so many characters while one is handled
+_SMALL: Final = 18  # instructions whose every automaton fits into MAX_REGEX_MEMORY
+_INNER_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
+_ENDLESS: Final = re.compile(r"[*+]|,\}")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_INVALID: Final = "the regular expression is invalid"
+_MESSAGES: Final = {
+    "bad repetition operator": "the repetition `{}` follows another one",
+    "invalid character class range": "the range `{}` ends before it starts, or is none",
+    "invalid escape sequence": "`{}` is not understood",
+    "invalid perl operator": "`{}` is not understood, nor is anything that needs backtracking",
+    "invalid repetition size": "the repetition `{}` is too large, or needs m no larger than n",
+    "missing )": "a group is not closed",
+    "missing ]": "a class is not closed",
+    "no argument for repetition operator": "`{}` has nothing to repeat",
+    "pattern too large - compile failed": f"it compiles to more than {MAX_REGEX_MEMORY} bytes",
+    "trailing \\": "it ends too early",
+    "unexpected )": "a `)` closes nothing",
+}
+
+
+class _Match(Protocol):
+    def span(self, group: int = 0) -> Span: ...
+
+
+class _Compiled(Protocol):
+    @property
+    def groups(self) -> int: ...
+    @property
+    def groupindex(self) -> dict[str, int]: ...
+    @property
+    def programsize(self) -> int: ...
+    def finditer(self, text: str | bytes) -> Iterator[_Match]: ...
+    def fullmatch(self, text: str | bytes) -> _Match | None: ...
+
+
+class Regex:
+    """A compiled pattern; places in a text count its characters."""
+
+    __slots__ = ("_compiled", "_endless", "_plain", "groups", "names", "size")
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = _compile(pattern)
+        self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
+        self._endless = bool(_ENDLESS.search(pattern))
+        self.groups = self._compiled.groups
+        self.names = self._compiled.groupindex
+        self.size = self._compiled.programsize
+
+    def matches(self, text: str, work: Work) -> Iterator[Span]:
+        """Yield where each match begins and ends, left to right, none overlapping."""
+        return _find_plain(self._plain, text) if self._plain else self._find(text, work)
+
+    def _find(self, text: str, work: Work) -> Iterator[Span]:
+        work.spend(self.size * _COMPILE_COST)
+        at = 0
+        encoded = _without_surrogates(text).encode()
+        for begin, end in _in_characters(self._byte_spans(encoded), text, encoded):
+            work.spend(_MATCH_COST + self._scan_cost(len(text) - at, end - at))
+            yield begin, end
+            at = end
+        work.spend(self._scan_cost(len(text) - at, len(text) - at))
+
+    def captures(self, text: str) -> tuple[str | None, ...] | None:
+        """Return the whole text and its groups if the whole of it matches."""
+        # RE2's wrapper counts bytes faster than characters; in ASCII they are the same.
+        searchable = text.encode() if text.isascii() else _without_surrogates(text)
+        match = self._compiled.fullmatch(searchable)
+        if match is None:
+            return None
+        spans = map(match.span, range(self.groups + 1))
+        return tuple([text[begin:end] if begin >= 0 else None for begin, end in spans])
+
+    def named_captures(self, text: str) -> dict[str, str | None] | None:
+        """Return the groups that have a name if the whole text matches."""
+        found = self.captures(text)
+        if found is None:
+            return None
+        return {name: found[group] for name, group in self.names.items()}
+
+    def _byte_spans(self, encoded: bytes) -> Iterator[Span]:
+        """Yield each match once: RE2's own iterator repeats an empty one, and splits characters."""
+        found: Span | None = None
+        for match in self._compiled.finditer(encoded):
+            before, found = found, match.span()
+            begin, end = found
+            if before != found and (begin < end or encoded[begin : begin + 1] not in _INNER_BYTES):
+                yield found
+
+    def _scan_cost(self, rest: int, passed: int) -> int:
+        """Weigh one search; RE2 does not say how far it looked, so the farthest counts.
+
+        A pattern without an endless repetition looks ahead by its own size at most. A large one
+        may have more states than its memory holds, and is then followed instruction by instruction.
+        """
+        looked = rest if self._endless else min(rest, passed + self.size)
+        return looked * (2 * self.size if self.size > _SMALL else 1) // _SCAN_RATE
+
+
+@lru_cache(maxsize=256)
+def regex(pattern: str) -> Regex:
+    """Return the compiled pattern of a formula."""
+    if len(pattern) > MAX_PATTERN:
+        _refuse(f"longer than {MAX_PATTERN} characters")
+    return Regex(pattern)
+
+
+def _compile(pattern: str) -> _Compiled:
+    readable = _ESCAPE.sub(_escape, _without_surrogates(pattern))
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MAX_REGEX_MEMORY
+    try:
+        compiled: _Compiled = re2.compile(readable, options)
+    except re2.error as error:
+        message = _explain(error.args[0].decode(errors="replace"))
+        raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}") from None
+    else:
+        return compiled
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Return an escape as RE2 reads it, which takes no backslash before a sign beyond ASCII."""
+    sign = found[1]
+    if sign in "CQ":
+        _refuse(f"`\\{sign}` is not understood")
+    return found[0] if sign.isascii() or sign.isalnum() else sign
+
+
+def _explain(error: str) -> str:
+    kind, _, excerpt = error.partition(": ")
+    return _MESSAGES.get(kind, f"{kind}: `{{}}`").format(excerpt)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}")
+
+
+def _find_plain(plain: str, text: str) -> Iterator[Span]:
+    begin = text.find(plain)
+    while begin >= 0:
+        end = begin + len(plain)
+        yield begin, end
+        begin = text.find(plain, end)
+
+
+def _without_surrogates(text: str) -> str:
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _in_characters(spans: Iterator[Span], text: str, encoded: bytes) -> Iterator[Span]:
+    """Turn places counted in bytes into places counted in characters."""
+    if len(text) == len(encoded):
+        yield from spans
+        return
+    byte = character = 0
+    for begin, end in spans:
+        first = character + len(encoded[byte:begin].decode())
+        character = first + len(encoded[begin:end].decode())
+        byte = end
+        yield first, character

@@ -1,0 +1,94 @@
+"""CONVERT: exact conversion between units of one kind."""
+
+from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+from typing import Final
+
+import msgspec
+
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
+from penstock.formula.functions.unit_table import KINDS, UNITS, Unit
+
+_BY_NAME: Final[defaultdict[str, list[Unit]]] = defaultdict(list)
+for _unit in UNITS:
+    for _name in dict.fromkeys(_unit.symbols + _unit.labels):
+        _BY_NAME[_name].append(_unit)
+_KINDS: Final = {kind.lower(): kind for kind in KINDS}
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A conversion: `(value * factor + addend) / divisor`; the divisor is 1 where it can be."""
+
+    factor: Decimal
+    addend: Decimal
+    divisor: Decimal
+
+
+def convert(
+    number: Decimal,
+    source: str,
+    target: str,
+    quality_kind: str | None = None,
+    quantity_kind: str | None = None,
+) -> Decimal:
+    """Convert a number from a unit to another, each by symbol (`kWh`) or label (`kilowatt hour`).
+
+    Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
+    """
+    line = _line(source, target, quality_kind, quantity_kind)
+    value = add(multiply(number, line.factor), line.addend)
+    return value if line.divisor == 1 else QUOTIENT.divide(value, line.divisor)
+
+
+@lru_cache(maxsize=1024)
+def _line(source: str, target: str, quality_kind: str | None, quantity_kind: str | None) -> _Line:
+    kinds = {_kind(kind) for kind in (quality_kind, quantity_kind) if kind is not None}
+    if len(kinds) > 1:
+        raise Fault(Code.INVALID_ARGUMENT, "`qualityKind` and `quantityKind` mean the same option")
+    kind = kinds.pop() if kinds else None
+    from_, to = _unit_named(source, kind), _unit_named(target, kind)
+    if from_.kind != to.kind:
+        message = f"{source!r} is of {from_.kind}, {target!r} of {to.kind}"
+        raise Fault(Code.INCOMPATIBLE_UNITS, message)
+    slope = from_.size / to.size
+    return _decimals(slope, from_.offset * slope - to.offset)
+
+
+def _decimals(slope: Fraction, shift: Fraction) -> _Line:
+    divisor = lcm(slope.denominator, shift.denominator)
+    factor, addend = Decimal(int(slope * divisor)), Decimal(int(shift * divisor))
+    if not _is_finite(divisor):
+        return _Line(factor, addend, Decimal(divisor))
+    inverse = EXACT.divide(ONE, Decimal(divisor))
+    return _Line(multiply(factor, inverse), multiply(addend, inverse), ONE)
+
+
+def _is_finite(divisor: int) -> bool:
+    """Whether one part of `divisor` has finitely many decimals."""
+    for prime in (2, 5):
+        while divisor % prime == 0:
+            divisor //= prime
+    return divisor == 1
+
+
+def _kind(name: str) -> str:
+    kind = _KINDS.get(name.lower())
+    if kind is None:
+        raise Fault(Code.INVALID_ARGUMENT, f"the kind {name[:40]!r} is none of {', '.join(KINDS)}")
+    return kind
+
+
+def _unit_named(name: str, kind: str | None) -> Unit:
+    found = _BY_NAME.get(name) or _BY_NAME.get(name.lower()) or []
+    fitting = [unit for unit in found if kind in {None, unit.kind}]
+    if not fitting:
+        of = f" of {kind}" if kind else ""
+        raise Fault(Code.UNKNOWN_UNIT, f"the unit {name[:40]!r}{of} is not known")
+    if len(fitting) > 1:
+        choices = " or ".join(repr(unit.symbols[0]) for unit in fitting)
+        raise Fault(Code.AMBIGUOUS_UNIT, f"the unit {name[:40]!r} may be {choices}")
+    return fitting[0]

@@ -1,0 +1,190 @@
+"""What resolvers are told of their field, put together when they ask for it.
+
+The arguments of a field: as graphql-core coerces them, and quicker where they are simple.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from graphql import (
+    GraphQLArgument,
+    GraphQLResolveInfo,
+    Undefined,
+    VariableNode,
+    get_nullable_type,
+    is_leaf_type,
+    is_non_null_type,
+)
+from graphql.execution.values import get_argument_values
+from strawberry import UNSET, Info
+
+from penstock.graphql_jit.field_source import Direct
+from penstock.graphql_jit.input_objects import inputs_of
+from penstock.graphql_jit.plan import Field, Place
+from penstock.graphql_jit.planner import variables_in
+
+if TYPE_CHECKING:
+    from penstock.graphql_jit.state import Run
+
+
+class FieldInfo(Info[Any, Any]):
+    """Strawberry's info; most resolvers want nothing of it but the context."""
+
+    def __init__(self, run: "Run", field: Field, place: Place) -> None:
+        self.planned = field
+        self._run = run
+        self._place = place
+
+    @property
+    def _raw_info(self) -> "GraphQLResolveInfo[Any]":  # type: ignore[override]
+        return self._run.info(self.planned, self._place)
+
+    @property
+    def _field(self) -> Any:  # type: ignore[override]
+        reading = self.planned.reading
+        return reading.field if isinstance(reading, Direct) else None
+
+    @property
+    def context(self) -> Any:
+        return self._run.context
+
+    @property
+    def root_value(self) -> Any:
+        return self._run.root
+
+
+class TypeInfo:
+    """graphql-core's info for functions that tell types, few of which look at it."""
+
+    __slots__ = ("_field", "_info", "_place", "_run")
+
+    def __init__(self, run: "Run", field: Field, place: Place) -> None:
+        self._run = run
+        self._field = field
+        self._place = place
+        self._info: GraphQLResolveInfo[Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._info is None:
+            self._info = self._run.info(self._field, self._place)
+        return getattr(self._info, name)
+
+
+Made: TypeAlias = dict[str, Any]
+_IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
+
+
+class _Passed(NamedTuple):
+    """An argument that is a variable of a leaf type, by the name its resolver knows it by."""
+
+    name: str
+    variable: str
+    not_null: bool
+
+
+class Recipe(NamedTuple):
+    """What the arguments of a field are made of, if that is simple: constants and variables."""
+
+    constants: Made
+    passed: tuple[_Passed, ...]
+
+    def followed(self, variables: Mapping[str, Any]) -> Made | None:
+        """Give the arguments; None where a variable is absent or null."""
+        found = self.constants.copy()
+        for name, variable, not_null in self.passed:
+            value = variables.get(variable, Undefined)
+            if value is Undefined or (value is None and not_null):
+                return None
+            if not isinstance(value, _IMMUTABLE):
+                return None
+            found[name] = value
+        return found
+
+
+def arguments_of(run: "Run", field: Field, place: Place) -> Made:
+    """Give what to call a field's resolver with; raises GraphQLError for what does not fit.
+
+    What resolvers could change is made anew for each of them.
+    """
+    found = run.arguments_kept.get(field)
+    if found is not None:
+        return found
+    recipe = field.recipe
+    made = None if recipe is None else recipe.followed(run.variables.coerced)
+    if made is None:
+        made = _made(run, field, place)
+        if not _is_safe(made.values()):
+            return made
+        if recipe is None:
+            field.recipe = _recipe(field, made, run.variables.coerced)
+    run.arguments_kept[field] = made
+    if field.parameters == made.keys():
+        run.arguments_passed[field] = made
+    return made
+
+
+def parameters_of(field: Field) -> frozenset[str]:
+    """Name what arguments are passed by where no variable is absent; empty if code cannot."""
+    name_of = _names(field)
+    given = {node.name.value for node in field.details[0].node.arguments or ()}
+    found = frozenset(
+        name_of(name, definition)
+        for name, definition in field.definition.args.items()
+        if name in given or _has_default(definition)
+    )
+    named = all(name.isidentifier() and not iskeyword(name) for name in found)
+    return found if named else frozenset()
+
+
+def _has_default(definition: GraphQLArgument) -> bool:
+    return definition.default is not None or definition.default_value is not Undefined
+
+
+def _made(run: "Run", field: Field, place: Place) -> Made:
+    details, reading = field.details[0], field.reading
+    values = get_argument_values(
+        field.definition, details.node, run.variables, None, run.hide_suggestions
+    )
+    if not isinstance(reading, Direct):
+        return values
+    info = FieldInfo(run, field, place)
+    return inputs_of(reading.schema).converted(reading.field, values, info)
+
+
+def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | None:
+    """Learn from arguments that were made how to make others; None where that is not simple."""
+    name_of = _names(field)
+    nodes = {node.name.value: node.value for node in field.details[0].node.arguments or ()}
+    constants, passed = dict(made), []
+    for name, definition in field.definition.args.items():
+        value, known_as = nodes.get(name), name_of(name, definition)
+        if isinstance(value, VariableNode) and _is_leaf(definition):
+            variable = value.name.value
+            # Strawberry makes other objects of some leaf values; null would not show that.
+            if variables.get(variable) is None or made[known_as] is not variables[variable]:
+                return None
+            passed.append(_Passed(known_as, variable, is_non_null_type(definition.type)))
+            del constants[known_as]
+        elif value is not None and variables_in(value):
+            return None
+    return Recipe(constants, tuple(passed))
+
+
+def _is_leaf(definition: GraphQLArgument) -> bool:
+    return is_leaf_type(get_nullable_type(definition.type))
+
+
+def _names(field: Field) -> Callable[[str, GraphQLArgument], str]:
+    """Give the function from an argument's name to that of the parameter."""
+    reading = field.reading
+    if not isinstance(reading, Direct):
+        return lambda name, definition: definition.out_name or name
+    convert = reading.schema.config.name_converter.from_argument
+    names = {convert(argument): argument.python_name for argument in reading.field.arguments}
+    return lambda name, _: names[name]
+
+
+def _is_safe(values: Iterable[object]) -> bool:
+    return all(value is UNSET or isinstance(value, _IMMUTABLE) for value in values)

@@ -1,0 +1,198 @@
+"""Generated functions that complete the values of called fields, or whole levels of them.
+
+In the code, `v` is a value, `p` its place, `d` an object of the answer and `a` an answer.
+
+From a plan to Python functions.
+"""
+
+from asyncio import Future, Task
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutine
+from types import CoroutineType
+from typing import Any, Final, TypeAlias
+
+from graphql import GraphQLTypeResolver, OperationType, is_leaf_type
+from graphql.execution.execute import assume_not_awaitable
+
+from penstock.graphql_jit.arguments import FieldInfo, TypeInfo
+from penstock.graphql_jit.codegen_composites import (
+    Composites,
+    Site,
+    asked,
+    asked_in_loop,
+    has_places,
+    write_waiting,
+)
+from penstock.graphql_jit.codegen_objects import Body, is_awaited, write_leaf_answer, write_object
+from penstock.graphql_jit.leaves import PLAIN, Odd
+from penstock.graphql_jit.plan import Field, Level, Options, Place, Selection
+from penstock.graphql_jit.source_writer import Writer
+from penstock.graphql_jit.state import Entry, Raised, Run, entries_of
+
+Complete: TypeAlias = Callable[[Any, Run, Place], Any]
+
+
+class Completions:
+    """Writes the functions for the called fields of a plan, each when it is first asked for."""
+
+    def __init__(self, writer: Writer, type_resolver: GraphQLTypeResolver) -> None:
+        self._writer = writer
+        self._composites = Composites(writer, type_resolver, self.of)
+        self._levels: dict[Field, str] = {}
+        self._values: dict[Field, str] = {}
+
+    def root(self, selection: Selection) -> str:
+        """Name the function that answers a root object: it takes that and the run."""
+        return self._writer.wanted(self.write_root, selection)
+
+    def of(self, field: Field) -> str:
+        """Give the function that takes a value of a field, the run and the value's place.
+
+        It gives the answer or raises. Leaf values and what is always awaited have none of their
+        own.
+        """
+        if is_awaited(field):
+            self._levels[field] = self._writer.wanted(self.write_level, field)
+            return ""
+        if is_leaf_type(field.types[0]):
+            self._values[field] = ""
+            return ""
+        name = self._values[field] = self._writer.wanted(self.write_value, field)
+        return name
+
+    def levels(self, functions: Callable[[str], Any]) -> dict[Field, Level]:
+        """Give a function for whole levels of each field that was asked for."""
+        found: dict[Field, Level] = {field: functions(name) for field, name in self._levels.items()}
+        for field, name in self._values.items():
+            found[field] = partial(_one_by_one, field, functions(name) if name else None)
+        return found
+
+    def write_root(self, writer: Writer, name: str, selection: Selection) -> None:
+        odd = f"return run.whole({writer.constant(selection, 'S')}, v)"
+        body = Body("v", "p", lambda: writer.line(odd), writer.answer, asked(writer, "p"))
+        with writer.function(f"def {name}(v, run):"):
+            writer.line("p = None")
+            write_object(writer, selection, body, self.of)
+            writer.line("return a")
+
+    def write_value(self, writer: Writer, name: str, field: Field) -> None:
+        odd = f"return run.value({writer.constant(field, 'F')}, v, p)"
+        site = Site("p", "p", lambda: writer.line(odd), writer.answer, asked(writer, "p"))
+        with writer.function(f"def {name}(v, run, p):"):
+            if field.nullable[0]:
+                with writer.block("if v is None:"):
+                    writer.line("return None")
+            self._composites.write(field, 0, site)
+            writer.line("return a")
+
+    def write_level(self, writer: Writer, name: str, field: Field) -> None:
+        """Write the loop over entries and what was awaited or raised for each; it never raises."""
+        held, target = writer.constant(field, "F"), f"d[{field.key!r}]"
+        place = f"(q, {field.key!r}, {field.parent.name!r})"
+        with writer.function(f"def {name}(entries, values, run):"):
+            write_waiting(writer, field, 0)
+            with writer.loop("for (d, q, _), v in zip(entries, values, strict=True):"):
+                if has_places(field, 0):
+                    writer.line(f"p = {place}")
+                    place = "p"
+                with writer.block("try:"):
+                    self._write_awaited(field, held, target, place)
+                with writer.block("except Exception as error:"):
+                    writer.line(f"{target} = run.late({held}, error, {place})")
+
+    def _write_awaited(self, field: Field, held: str, target: str, place: str) -> None:
+        writer = self._writer
+
+        def raised() -> None:
+            with writer.block("if type(v) is Raised:"):
+                writer.line("raise v.error")
+
+        def odd() -> None:
+            writer.line(f"{target} = run.value({held}, v, {place})")
+            writer.line("continue")
+
+        def others() -> None:
+            raised()
+            with writer.block("if v is None:"):
+                writer.line("continue") if field.nullable[0] else odd()
+
+        def finish(answer: str) -> None:
+            writer.line(f"{target} = {answer}")
+
+        if is_leaf_type(field.types[0]):
+            raised()
+            write_leaf_answer(writer, field, "v", place, target)
+        else:
+            site = Site(place, place, odd, finish, asked_in_loop(writer, place), others)
+            self._composites.write(field, 0, site)
+
+
+def _one_by_one(
+    field: Field, complete: Complete | None, entries: list[Entry], values: list[Any], run: Run
+) -> None:
+    """Complete a level of a field that seldom waits."""
+    for (answer, above, _), value in zip(entries, values, strict=True):
+        place = (above, field.key, field.parent.name)
+        try:
+            if type(value) is Raised:
+                raise value.error
+            answer[field.key] = (
+                run.value(field, value, place) if complete is None else complete(value, run, place)
+            )
+        except Exception as error:
+            answer[field.key] = None
+            run.late(field, error, place)
+
+
+Step: TypeAlias = Callable[[Any, Run], dict[str, Any]]
+
+WAITING: Final = frozenset((CoroutineType, Future, Task))
+"""The types of what almost every resolver that is awaited gives; others are found out later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An operation as functions; the next step begins when the one before is settled."""
+
+    steps: tuple[Step, ...]
+
+
+def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
+    """Compile a planned operation; a mutation has a step for each of its fields."""
+    writer = Writer(_names(options), options.coercions, options.lists)
+    completions = Completions(writer, options.type_resolver)
+    parts = _root_field_by_field(root) if kind is OperationType.MUTATION else (root,)
+    names = [completions.root(part) for part in parts]
+    functions = writer.functions()
+    for field, level in completions.levels(functions).items():
+        field.level = level
+    return Plan(tuple(functions(name) for name in names))
+
+
+def _root_field_by_field(root: Selection) -> tuple[Selection, ...]:
+    return tuple(
+        Selection(root.type, {field.key: root.grouped[field.key]}, (field,), None)
+        for field in root.fields
+    )
+
+
+def _names(options: Options) -> dict[str, Any]:
+    return {
+        "FieldInfo": FieldInfo,
+        "Mapping": Mapping,
+        "Odd": Odd,
+        "PLAIN": PLAIN,
+        "Raised": Raised,
+        "TypeInfo": TypeInfo,
+        "entries_of": entries_of,
+        "WAITING": frozenset() if options.is_awaitable is assume_not_awaitable else WAITING,
+        "unasked": _unasked,
+    }
+
+
+def _unasked(value: object) -> None:
+    """Drop an answer of unknown kind: the question is asked again."""
+    if iscoroutine(value):
+        value.close()

@@ -1,0 +1,244 @@
+"""Generated code for what is not a leaf: lists, objects, and objects of abstract types.
+
+In the code, `v` is a value, `p` its place and `out` a list of the answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from graphql import (
+    GraphQLTypeResolver,
+    is_abstract_type,
+    is_leaf_type,
+    is_list_type,
+    is_object_type,
+)
+from graphql.execution import default_type_resolver
+
+from penstock.graphql_jit.codegen_inline import write_checked
+from penstock.graphql_jit.codegen_objects import (
+    Ask,
+    Body,
+    can_raise,
+    has_calls,
+    is_batched,
+    write_object,
+)
+from penstock.graphql_jit.leaves import oddity
+from penstock.graphql_jit.plan import Field, Selection
+from penstock.graphql_jit.source_writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where code completes a value `v`: expressions of its place and of its field's place.
+
+    `others` writes tests for what is neither an object nor a list of the code's, ending in jumps;
+    `odd` writes what is done with other values than the code is for, ending in a jump; `finish`
+    takes the answer, and `ask` is that of a `Body`.
+    """
+
+    place: str
+    field_place: str
+    odd: Callable[[], None]
+    finish: Callable[[str], None]
+    ask: Ask
+    others: Callable[[], None] = lambda: None
+
+
+class Composites:
+    """Writes how values of fields are completed that are not null.
+
+    `complete` is told each called field of their objects and gives the function for its values.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        type_resolver: GraphQLTypeResolver,
+        complete: Callable[[Field], str],
+    ) -> None:
+        self._writer = writer
+        self._type_resolver = type_resolver
+        self._complete = complete
+
+    def write(self, field: Field, depth: int, site: Site) -> None:
+        """Write how the value `v` is completed, which lies `depth` lists deep."""
+        writer, kind = self._writer, field.types[depth]
+        if is_list_type(kind):
+            with writer.block("if type(v) is not list and type(v) is not tuple:"):
+                site.others()
+                site.odd()
+            function = writer.wanted(self.write_items, field, depth + 1)
+            answer = f"{function}(v, run, {site.place}, {site.field_place})"
+            whole = writer.whole_list(field, depth + 1)
+            site.finish(answer if whole is None else f"{whole}(v) or {answer}")
+            return
+
+        def others() -> None:
+            site.others()
+            site.odd()
+
+        write_checked(writer, "v", others)
+        if is_abstract_type(kind):
+            self._write_abstract(field, site)
+            return
+        self._write_object(field, field.selections[field.named.name], site)
+
+    def _write_object(self, field: Field, selection: Selection, site: Site) -> None:
+        writer, test = self._writer, selection.type.is_type_of
+        if test is not None:
+            told = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
+            writer.line(f"t = {writer.constant(test, 'is_type_of')}(v, {told})")
+            with writer.block("if t is not True:"):
+                writer.line("unasked(t)")
+                site.odd()
+        body = Body("v", site.place, site.odd, site.finish, site.ask)
+        write_object(writer, selection, body, self._complete)
+
+    def _write_abstract(self, field: Field, site: Site) -> None:
+        writer, kind = self._writer, field.named
+        resolve = kind.resolve_type or self._type_resolver  # type: ignore[attr-defined]
+        if resolve is default_type_resolver:
+            # What it calls may have to be awaited, and cannot be called a second time.
+            site.odd()
+            return
+        told = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
+        function = writer.constant(resolve, "resolve_type")
+        writer.line(f"t = {function}(v, {told}, {writer.constant(kind, 'T')})")
+        table = writer.wanted(self.write_types, field)
+        writer.line(f"f = {table}.get(t) if type(t) is str else None")
+        with writer.block("if f is None:"):
+            writer.line("unasked(t)")
+            site.odd()
+        site.finish(f"f(v, run, {site.place}, {site.field_place})")
+
+    def write_types(self, writer: Writer, name: str, field: Field) -> None:
+        """Write a table of functions for objects of each type that a field may have."""
+        functions = {
+            possible: self._write_possible(field, selection)
+            for possible, selection in field.selections.items()
+        }
+        entries = [f"{possible!r}: {function}" for possible, function in functions.items()]
+        writer.line(f"{name} = {{{', '.join(entries)}}}")
+
+    def _write_possible(self, field: Field, selection: Selection) -> str:
+        writer, name = self._writer, self._writer.local("object_")
+        held, chosen = writer.constant(field, "F"), writer.constant(selection, "S")
+        odd = f"return run.object({held}, {chosen}, v, p)"
+        site = Site("p", "q", lambda: writer.line(odd), writer.answer, asked(writer, "p"))
+        with writer.function(f"def {name}(v, run, p, q):"):
+            self._write_object(field, selection, site)
+            writer.line("return a")
+        return name
+
+    def write_items(self, writer: Writer, name: str, field: Field, depth: int) -> None:
+        """Write the function for a list of a field; `q` is the place of the field."""
+        with writer.function(f"def {name}(values, run, p, q):"):
+            writer.line("out = []")
+            waiting = write_waiting(writer, field, depth)
+            if waiting:
+                writer.line("others = []")
+            if is_leaf_type(field.types[depth]):
+                with writer.loop("for v in values:"):
+                    self._write_leaf_item(field, depth)
+            elif has_places(field, depth):
+                with writer.loop("for n, v in enumerate(values):"):
+                    writer.line("o = (p, n, None)")
+                    self._write_item(field, depth, "o", waits=bool(waiting))
+            else:
+                with writer.loop("for v in values:"):
+                    self._write_item(field, depth, "(p, len(out), None)", waits=bool(waiting))
+            for entries in waiting:
+                writer.line(f"{entries}.extend(entries_of(out, p, values, others))")
+            writer.line("return out")
+
+    def _write_leaf_item(self, field: Field, depth: int) -> None:
+        writer, kind = self._writer, field.types[depth]
+        held = writer.constant(field, "F")
+        odd = oddity(kind)
+        if odd is not None:
+            fine = f"not ({odd.format(v='v')})"
+            with writer.block(f"if {'v is None or ' if field.nullable[depth] else ''}{fine}:"):
+                writer.line("out.append(v)")
+                writer.line("continue")
+        writer.line(f"out.append(run.item({held}, {depth}, v, (p, len(out), None)))")
+
+    def _write_item(self, field: Field, depth: int, place: str, *, waits: bool) -> None:
+        writer, held = self._writer, self._writer.constant(field, "F")
+        site = self._item(field, depth, place, waits=waits)
+        if not _can_raise(field, depth):
+            self.write(field, depth, site)
+            return
+        with writer.block("try:"):
+            self.write(field, depth, site)
+        with writer.block("except Exception as error:"):
+            writer.line(f"out[n:] = (run.failed({held}, {depth}, error, {place}),)")
+
+    def _item(self, field: Field, depth: int, place: str, *, waits: bool) -> Site:
+        writer, held = self._writer, self._writer.constant(field, "F")
+
+        def put(answer: str) -> None:
+            if waits:
+                writer.line("others.append(len(out))")
+            writer.line(f"out.append({answer})")
+            writer.line("continue")
+
+        def odd() -> None:
+            put(f"run.item({held}, {depth}, v, {place})")
+
+        def others() -> None:
+            if field.nullable[depth]:
+                with writer.block("if v is None:"):
+                    put("None")
+
+        def finish(answer: str) -> None:
+            writer.line(f"out.append({answer})")
+
+        # All items are asked for together, after the loop.
+        return Site(place, "q", odd, finish, lambda *_: None, others)
+
+
+def has_places(field: Field, depth: int) -> bool:
+    """Tell whether completing a value of a field always takes its place."""
+    kind = field.types[depth]
+    if is_leaf_type(kind):
+        return False
+    if not is_object_type(kind) or kind.is_type_of is not None:
+        return True
+    return has_calls(field.selections[kind.name])
+
+
+def write_waiting(writer: Writer, field: Field, depth: int) -> list[str]:
+    """Write variables, before a loop, for what waits of the batched fields of its objects."""
+    kind = field.types[depth]
+    below = field.selections[kind.name].fields if is_object_type(kind) else ()
+    fields = [writer.constant(each, "F") for each in below if is_batched(each)]
+    for held in fields:
+        writer.line(f"w_{held} = run.wait({held})")
+    return [f"w_{held}" for held in fields]
+
+
+def asked(writer: Writer, place: str) -> Ask:
+    """Give what writes how a batched field of `v` is asked for, outside of a loop."""
+
+    def ask(field: Field, answer: str) -> None:
+        writer.line(f"run.wait({writer.constant(field, 'F')}).append(({answer}, {place}, v))")
+
+    return ask
+
+
+def asked_in_loop(writer: Writer, place: str) -> Ask:
+    """Give the same for a loop with the variables of `write_waiting`."""
+
+    def ask(field: Field, answer: str) -> None:
+        writer.line(f"w_{writer.constant(field, 'F')}.append(({answer}, {place}, v))")
+
+    return ask
+
+
+def _can_raise(field: Field, depth: int) -> bool:
+    if is_list_type(field.types[depth]) or is_abstract_type(field.named):
+        return True
+    selection = field.selections[field.named.name]
+    return selection.type.is_type_of is not None or can_raise(selection)

@@ -1,0 +1,153 @@
+"""Inlined code for what is read from attributes all the way down."""
+
+from collections.abc import Callable
+from keyword import iskeyword
+
+from graphql import GraphQLLeafType, is_leaf_type, is_list_type, is_object_type
+
+from penstock.graphql_jit.field_source import Attribute, Constant, Member
+from penstock.graphql_jit.leaves import oddity
+from penstock.graphql_jit.plan import MOST_NESTED, Field, Selection
+from penstock.graphql_jit.source_writer import Writer
+
+
+def is_pure(field: Field, level: int = 0) -> bool:
+    """Tell whether a field can be read without a call or a wait, if nothing is odd about it."""
+    if isinstance(field.reading, Constant):
+        return True
+    if not isinstance(field.reading, Attribute | Member) or level > MOST_NESTED:
+        return False
+    if field.definition.args or (isinstance(field.reading, Member) and field.above is None):
+        # What is at the root of graphql-core's own schemas are functions more often than not.
+        return False
+    if is_leaf_type(field.named):
+        return True
+    if not is_object_type(field.named) or field.named.is_type_of is not None:
+        return False
+    below = field.selections[field.named.name].fields
+    return all(is_pure(each, level + len(field.types)) for each in below)
+
+
+def getter(field: Field, source: str) -> str:
+    """Give the expression that reads a field of the object in the variable `source`."""
+    match field.reading:
+        case Constant(text):
+            return repr(text)
+        case Attribute(name):
+            return _attribute(source, name)
+        case Member(name):
+            return f"({source}.get({name!r}) if {source}_m else {_attribute(source, name)})"
+        case _:
+            raise TypeError("only what is pure has an expression")
+
+
+def _attribute(source: str, name: str) -> str:
+    return f"getattr({source}, {name!r})" if iskeyword(name) else f"{source}.{name}"
+
+
+def reads_mapping(selection: Selection) -> bool:
+    """Tell whether objects of a selection may also be mappings."""
+    return any(isinstance(field.reading, Member) for field in selection.fields)
+
+
+def write_pure(writer: Writer, field: Field, source: str) -> str:
+    """Write how a pure field is read and checked; gives the expression of its answer.
+
+    The code raises where anything is odd.
+    """
+    value = getter(field, source)
+    if isinstance(field.reading, Constant):
+        return value
+    held = writer.local("v")
+    writer.line(f"{held} = {value}")
+    return _write(writer, field, 0, held)
+
+
+def write_checked(writer: Writer, value: str, others: Callable[[], None]) -> None:
+    """Write the check that a value stands for itself; `others` writes a jump for those that do not.
+
+    Most lists hold one type of objects, so a loop looks up those that differ from the one before.
+    """
+    seen = writer.remembered("k")
+    if seen is None:
+        _write_looked_up(writer, value, others)
+        return
+    with writer.block(f"if type({value}) is not {seen}:"):
+        _write_looked_up(writer, value, others)
+        writer.line(f"{seen} = type({value})")
+
+
+def _write_looked_up(writer: Writer, value: str, others: Callable[[], None]) -> None:
+    with writer.block(f"if type({value}) not in PLAIN and not PLAIN.admits({value}):"):
+        others()
+
+
+def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
+    kind, nullable = field.types[depth], field.nullable[depth]
+    if is_leaf_type(kind):
+        write_leaf(writer, kind, value, nullable=nullable)
+        return value
+    result = writer.local("r")
+    if nullable:
+        with writer.block(f"if {value} is None:"):
+            writer.line(f"{result} = None")
+        with writer.block("else:"):
+            _write_composite(writer, field, depth, value, result)
+    else:
+        _write_composite(writer, field, depth, value, result)
+    return result
+
+
+def _write_composite(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
+    if is_list_type(field.types[depth]):
+        write_list_check(writer, value)
+        whole = writer.whole_list(field, depth + 1)
+        if whole is None:
+            _write_items(writer, field, depth, value, result)
+            return
+        writer.line(f"{result} = {whole}({value})")
+        with writer.block(f"if {result} is None:"):
+            _write_items(writer, field, depth, value, result)
+        return
+    write_checked(writer, value, lambda: writer.line("raise Odd"))
+    selection = next(iter(field.selections.values()))
+    write_mapping_test(writer, selection, value)
+    entries = [(each.key, write_pure(writer, each, value)) for each in selection.fields]
+    writer.line(f"{result} = {display(entries)}")
+
+
+def _write_items(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
+    item = writer.local("v")
+    writer.line(f"{result} = []")
+    with writer.loop(f"for {item} in {value}:"):
+        found = _write(writer, field, depth + 1, item)
+        writer.line(f"{result}.append({found})")
+
+
+def write_list_check(writer: Writer, value: str) -> None:
+    with writer.block(f"if type({value}) is not list and type({value}) is not tuple:"):
+        writer.line("raise Odd")
+
+
+def write_mapping_test(writer: Writer, selection: Selection, source: str) -> None:
+    """Write the test that `getter` goes by, where it does."""
+    if reads_mapping(selection):
+        writer.line(f"{source}_m = isinstance({source}, Mapping)")
+
+
+def write_leaf(writer: Writer, kind: GraphQLLeafType, value: str, *, nullable: bool) -> None:
+    """Write the coercion of the leaf value in a variable, which raises where it is odd."""
+    coerced = writer.coerce(kind)
+    odd = oddity(kind)
+    tests = [f"{value} is not None"] if nullable else []
+    if odd is not None:
+        tests.append(f"({odd.format(v=value)})")
+    if tests:
+        with writer.block(f"if {' and '.join(tests)}:"):
+            writer.line(f"{value} = {coerced}({value})")
+    else:
+        writer.line(f"{value} = {coerced}({value})")
+
+
+def display(entries: list[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{key!r}: {value}" for key, value in entries) + "}"

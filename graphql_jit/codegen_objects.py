@@ -1,0 +1,197 @@
+"""Generated code that asks a field for its value: a call, or what may turn out to be one.
+
+Generated code for objects: what is pure first, then the fields that call or wait.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import TypeAlias
+
+from graphql import is_leaf_type
+
+from penstock.graphql_jit.arguments import parameters_of
+from penstock.graphql_jit.codegen_inline import (
+    display,
+    getter,
+    is_pure,
+    write_mapping_test,
+    write_pure,
+)
+from penstock.graphql_jit.field_source import Constant, Direct, Member, Resolved
+from penstock.graphql_jit.leaves import oddity
+from penstock.graphql_jit.plan import Field, Selection
+from penstock.graphql_jit.source_writer import Writer
+
+
+def write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
+    """Write how a field is asked for its value, which may raise anything."""
+    name, reading = writer.constant(field, "F"), field.reading
+    info = f"run.info({name}, {place})"
+    arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
+    match reading:
+        case Direct():
+            passed = _passed(writer, field, reading, source, place)
+            function = writer.constant(reading.function, "call")
+            _write_direct(writer, field, f"{result} = {function}", passed, arguments[2:])
+        case Resolved(resolve):
+            function = writer.constant(resolve, "resolve")
+            writer.line(f"{result} = {function}({source}, {info}{arguments})")
+        case Member(member):
+            if arguments:
+                writer.line(f"run.arguments({name}, {place})")
+            reader = f"{source}.get({member!r}) if {source}_m"
+            writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
+            with writer.block(f"if callable({result}):"):
+                writer.line(f"{result} = {result}({info}{arguments})")
+        case _:
+            writer.line(f"{result} = {getter(field, source)}")
+
+
+def _passed(
+    writer: Writer, field: Field, reading: Direct, source: str, place: str
+) -> tuple[str, ...]:
+    """Give what a function below Strawberry's wrapping is passed beside its arguments."""
+    passed = [source] if reading.to_self else []
+    passed += [f"{parameter}={source}" for parameter in reading.source_names]
+    if reading.info_name is not None:
+        held = writer.constant(field, "F")
+        passed.append(f"{reading.info_name}=FieldInfo(run, {held}, {place})")
+    return tuple(passed)
+
+
+def _write_direct(
+    writer: Writer, field: Field, call: str, passed: tuple[str, ...], arguments: str
+) -> None:
+    """Write a call; one that is repeated passes by name what was made for another object.
+
+    Python takes its time to unpack arguments.
+    """
+    every = f"{call}({', '.join([*passed, arguments] if arguments else passed)})"
+    field.parameters = parameters_of(field) if field.is_repeated else frozenset()
+    if not field.parameters:
+        writer.line(every)
+        return
+    named = [f"{parameter}=g[{parameter!r}]" for parameter in sorted(field.parameters)]
+    writer.line(f"g = run.arguments_passed.get({writer.constant(field, 'F')})")
+    with writer.block("if g is None:"):
+        writer.line(every)
+    with writer.block("else:"):
+        writer.line(f"{call}({', '.join([*passed, *named])})")
+
+
+Ask: TypeAlias = Callable[[Field, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """How the code around an object takes part in it.
+
+    `source` is a variable with the object, `place` an expression of its place. `odd` writes what is
+    done with an object that inlined code is not for, ending in a jump; `finish` takes the answer of
+    the object, which then grows. `ask` writes how a batched field of the answer in a variable is
+    asked for.
+    """
+
+    source: str
+    place: str
+    odd: Callable[[], None]
+    finish: Callable[[str], None]
+    ask: Ask
+
+
+def can_raise(selection: Selection) -> bool:
+    """Tell whether completing an object may fail after its pure fields."""
+    return any(
+        not field.nullable[0]
+        for field in selection.fields
+        if not is_pure(field) and not is_batched(field)
+    )
+
+
+def has_calls(selection: Selection) -> bool:
+    """Tell whether an object has fields that have a place of their own while it is completed."""
+    return not all(is_pure(field) or is_batched(field) for field in selection.fields)
+
+
+def write_object(
+    writer: Writer, selection: Selection, body: Body, complete: Callable[[Field], str]
+) -> None:
+    """Write how an object is answered.
+
+    `complete` is told each called field and gives the function that completes its value.
+    """
+    source = body.source
+    write_mapping_test(writer, selection, source)
+    answers: dict[str, str] = {}
+    pure = [field for field in selection.fields if is_pure(field)]
+    if all(isinstance(field.reading, Constant) for field in pure):
+        answers = {field.key: write_pure(writer, field, source) for field in pure}
+    else:
+        with writer.block("try:"):
+            for field in pure:
+                answers[field.key] = write_pure(writer, field, source)
+        with writer.block("except Exception:"):
+            body.odd()
+    written = display([(field.key, answers.get(field.key, "None")) for field in selection.fields])
+    if len(pure) == len(selection.fields):
+        body.finish(written)
+        return
+    answer = writer.local("d")
+    writer.line(f"{answer} = {written}")
+    body.finish(answer)
+    for field in selection.fields:
+        if field.key not in answers:
+            _write_called(writer, field, body, answer, complete)
+
+
+def is_batched(field: Field) -> bool:
+    return isinstance(field.reading, Direct) and field.reading.many is not None
+
+
+def is_awaited(field: Field) -> bool:
+    """Tell whether what a field gives is awaited, whatever it is."""
+    match field.reading:
+        case Direct(function=function, many=many):
+            return many is not None or iscoroutinefunction(function)
+        case Resolved(resolve):
+            return iscoroutinefunction(resolve)
+    return False
+
+
+def _write_called(
+    writer: Writer, field: Field, body: Body, answer: str, complete: Callable[[Field], str]
+) -> None:
+    name, function = writer.constant(field, "F"), complete(field)
+    if is_batched(field):
+        body.ask(field, answer)
+        return
+    place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
+    target, result = f"{answer}[{field.key!r}]", writer.local("r")
+    with writer.block("try:"):
+        write_call(writer, field, body.source, place, result)
+        with writer.block(f"if type({result}) in WAITING:"):
+            writer.line(f"run.wait({name}).append(({answer}, {body.place}, {result}))")
+        if is_leaf_type(field.types[0]):
+            write_leaf_answer(writer, field, result, place, target)
+        else:
+            with writer.block("else:"):
+                completed = f"{function}({result}, run, {place})"
+                if not function:
+                    completed = f"run.value({name}, {result}, {place})"
+                writer.line(f"{target} = {completed}")
+    with writer.block("except Exception as error:"):
+        writer.line(f"{target} = run.failed({name}, 0, error, {place})")
+
+
+def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, target: str) -> None:
+    """Write branches, after an `if`, that put a leaf value in its place."""
+    if field.nullable[0]:
+        with writer.block(f"elif {result} is None:"):
+            writer.line("pass")
+    odd = oddity(field.types[0])
+    if odd is not None:
+        with writer.block(f"elif not ({odd.format(v=result)}):"):
+            writer.line(f"{target} = {result}")
+    with writer.block("else:"):
+        writer.line(f"{target} = run.value({writer.constant(field, 'F')}, {result}, {place})")

@@ -1,0 +1,200 @@
+"""Operations of a schema, each compiled once and run any number of times."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    ExecutionResult,
+    FragmentDefinitionNode,
+    GraphQLError,
+    OperationDefinitionNode,
+    Undefined,
+    assert_valid_schema,
+    execute,
+)
+from graphql.execution.values import VariableValues
+
+from penstock.graphql_jit.codegen import Plan, Step, compiled
+from penstock.graphql_jit.plan import Options, Outcome
+from penstock.graphql_jit.planner import Asked, Planner, Reason, Unplannable
+from penstock.graphql_jit.scheduler import Group, abandon, at_once, settle
+from penstock.graphql_jit.state import Run
+from penstock.graphql_jit.variables import Variables
+
+
+class Compiled:
+    """One operation of a document, for one schema.
+
+    `fallbacks` counts by reason the executions that were left to graphql-core; ODD_VALUE those of
+    which it completed a part, because data was not what inlined code is for.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_conditions",
+        "_document",
+        "_fallbacks",
+        "_options",
+        "_plans",
+        "_runs",
+        "_variables",
+        "_why",
+    )
+
+    def __init__(
+        self,
+        options: Options,
+        document: DocumentNode,
+        operation: OperationDefinitionNode,
+        fallbacks: "Counter[Reason]",
+    ) -> None:
+        assert_valid_schema(options.schema)
+        self._options = options
+        self._document = document
+        self._asked = Asked(operation, _fragments_of(document))
+        self._variables = Variables(options, operation)
+        self._fallbacks = fallbacks
+        self._plans: dict[tuple[Any, ...], Plan | Reason] = {}
+        self._conditions: tuple[str, ...] = ()
+        self._why: Reason | None = None
+        self._runs = 0
+        try:
+            self._conditions = self._asked.conditions()
+        except Unplannable as unplannable:
+            self._why = unplannable.reason
+
+    def __call__(
+        self, variables: Mapping[str, Any], context: object = None, root: object = None
+    ) -> Outcome:
+        """Execute the operation. Only what graphql-core's `execute` raises is raised."""
+        values = self.values(variables)
+        if isinstance(values, list):
+            return ExecutionResult(None, errors=values)
+        return self.execute(values, context, root)
+
+    def values(self, variables: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+        """Coerce the variables of a request."""
+        return self._variables.coerced(variables)
+
+    def is_ready(self, values: VariableValues) -> bool:
+        """Tell whether an execution would compile nothing."""
+        return self._reason(values) is not None or self._key(values) in self._plans
+
+    def prepare(self, values: VariableValues) -> None:
+        """Compile what an execution with these variables needs, which takes its time."""
+        if self._reason(values) is None:
+            self._plan(values)
+
+    def execute(self, values: VariableValues, context: object, root: object) -> Outcome:
+        """Execute the operation with variables that were coerced."""
+        plan = self._plans.get(self._key(values))
+        if plan is None:
+            plan = self._reason(values) or self._plan(values)
+            self._runs += 1
+        if isinstance(plan, Reason):
+            self._fallbacks[plan] += 1
+            return self._interpreted(values, context, root)
+        return self._executed(plan, Run(self._options, self._asked, values, context, root))
+
+    def _reason(self, values: VariableValues) -> Reason | None:
+        """Say why no plan is wanted for an execution, if so."""
+        if self._why is not None:
+            return self._why
+        if self._runs < self._options.interpreted_runs:
+            return Reason.FIRST_RUN
+        key = self._key(values)
+        if key not in self._plans and len(self._plans) >= self._options.most_plans:
+            return Reason.CONDITIONS
+        return None
+
+    def _key(self, values: VariableValues) -> tuple[Any, ...]:
+        if not self._conditions:
+            return ()
+        return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
+
+    def _plan(self, values: VariableValues) -> Plan | Reason:
+        """Give the plan for these values, or why there is none."""
+        key = self._key(values)
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = self._made(values)
+        return found
+
+    def _made(self, values: VariableValues) -> Plan | Reason:
+        options = self._options
+        planner = Planner(
+            options.schema, self._asked, values, options.field_resolver, options.most_fields
+        )
+        try:
+            return compiled(planner.root(), self._asked.operation.operation, options)
+        except Unplannable as unplannable:
+            return unplannable.reason
+        except GraphQLError:
+            return Reason.ERROR
+        except (RecursionError, SyntaxError, MemoryError):
+            return Reason.DEPTH
+
+    def _executed(self, plan: Plan, run: Run) -> Outcome:
+        """Run the steps, as far as they go without waiting."""
+        done: dict[str, Any] = {}
+        for index, step in enumerate(plan.steps):
+            if not run.begin(step):
+                abandon(run)
+                return self._result(run, None)
+            if (run.waiting or run.later) and (groups := at_once(run)):
+                return self._continued(plan.steps[index + 1 :], run, done, groups)
+            if run.data is None:
+                return self._result(run, None)
+            done.update(run.data)
+        return self._result(run, done)
+
+    async def _continued(
+        self, steps: tuple[Step, ...], run: Run, done: dict[str, Any], groups: list[Group]
+    ) -> ExecutionResult:
+        """Wait for the step that was begun, then do the same with each of the others."""
+        await settle(run, groups)
+        for step in steps:
+            if run.data is None:
+                break
+            done.update(run.data)
+            if not run.begin(step):
+                abandon(run)
+                break
+            await settle(run)
+        return self._result(run, None if run.data is None else {**done, **run.data})
+
+    def _result(self, run: Run, data: dict[str, Any] | None) -> ExecutionResult:
+        if run.odd:
+            self._fallbacks[Reason.ODD_VALUE] += 1
+        return run.result(data)
+
+    def _interpreted(self, values: VariableValues, context: object, root: object) -> Outcome:
+        options, name = self._options, self._asked.operation.name
+        sources = values.sources.items()
+        return execute(
+            options.schema,
+            self._document,
+            root_value=root,
+            context_value=context,
+            variable_values={
+                name: source.value for name, source in sources if source.value is not Undefined
+            },
+            operation_name=None if name is None else name.value,
+            field_resolver=options.field_resolver,
+            type_resolver=options.type_resolver,
+            max_coercion_errors=options.max_coercion_errors,
+            executor_class=options.executor_class,
+            is_awaitable=options.is_awaitable,
+            is_async_iterable=options.is_async_iterable,
+            hide_suggestions=options.hide_suggestions,
+        )
+
+
+def _fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
+    return {
+        node.name.value: node
+        for node in document.definitions
+        if isinstance(node, FragmentDefinitionNode)
+    }

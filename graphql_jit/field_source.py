@@ -1,0 +1,211 @@
+"""Marks on resolvers, of which Strawberry's wrapping knows nothing.
+
+Resolvers that answer for every object of a level at once.
+
+Resolvers whose exceptions become members of the field's union, as Strawberry's handlers say.
+
+Where the value of a field comes from: an attribute, or a function that is called.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import Any, Final, TypeAlias, TypeVar
+
+from graphql import (
+    GraphQLField,
+    GraphQLFieldResolver,
+    GraphQLObjectType,
+    GraphQLSchema,
+    TypeNameMetaFieldDef,
+)
+from graphql.execution import default_field_resolver
+from strawberry import Schema
+from strawberry.schema.exception_handlers import ExceptionHandler
+from strawberry.schema.schema_converter import GraphQLCoreConverter
+from strawberry.types.field import StrawberryField
+from strawberry.types.fields.resolver import StrawberryResolver
+
+from penstock.graphql_jit.input_objects import inputs_of
+
+R = TypeVar("R", bound=Callable[..., Any])
+
+
+def marking(name: str, value: object) -> Callable[[R], R]:
+    """Make a decorator that sets an attribute of a resolver's function."""
+
+    def marked(resolver: R) -> R:
+        function = resolver.__func__ if isinstance(resolver, staticmethod) else resolver
+        setattr(function, name, value)
+        return resolver
+
+    return marked
+
+
+Many: TypeAlias = Callable[..., Awaitable[Sequence[Any]] | Sequence[Any]]
+
+_MARK = "__answers_many__"
+
+
+def batched(many: Many) -> Callable[[R], R]:
+    """Mark a resolver of Strawberry's as having a form for many objects, which is preferred.
+
+    `many(parents, info, **arguments)` is called once for a level of the answer, with all objects
+    whose field is asked for there; the info is that of the first. It gives one value for each, in
+    their order; an exception among them fails that object's field alone, a raised one all. The
+    resolver itself is what runs where an operation is not compiled.
+    """
+    return marking(_MARK, many)
+
+
+def many_of(resolver: object) -> Many | None:
+    """Give the form for many of a resolver, if it has one."""
+    found: Many | None = getattr(resolver, _MARK, None)
+    return found
+
+
+Function: TypeAlias = Callable[..., Any]
+Handlers: TypeAlias = tuple[tuple[tuple[type[Exception], ...], ExceptionHandler[Any]], ...]
+
+INFO: Final = "_info_of_handlers"
+"""How a resolver that wants no info is given one, for its handlers."""
+
+
+def handled(
+    function: Function, field: StrawberryField, handlers: Handlers, info_name: str | None
+) -> Function:
+    """Give a resolver of what `function` gives, or what the first handler says of its exception.
+
+    Both are coroutine functions. It is called as `function` is, with an info in any case. A handler
+    declines with None.
+    """
+    name = INFO if info_name is None else info_name
+    take = dict.pop if info_name is None else dict.__getitem__
+
+    def said(error: Exception, info: Any) -> Any:
+        for kinds, handler in handlers:
+            if isinstance(error, kinds):
+                return handler.handle(error, field=field, info=info)
+        return None
+
+    async def resolve(*args: Any, **kwargs: Any) -> Any:
+        info = take(kwargs, name)
+        try:
+            return await function(*args, **kwargs)
+        except Exception as error:
+            answer = said(error, info)
+            answer = await answer if inspect.isawaitable(answer) else answer
+            if answer is None:
+                raise
+            return answer
+
+    return resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The name of the object's type."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the object, read as Strawberry does."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An item of a mapping or an attribute, called if it can be, as graphql-core reads it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a resolver of graphql-core's kind gives for the object and an info."""
+
+    resolve: GraphQLFieldResolver
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """What the function below Strawberry's wrapping gives, called as that would call it.
+
+    The object is passed first (`to_self`) and under each of `source_names`.
+    """
+
+    function: Callable[..., Any]
+    to_self: bool
+    source_names: tuple[str, ...]
+    info_name: str | None
+    field: StrawberryField
+    schema: Schema
+    many: Many | None
+
+
+Reading: TypeAlias = Constant | Attribute | Member | Resolved | Direct
+
+_DEFINITION: Final = GraphQLCoreConverter.DEFINITION_BACKREF
+
+
+def reading_of(
+    definition: GraphQLField,
+    name: str,
+    parent: GraphQLObjectType,
+    schema: GraphQLSchema,
+    default: GraphQLFieldResolver,
+) -> Reading:
+    """Find out how a field is read; whatever is not known well is left to its resolver."""
+    if definition is TypeNameMetaFieldDef:
+        return Constant(parent.name)
+    resolve = definition.resolve
+    if resolve is None:
+        return Member(name) if default is default_field_resolver else Resolved(default)
+    found = definition.extensions.get(_DEFINITION)
+    owner = getattr(schema, "_strawberry_schema", None)
+    if isinstance(found, StrawberryField) and isinstance(owner, Schema):
+        return _strawberry(found, owner) or Resolved(resolve)
+    return Resolved(resolve)
+
+
+def _strawberry(field: StrawberryField, schema: Schema) -> Attribute | Direct | None:
+    converter = schema.schema_converter
+    handlers = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
+    altered = type(field).get_result is not StrawberryField.get_result
+    if altered or field.extensions or field.is_subscription:
+        return None
+    resolver = field.base_resolver
+    if resolver is not None:
+        return _direct(field, resolver, schema, handlers)
+    plain = schema.config.default_resolver is getattr and not handlers
+    return Attribute(field.python_name) if plain else None
+
+
+def _direct(
+    field: StrawberryField, resolver: "StrawberryResolver[Any]", schema: Schema, handlers: Handlers
+) -> Direct | None:
+    function = resolver.wrapped_func
+    if not callable(function):
+        return None
+    named = (resolver.parent_parameter, resolver.root_parameter)
+    info = None if resolver.info_parameter is None else resolver.info_parameter.name
+    many = many_of(function)
+    if handlers:
+        # What Strawberry converts of arguments may raise what its handlers want to know of.
+        plain = iscoroutinefunction(function) and inputs_of(schema).are_plain(field)
+        if many is not None or not plain:
+            return None
+        function = handled(function, field, handlers, info)
+    return Direct(
+        function,
+        resolver.self_parameter is not None,
+        tuple(parameter.name for parameter in named if parameter is not None),
+        INFO if handlers and info is None else info,
+        field,
+        schema,
+        many,
+    )

@@ -1,0 +1,121 @@
+"""Futures that are waited for together, and no longer than their answers are wanted."""
+
+from asyncio import CancelledError, Future, current_task, ensure_future, isfuture, wait
+from collections.abc import Awaitable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from penstock.graphql_jit.plan import Field, Place
+from penstock.graphql_jit.state import Raised, Run
+
+_GONE: Final = object()
+
+
+class _Value(NamedTuple):
+    """A future, and whether a resolver gave it rather than a coroutine, which begins here."""
+
+    future: "Future[Any]"
+    is_foreign: bool
+
+
+class Watched:
+    """Futures at one level, each of a value for a field and a place.
+
+    Those that graphql-core completes (`completed`) fail only where that may not be null. Where a
+    value may not be null, a failure takes objects around it away as soon as it is known, and
+    nobody waits for what else they were to hold.
+    """
+
+    __slots__ = ("_fields", "_places", "_run", "_values", "_waiter")
+
+    def __init__(
+        self,
+        run: Run,
+        fields: "Sequence[Field | None]",
+        places: list[Place],
+        values: Sequence[Awaitable[Any]],
+        *,
+        completed: bool,
+    ) -> None:
+        self._run = run
+        self._places = places
+        self._values = [_Value(ensure_future(value), isfuture(value)) for value in values]
+        self._waiter: Future[None] | None = None
+        run.watched.add(self)
+        for field, place, value in zip(fields, places, self._values, strict=True):
+            if completed:
+                value.future.add_done_callback(partial(self._failed, field, place))
+            elif field is not None and not field.nullable[0]:
+                value.future.add_done_callback(partial(self._resolved, field, place))
+
+    async def outcomes(self) -> list[Any]:
+        """Wait for all; gives what came of each, exceptions as Raised."""
+        try:
+            return [
+                await self._outcome(value, place)
+                for value, place in zip(self._values, self._places, strict=True)
+            ]
+        except BaseException:
+            await cancelled([value.future for value in self._values])
+            raise
+        finally:
+            self._run.watched.discard(self)
+
+    def release_dead(self) -> None:
+        """Stop waiting for values whose places are gone.
+
+        Work begun here is cancelled. What a resolver was handed from elsewhere is let be: others
+        may wait for it.
+        """
+        for value, place in zip(self._values, self._places, strict=True):
+            if not value.future.done() and self._run.is_dead(place) and not value.is_foreign:
+                # Soon: a coroutine that has not begun holds others that would never be awaited.
+                value.future.get_loop().call_soon(value.future.cancel)
+        self._wake()
+
+    async def _outcome(self, value: "_Value", place: Place) -> Any:
+        future = value.future
+        try:
+            while value.is_foreign and not future.done() and not self._run.is_dead(place):
+                await self._woken(future)
+            return _GONE if self._run.is_dead(place) else await future
+        except CancelledError:
+            task = current_task()
+            own = task is not None and task.cancelling()
+            if own or not self._run.is_dead(place):
+                raise
+            return _GONE
+        except Exception as error:
+            return Raised(error)
+
+    async def _woken(self, future: "Future[Any]") -> None:
+        """Wait until a future is done or somebody says to look again."""
+        self._waiter = future.get_loop().create_future()
+        future.add_done_callback(self._wake)
+        await self._waiter
+
+    def _wake(self, future: "Future[Any] | None" = None) -> None:
+        if future is not None and not future.cancelled():
+            # An error that nobody waits for any more has been seen here.
+            future.exception()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _resolved(self, field: Field, place: Place, future: "Future[Any]") -> None:
+        self._failed(field, place, future)
+        if not future.cancelled() and future.exception() is None and future.result() is None:
+            self._run.late(field, field.null_error(), place)
+
+    def _failed(self, field: Field | None, place: Place, future: "Future[Any]") -> None:
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, Exception) and not self._run.is_dead(place):
+            self._run.late(field, error, place)
+
+
+async def cancelled(futures: "Iterable[Future[Any]]") -> None:
+    """Cancel what is not done, and wait for it to have ended."""
+    pending = [future for future in futures if not future.done()]
+    for future in pending:
+        future.cancel()
+    if pending:
+        await wait(pending)

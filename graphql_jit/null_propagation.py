@@ -1,0 +1,46 @@
+"""Errors that come late: they take away what has already been put into the answer."""
+
+from typing import Any, TypeAlias
+
+from penstock.graphql_jit.plan import Field, Place, keys_of
+
+Container: TypeAlias = "dict[str, Any] | list[Any]"
+
+
+def nullable_above(field: Field | None, place: Place) -> Place:
+    """Give the nearest position, from a place of a field's value upwards, that may be null.
+
+    None is the whole answer.
+    """
+    while field is not None and place is not None:
+        depth = _depth(place)
+        while depth and not field.nullable[depth]:
+            place, depth = _above(place), depth - 1
+        if field.nullable[depth]:
+            return place
+        field, place = field.above, _above(place)
+    return None
+
+
+def put(data: dict[str, Any] | None, place: Place, value: Any) -> None:
+    """Put a value where it belongs in an answer, unless what holds it is gone."""
+    *keys, last = keys_of(place)
+    held: Any = data
+    for key in keys:
+        if held is None:
+            return
+        held = held[key]
+    if held is not None:
+        held[last] = value
+
+
+def _above(place: Place) -> Place:
+    return None if place is None else place[0]
+
+
+def _depth(place: Place) -> int:
+    """Count the lists between a position and its field."""
+    depth = 0
+    while place is not None and isinstance(place[1], int):
+        place, depth = place[0], depth + 1
+    return depth

@@ -1,0 +1,173 @@
+"""What a plan is made of: selections of one object type each, and their fields.
+
+How one schema's operations are run, whatever they are.
+"""
+
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+
+from graphql import (
+    ExecutionResult,
+    Executor,
+    FieldNode,
+    GraphQLField,
+    GraphQLFieldResolver,
+    GraphQLLeafType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    GraphQLTypeResolver,
+    is_list_type,
+    is_non_null_type,
+)
+from graphql.execution import default_field_resolver, default_type_resolver
+from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
+from graphql.pyutils import Path, is_awaitable
+
+from penstock.graphql_jit.field_source import Reading
+from penstock.graphql_jit.leaves import Coerce
+
+if TYPE_CHECKING:
+    from penstock.graphql_jit.arguments import Recipe
+
+Place: TypeAlias = tuple[Any, str | int, str | None] | None
+"""A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
+
+Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
+
+Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
+"""For the lists of a field at a depth, gives what may answer one as a whole, or None."""
+
+MOST_NESTED: Final = 6
+"""How deep objects are read within one block of code; Python nests no more than 20 loops."""
+
+
+@dataclass(eq=False, slots=True)
+class Field:
+    """One answered key of an object: where its value comes from, and how it is completed.
+
+    `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
+    says of each whether it may be null. `above` is the field that gives the object. `recipe` is
+    how its arguments are made, once that is known, and `parameters` are the names that code passes
+    them by which is for no others. `asked` remembers what is asked of objects of some types below.
+    """
+
+    key: str
+    definition: GraphQLField
+    details: FieldDetailsList
+    parent: GraphQLObjectType
+    above: "Field | None"
+    reading: Reading
+    types: tuple[GraphQLOutputType, ...]
+    nullable: tuple[bool, ...]
+    selections: dict[str, "Selection"] = field(default_factory=dict)
+    level: Level | None = None
+    recipe: "Recipe | None" = None
+    parameters: frozenset[str] = frozenset()
+    asked: dict[str, frozenset[str] | None] = field(default_factory=dict)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the objects that have the field come in lists."""
+        above = self.above
+        return above is not None and (len(above.types) > 1 or above.is_repeated)
+
+    @property
+    def name(self) -> str:
+        return self.details[0].node.name.value
+
+    @property
+    def nodes(self) -> list[FieldNode]:
+        return [detail.node for detail in self.details]
+
+    @property
+    def named(self) -> GraphQLNamedType:
+        """The type at the bottom: a leaf's, an object's or an abstract one."""
+        return self.types[-1]  # type: ignore[return-value]
+
+    def null_error(self) -> TypeError:
+        """Make the error of a null that may not be, in graphql-core's words."""
+        return TypeError(
+            f"Cannot return null for non-nullable field {self.parent.name}.{self.name}."
+        )
+
+    def item_type(self, depth: int) -> GraphQLOutputType:
+        """Give the declared type of what lies `depth` lists deep."""
+        kind = self.definition.type
+        for _ in range(depth):
+            kind = (kind.of_type if is_non_null_type(kind) else kind).of_type  # type: ignore[union-attr]
+        return kind
+
+
+@dataclass(eq=False, slots=True)
+class Selection:
+    """The fields asked of the objects of one type at one place."""
+
+    type: GraphQLObjectType
+    grouped: GroupedFieldSet
+    fields: tuple[Field, ...]
+    above: Field | None
+
+
+def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
+    """Give the types of a field and of its items, inwards, and whether each may be null."""
+    types: list[GraphQLOutputType] = []
+    nullable: list[bool] = []
+    while True:
+        nullable.append(not is_non_null_type(kind))
+        kind = kind.of_type if is_non_null_type(kind) else kind
+        types.append(kind)
+        if not is_list_type(kind):
+            return tuple(types), tuple(nullable)
+        kind = kind.of_type
+
+
+def real_path(place: Place) -> Path | None:
+    """Make graphql-core's own path of a position."""
+    path: Path | None = None
+    for key, typename in reversed(list(_steps(place))):
+        path = Path(path, key, typename)
+    return path
+
+
+def keys_of(place: Place) -> list[str | int]:
+    """Give the keys of a position from the root on."""
+    return [key for key, _ in _steps(place)][::-1]
+
+
+def _steps(place: Place) -> Iterator[tuple[str | int, str | None]]:
+    while place is not None:
+        above, key, typename = place
+        yield key, typename
+        place = above
+
+
+Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The schema and what `graphql.execute` takes beside it.
+
+    `most_fields` bounds a plan, whose selections on abstract types are written out for each
+    possible type; `most_plans` bounds the plans of one operation, of which there is one for each
+    set of values of the variables in `@skip` and `@include`. An operation is compiled when it has
+    run `interpreted_runs` times. `lists` may put what only it knows in place of lists of plain
+    objects, for those who know it too. `coercions` are remembered by type.
+    """
+
+    schema: GraphQLSchema
+    field_resolver: GraphQLFieldResolver = default_field_resolver
+    type_resolver: GraphQLTypeResolver = default_type_resolver
+    is_awaitable: Callable[[Any], TypeGuard[Awaitable[Any]]] = is_awaitable
+    is_async_iterable: Callable[[Any], TypeGuard[AsyncIterable[Any]]] | None = None
+    executor_class: type[Executor[Any]] | None = None
+    max_coercion_errors: int = 50
+    hide_suggestions: bool = False
+    most_fields: int = 1_000
+    most_plans: int = 8
+    interpreted_runs: int = 0
+    lists: Lists | None = None
+    coercions: dict[GraphQLLeafType, Coerce] = field(default_factory=dict, compare=False)

@@ -1,0 +1,276 @@
+"""What an execution waits for, and what comes of it.
+
+One execution of a plan: what generated code asks of it, and the way back into graphql-core.
+"""
+
+from collections.abc import Awaitable, Collection, Iterable, Sequence
+from itertools import count, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from graphql import ExecutionResult, Executor, GraphQLError, GraphQLResolveInfo, located_error
+from graphql.execution import default_field_resolver
+from graphql.execution.collect_fields import FragmentDetails
+from graphql.execution.executor import CollectedErrors
+from graphql.execution.values import VariableValues
+
+from penstock.graphql_jit.arguments import arguments_of
+from penstock.graphql_jit.null_propagation import nullable_above, put
+from penstock.graphql_jit.plan import Field, Options, Place, Selection, keys_of, real_path
+
+if TYPE_CHECKING:
+    from penstock.graphql_jit.codegen import Step
+    from penstock.graphql_jit.gather_group import Watched
+    from penstock.graphql_jit.planner import Asked
+
+Entry: TypeAlias = tuple[Any, Place, Any]
+"""What waits: an object of the answer, its place, and what is awaited or asked for a value."""
+
+
+class Raised(Exception):
+    """What came in place of a value."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Later(NamedTuple):
+    """A value that graphql-core completes by and by, and where it then belongs.
+
+    Without a field it is the whole answer.
+    """
+
+    field: Field | None
+    place: Place
+    awaitable: Awaitable[Any]
+
+
+def entries_of(
+    answers: Sequence[Any], place: Place, sources: Sequence[Any], others: Collection[int]
+) -> Iterable[Entry]:
+    """Give the entries of the list at a place, whose items answer for the sources one by one.
+
+    Nothing is waited for at the indices in `others`.
+    """
+    places = zip(repeat(place), count(), repeat(None))
+    entries = zip(answers, places, sources, strict=False)
+    return (entry for entry in entries if entry[1][1] not in others) if others else entries
+
+
+class Errors(CollectedErrors):
+    """graphql-core's list of errors, which also knows positions that are mere tuples."""
+
+    def has_nulled_position(self, start_path: Any) -> bool:
+        place = start_path
+        while place is not None:
+            if place in self._error_positions:
+                return True
+            place = place[0]
+        return None in self._error_positions
+
+
+class Run:
+    """The state of one execution; `data` is the answer as far as it has come.
+
+    `crowd` tells whether several groups are being waited for, `watched` which. `odd` counts what
+    generated code left to graphql-core. `arguments_kept` serve all objects of a field, and those
+    in `arguments_passed` have the field's own `parameters`.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_core",
+        "_options",
+        "arguments_kept",
+        "arguments_passed",
+        "context",
+        "crowd",
+        "data",
+        "later",
+        "odd",
+        "root",
+        "variables",
+        "waiting",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        options: Options,
+        asked: "Asked",
+        variables: VariableValues,
+        context: object,
+        root: object,
+    ) -> None:
+        self._options = options
+        self._asked = asked
+        self._core: Executor[Any] | None = None
+        self.arguments_kept: dict[Field, dict[str, Any]] = {}
+        self.arguments_passed: dict[Field, dict[str, Any]] = {}
+        self.variables = variables
+        self.context = context
+        self.root = root
+        self.data: dict[str, Any] | None = None
+        self.waiting: dict[Field, list[Entry]] = {}
+        self.later: list[Later] = []
+        self.watched: set[Watched] = set()
+        self.crowd = 0
+        self.odd = 0
+
+    @property
+    def core(self) -> "Executor[Any]":
+        """graphql-core's executor of the same operation, made when it is first needed."""
+        if self._core is None:
+            options, fragments = self._options, dict(self._asked.fragments)
+            self._core = Executor(
+                options.schema,
+                fragments,
+                {name: FragmentDetails(node) for name, node in fragments.items()},
+                self.root,
+                self.context,
+                self._asked.operation,
+                self.variables,
+                options.field_resolver,
+                options.type_resolver,
+                default_field_resolver,
+                is_awaitable=options.is_awaitable,
+                is_async_iterable=options.is_async_iterable,
+                hide_suggestions=options.hide_suggestions,
+            )
+            self._core.collected_errors = Errors()
+        return self._core
+
+    def is_awaitable(self, value: object) -> bool:
+        return self._options.is_awaitable(value)
+
+    @property
+    def hide_suggestions(self) -> bool:
+        return self._options.hide_suggestions
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether some position is known to be in error."""
+        return self._core is not None and bool(self._core.collected_errors.errors)
+
+    def is_dead(self, place: Place) -> bool:
+        """Tell whether a position lies in or below one that is in error."""
+        return self.has_failed and self.core.collected_errors.has_nulled_position(place)  # type: ignore[arg-type]
+
+    def begin(self, step: "Step") -> bool:
+        """Run a step as far as it goes without waiting; False where it leaves no answer."""
+        try:
+            self.data = step(self.root, self)
+        except GraphQLError as error:
+            self.core.collected_errors.add(error, None)
+            self.data = None
+            return False
+        return True
+
+    def result(self, data: dict[str, Any] | None) -> ExecutionResult:
+        errors = self._core.collected_errors.errors if self._core is not None else None
+        return ExecutionResult(data, errors or None)
+
+    def wait(self, field: Field) -> list[Entry]:
+        """Give the list of what a field waits for."""
+        found = self.waiting.get(field)
+        if found is None:
+            found = self.waiting[field] = []
+        return found
+
+    def info(self, field: Field, place: Place) -> "GraphQLResolveInfo[Any]":
+        """Describe a field at its place as resolvers are told."""
+        path: Any = real_path(place)
+        return self.core.build_resolve_info(field.definition, field.nodes, field.parent, path)
+
+    def arguments(self, field: Field, place: Place) -> Any:
+        return arguments_of(self, field, place)
+
+    def failed(self, field: Field, depth: int, error: Exception, place: Place) -> None:
+        """Note the error of a field, or of an item `depth` lists deep; raise it where not null."""
+        path: Any = real_path(place)
+        self.core.handle_field_error(error, field.item_type(depth), field.details, path)
+
+    def taken(self) -> tuple[dict[Field, list[Entry]], list[Later]]:
+        """Give what waits since the last time, in the order of its first appearance."""
+        found = self.waiting, self.later
+        self.waiting, self.later = {}, []
+        return found
+
+    def late(self, field: Field | None, error: Exception, place: Place) -> None:
+        """Note an error after the answer around it was made: what may not be null goes with it."""
+        nodes = None if field is None else field.nodes
+        null = nullable_above(field, place)
+        errors = self.core.collected_errors
+        if errors.has_nulled_position(null):  # type: ignore[arg-type]
+            return
+        located = error if field is None else located_error(error, nodes, keys_of(place))
+        errors.add(located, null)  # type: ignore[arg-type]
+        self.put(null, None)
+        for watched in tuple(self.watched):
+            watched.release_dead()
+
+    def put(self, place: Place, value: Any) -> None:
+        """Put a value at a place of the answer; without one it is the answer."""
+        if place is None:
+            self.data = value
+        else:
+            put(self.data, place, value)
+
+    def value(self, field: Field, value: Any, place: Place) -> Any:
+        """Complete what a field gave, whatever it is."""
+        self.odd += 1
+        path: Any = real_path(place)
+        info = self.info(field, place)
+        core, kind = self.core, field.definition.type
+        if core.is_awaitable(value):
+            awaited = core.complete_awaitable_value(kind, field.details, info, path, value, None)
+            return self._put_off(field, place, awaited)
+        completed = core.complete_value(kind, field.details, info, path, value, None)
+        return self._settled(field, place, completed)
+
+    def item(self, field: Field, depth: int, item: Any, place: Place) -> Any:
+        """Complete an item of a list of a field, whatever it is."""
+        self.odd += 1
+        path: Any = real_path(place)
+        info = self.info(field, _field_place(place))
+        core, kind = self.core, field.item_type(depth)
+        if core.is_awaitable(item):
+            awaited = core.complete_awaitable_list_item_value(
+                item, kind, field.details, info, path, None
+            )
+            return self._put_off(field, place, awaited)
+        completed: list[Any] = []
+        core.complete_list_item_value(item, completed, kind, field.details, info, path, None)
+        return self._settled(field, place, completed[0])
+
+    def object(self, field: Field, selection: Selection, value: Any, place: Place) -> Any:
+        """Complete an object of a type that is settled."""
+        self.odd += 1
+        path: Any = real_path(place)
+        info = self.info(field, _field_place(place))
+        completed = self.core.complete_object_value(
+            selection.type, field.details, info, path, value, None
+        )
+        return self._settled(field, place, completed)
+
+    def whole(self, selection: Selection, value: Any) -> Any:
+        """Complete the operation's root object."""
+        self.odd += 1
+        completed = self.core.execute_fields(selection.type, value, None, selection.grouped, None)
+        return self._settled(None, None, completed)
+
+    def _settled(self, field: Field | None, place: Place, completed: Any) -> Any:
+        if self.core.is_awaitable(completed):
+            return self._put_off(field, place, completed)
+        return completed
+
+    def _put_off(self, field: Field | None, place: Place, awaitable: Awaitable[Any]) -> None:
+        """Leave a place empty until its value is awaited."""
+        self.later.append(Later(field, place, awaitable))
+
+
+def _field_place(place: Place) -> Place:
+    """Give the place of the field that a list item, or the field itself, belongs to."""
+    while place is not None and isinstance(place[1], int):
+        place = place[0]
+    return place

@@ -1,0 +1,184 @@
+"""What graphql-core makes of input values, by functions put together once for each type.
+
+The variables of an operation, coerced by functions of their types where those will do.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from graphql import (
+    GraphQLError,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLList,
+    GraphQLNonNull,
+    OperationDefinitionNode,
+    Undefined,
+    is_non_null_type,
+    is_required_input_field,
+)
+from graphql.execution.get_variable_signature import (
+    GraphQLVariableSignature,
+    get_variable_signature,
+)
+from graphql.execution.values import VariableValues, VariableValueSource, get_variable_values
+from graphql.pyutils import is_iterable
+from graphql.utilities.coerce_input_value import coerce_default_value
+
+from penstock.graphql_jit.plan import Options
+
+Coerce: TypeAlias = Callable[[Any], Any]
+"""Gives Undefined for what does not fit, or may not; it never raises."""
+
+
+def coercion(type_: GraphQLInputType, around: tuple[GraphQLInputType, ...] = ()) -> Coerce | None:
+    """Give the function for values as JSON has them; None for types that hold themselves.
+
+    Those could be nested without end, which graphql-core looks for.
+    """
+    if isinstance(type_, GraphQLNonNull):
+        inner = coercion(type_.of_type, around)
+        return None if inner is None else _not_null(inner)
+    if isinstance(type_, GraphQLList):
+        inner = coercion(type_.of_type, around)
+        return None if inner is None else _list(inner)
+    if isinstance(type_, GraphQLInputObjectType):
+        return None if type_ in around else _object(type_, (*around, type_))
+    return _leaf(type_.coerce_input_value)
+
+
+def _not_null(inner: Coerce) -> Coerce:
+    def coerce(value: Any) -> Any:
+        return Undefined if value is None else inner(value)
+
+    return coerce
+
+
+def _list(inner: Coerce) -> Coerce:
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if is_iterable(value) and not isinstance(value, list):
+            return Undefined
+        # One value stands for a list of one.
+        found = [inner(one) for one in (value if isinstance(value, list) else (value,))]
+        return Undefined if Undefined in found else found
+
+    return coerce
+
+
+def _leaf(parse: Coerce) -> Coerce:
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return parse(value)
+        except Exception:
+            # Whatever it is, the value does not fit.
+            return Undefined
+
+    return coerce
+
+
+def _object(type_: GraphQLInputObjectType, around: tuple[GraphQLInputType, ...]) -> Coerce | None:
+    if type_.is_one_of:
+        return None
+    fields = []
+    for name, field in type_.fields.items():
+        inner = coercion(field.type, around)
+        if inner is None:
+            return None
+        fields.append((name, field.out_name or name, field, inner))
+    return _objects(type_, fields)
+
+
+def _objects(
+    type_: GraphQLInputObjectType, fields: list[tuple[str, str, GraphQLInputField, Coerce]]
+) -> Coerce:
+    names, out_type = type_.fields.keys(), type_.out_type
+
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict) or not value.keys() <= names:
+            return Undefined
+        made = {}
+        for name, known_as, field, inner in fields:
+            if name in value:
+                one = inner(value[name])
+            elif is_required_input_field(field):
+                return Undefined
+            elif (one := coerce_default_value(field)) is Undefined:
+                continue
+            made[known_as] = one
+        return Undefined if Undefined in made.values() else out_type(made)
+
+    return coerce
+
+
+class _Variable(NamedTuple):
+    """A variable without a default: how it is coerced, and what stands for it if it is absent."""
+
+    signature: GraphQLVariableSignature
+    coerce: Coerce
+    required: bool
+    absent: VariableValueSource
+
+
+class Variables:
+    """The variables that an operation declares."""
+
+    __slots__ = ("_nodes", "_options", "_quick")
+
+    def __init__(self, options: Options, operation: OperationDefinitionNode) -> None:
+        self._options = options
+        self._nodes = operation.variable_definitions or ()
+        self._quick = self._simple()
+
+    def coerced(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+        """Coerce what a request gives, as graphql-core does, or give the errors."""
+        quick = None if self._quick is None else _quickly(self._quick, given)
+        if quick is not None:
+            return quick
+        return get_variable_values(
+            self._options.schema,
+            self._nodes,
+            dict(given),
+            max_errors=self._options.max_coercion_errors,
+            hide_suggestions=self._options.hide_suggestions,
+        )
+
+    def _simple(self) -> tuple[_Variable, ...] | None:
+        """Give the variables where none has a default, nor a type that asks for more."""
+        found = []
+        for node in self._nodes:
+            signature = get_variable_signature(self._options.schema, node)
+            if isinstance(signature, GraphQLError) or node.default_value is not None:
+                return None
+            coerce = coercion(signature.type)
+            if coerce is None:
+                return None
+            required, absent = is_non_null_type(signature.type), VariableValueSource(signature)
+            found.append(_Variable(signature, coerce, required, absent))
+        return tuple(found)
+
+
+def _quickly(variables: tuple[_Variable, ...], given: Mapping[str, Any]) -> VariableValues | None:
+    """Coerce values; None where anything is in the way."""
+    sources: dict[str, VariableValueSource] = {}
+    values: dict[str, Any] = {}
+    for signature, coerce, required, absent in variables:
+        name = signature.name
+        value = given.get(name, Undefined)
+        if value is Undefined:
+            if required:
+                return None
+            sources[name] = absent
+            continue
+        coerced = coerce(value)
+        if coerced is Undefined:
+            return None
+        sources[name] = VariableValueSource(signature, value)
+        values[name] = coerced
+    return VariableValues(sources, values)

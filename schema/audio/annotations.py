@@ -1,0 +1,89 @@
+"""What the caller keeps about tracks and playlists, as fields that these types share."""
+
+from typing import Annotated, TypeAlias
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.parts import record_type
+from penstock.datastore.playlists.records import Playlist
+from penstock.schema.core.context import After, Before, First, Info, Last
+from penstock.schema.core.relay import Connection, connect, page_of
+from penstock.schema.core.scalars import DateTime
+
+Markable: TypeAlias = Audio | Playlist
+
+
+def thing_of(record: Markable) -> Thing:
+    """The name under which something is kept about a record."""
+    return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
+
+
+async def _annotation(info: Info, record: Markable) -> Annotation:
+    return await info.context.loaders.listener.annotations.load(thing_of(record))
+
+
+@strawberry.type
+class Marked:
+    """The marks of the caller on a thing; itself no type of the schema."""
+
+    @strawberry.field(
+        graphql_type=DateTime | None,
+        description="Since when it is a favourite of the caller; absent where it is none.",
+    )
+    @staticmethod
+    async def favourite_at(thing: strawberry.Parent[Markable], info: Info) -> str | None:
+        return (await _annotation(info, thing)).favourite_at
+
+    @strawberry.field(description="The caller's rating, 1 to 5; absent where there is none.")
+    @staticmethod
+    async def rating(thing: strawberry.Parent[Markable], info: Info) -> int | None:
+        return (await _annotation(info, thing)).rating
+
+
+@strawberry.type
+class Listened(Marked):
+    """What the caller keeps about a track, and where; itself no type of the schema."""
+
+    @strawberry.field(description="How often the caller played it, as counted by `recordPlay`.")
+    @staticmethod
+    async def play_count(audio: strawberry.Parent[Audio], info: Info) -> int:
+        return (await _annotation(info, audio)).play_count
+
+    @strawberry.field(
+        graphql_type=DateTime | None, description="When the latest of those plays began."
+    )
+    @staticmethod
+    async def last_played_at(audio: strawberry.Parent[Audio], info: Info) -> str | None:
+        return (await _annotation(info, audio)).last_played_at
+
+    @strawberry.field(description="Where to go on, in milliseconds; absent for the beginning.")
+    @staticmethod
+    async def position_ms(audio: strawberry.Parent[Audio], info: Info) -> int | None:
+        return (await _annotation(info, audio)).position_ms
+
+    @strawberry.field(
+        graphql_type=Connection[
+            Annotated["Playlist", strawberry.lazy("penstock.schema.audio.playlists")]
+        ],
+        description="The playlists that hold it, each once, oldest first; what was just added or "
+        "removed may be missing or still there for a moment.",
+    )
+    @staticmethod
+    async def playlists(
+        audio: strawberry.Parent[Audio],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[Playlist]:
+        return await connect(
+            info,
+            ("holding", audio.id),
+            page_of(first, after, last, before),
+            lambda window: info.context.loaders.listener.holding.load((audio, window)),
+        )

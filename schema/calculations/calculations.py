@@ -1,0 +1,140 @@
+"""Calculations and their versions: types and query fields."""
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore import records
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.resources import differences
+from penstock.graphql_jit import attributes_asked, reads
+from penstock.resolvers import resources
+from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.core.relay import Connection, page_of, shows
+from penstock.schema.engine.cost import costs
+from penstock.schema.resources.queries import (
+    LIST,
+    AlsoBelow,
+    AsAt,
+    InOrder,
+    OfId,
+    OfName,
+    WithTags,
+    find_resource,
+    list_resources,
+    selection,
+)
+from penstock.schema.resources.resource import (
+    DIFF,
+    VERSION_NUMBERED,
+    VERSIONS,
+    Change,
+    FromVersion,
+    Resource,
+    ResourceVersion,
+    ToVersion,
+    VersionNumber,
+    find_version,
+    list_versions,
+)
+from penstock.schema.resources.transformers import Output, Parameter
+
+
+@strawberry.type(description="A calculation: a formula with parameters. Its latest version.")
+class Calculation(Resource):
+    summary: str | None = strawberry.field(description="What it gives, in short, for people.")
+    formula: str = strawberry.field(description="How the first output is computed.")
+    parameters: list[Parameter] = strawberry.field(description="What it is given, in order.")
+    outputs: list[Output] = strawberry.field(description="What it gives, in order.")
+
+    is_type_of = shows(records.Calculation)
+
+    @strawberry.field(graphql_type=Connection["CalculationVersion"], description=VERSIONS)
+    @staticmethod
+    async def versions(
+        calculation: strawberry.Parent[records.Calculation],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Calculation]:
+        return await list_versions(
+            info, CALCULATION, calculation, page_of(first, after, last, before)
+        )
+
+    @strawberry.field(graphql_type="CalculationVersion | None", description=VERSION_NUMBERED)
+    @staticmethod
+    async def version_numbered(
+        calculation: strawberry.Parent[records.Calculation], info: Info, version: VersionNumber
+    ) -> records.Calculation | None:
+        return await find_version(info, CALCULATION, calculation, version)
+
+    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @staticmethod
+    async def diff(
+        calculation: strawberry.Parent[records.Calculation],
+        info: Info,
+        from_: FromVersion,
+        to: ToVersion,
+    ) -> list[differences.Change]:
+        return await resources.diff(info.context.desk(CALCULATION), calculation, from_, to)
+
+
+@strawberry.type(description="A calculation as it was at one of its versions.")
+class CalculationVersion(ResourceVersion):
+    summary: str | None = strawberry.field(description="What it gave, in short, for people.")
+    formula: str = strawberry.field(description="How the first output was computed.")
+    parameters: list[Parameter] = strawberry.field(description="What it was given, in order.")
+    outputs: list[Output] = strawberry.field(description="What it gave, in order.")
+
+    is_type_of = shows(records.CalculationVersion)
+
+    @strawberry.field(graphql_type=Calculation, description="The calculation as it is now.")
+    @reads({"CalculationVersion": ("id",)})
+    @staticmethod
+    async def calculation(
+        version: strawberry.Parent[records.CalculationVersion], info: Info
+    ) -> records.Calculation:
+        asked = attributes_asked(info, "Calculation")
+        return await info.context.desk(CALCULATION).latest(version.id, asked)
+
+
+@strawberry.type
+class CalculationQuery:
+    @strawberry.field(
+        graphql_type=Calculation | None,
+        description="Find a calculation by its global id, as it is now or as it was at a time.",
+    )
+    @staticmethod
+    async def calculation(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Calculation | None:
+        return await find_resource(info, CALCULATION, id, as_at)
+
+    @strawberry.field(
+        graphql_type=Calculation | None,
+        description="Find the calculation that holds a name in the group, or nearest above it.",
+    )
+    @staticmethod
+    async def calculation_by_name(
+        info: Info, name: OfName, group: InGroup = UNSET
+    ) -> records.Calculation | None:
+        return await info.context.view.of(CALCULATION).reading.by_name(name, given(group))
+
+    @strawberry.field(
+        graphql_type=Connection[Calculation], description=f"List calculations. {LIST}"
+    )
+    @staticmethod
+    async def calculations(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: WithTags = UNSET,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Calculation]:
+        selected = selection(info, group, tags, include_child_groups, order)
+        return await list_resources(
+            info, CALCULATION, selected, page_of(first, after, last, before)
+        )

@@ -1,0 +1,249 @@
+"""The mutations of calculations, and the inputs that are theirs alone."""
+
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore import records
+from penstock.datastore.calculations import MAX_SUMMARY
+from penstock.datastore.layout import CALCULATION
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.transformers import MAX_ENTRIES
+from penstock.formula.core.limits import MAX_TEXT
+from penstock.schema.calculations.calculations import Calculation
+from penstock.schema.core.context import Info
+from penstock.schema.core.failures import (
+    IllegalState,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    ValidationProblem,
+    VersionConflict,
+)
+from penstock.schema.resources.inputs import (
+    Change,
+    Content,
+    Creation,
+    as_given,
+    id_of,
+    key_for,
+    records_of,
+)
+from penstock.schema.resources.mutations import (
+    CHANGED,
+    EXPECTED_VERSION,
+    GRANT,
+    REVOKE,
+    create_resource,
+    delete_resource,
+    grant_resource,
+    revoke_resource,
+    update_resource,
+)
+from penstock.schema.resources.transformers import OutputInput, ParameterInput
+
+_SUMMARY = f"What it gives, in short, for people; at most {MAX_SUMMARY} characters."
+_FORMULA = f"How the first output is computed; 1 to {MAX_TEXT} characters."
+_PARAMETERS = f"What it is given, each used by the formula; at most {MAX_ENTRIES}."
+_OUTPUTS = f"What it gives; 1 to {MAX_ENTRIES}."
+
+
+@strawberry.input(description="Describes the calculation to create.")
+class CreateCalculationInput(Creation):
+    summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
+    formula: str = strawberry.field(description=_FORMULA)
+    parameters: list[ParameterInput] | None = strawberry.field(
+        default=UNSET, description=_PARAMETERS
+    )
+    outputs: list[OutputInput] = strawberry.field(description=_OUTPUTS)
+    idempotency_key: strawberry.ID | None = key_for("calculation")
+
+
+@strawberry.input(
+    description="Names the calculation and what to change. A field that is left out keeps its "
+    "value, and null clears it."
+)
+class UpdateCalculationInput(Change):
+    id: strawberry.ID = id_of("calculation")
+    summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
+    formula: str | None = strawberry.field(default=UNSET, description=_FORMULA)
+    parameters: list[ParameterInput] | None = strawberry.field(
+        default=UNSET, description=_PARAMETERS
+    )
+    outputs: list[OutputInput] | None = strawberry.field(default=UNSET, description=_OUTPUTS)
+
+
+_CONTENT = Content(
+    {
+        "summary": as_given,
+        "formula": as_given,
+        "parameters": records_of,
+        "outputs": records_of,
+    },
+    ("formula", "outputs"),
+)
+
+
+@strawberry.input(description="Names the calculation to delete.")
+class DeleteCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+
+
+@strawberry.input(description="Names the calculation to share and the group to share it with.")
+class GrantCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    group: GroupPath = strawberry.field(description="The group that gains access.")
+
+
+@strawberry.input(description="Names the calculation and the group that loses its grant.")
+class RevokeCalculationInput:
+    id: strawberry.ID = id_of("calculation")
+    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+
+
+@strawberry.type(description="The calculation was created, or found by its idempotency key.")
+class CreateCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation that was created or found."
+    )
+
+
+@strawberry.type(description="A new version of the calculation was made.")
+class UpdateCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation with its new version."
+    )
+
+
+@strawberry.type(description="The calculation and all its versions were deleted.")
+class DeleteCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation as it was before."
+    )
+
+
+@strawberry.type(description="The group and all groups below it have access to the calculation.")
+class GrantCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation with the grant."
+    )
+    changed: bool = strawberry.field(description=CHANGED)
+
+
+@strawberry.type(description="The group no longer has a grant of its own.")
+class RevokeCalculationPayload:
+    calculation: records.Calculation = strawberry.field(
+        graphql_type=Calculation, description="The calculation without the grant."
+    )
+
+
+CreateCalculationResult = Annotated[
+    CreateCalculationPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | LimitExceeded,
+    strawberry.union(
+        "CreateCalculationResult",
+        description="The new calculation, or the reason why there is none.",
+    ),
+]
+UpdateCalculationResult = Annotated[
+    UpdateCalculationPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | VersionConflict
+    | LimitExceeded
+    | IllegalState,
+    strawberry.union(
+        "UpdateCalculationResult", description="The new version, or the reason why nothing changed."
+    ),
+]
+DeleteCalculationResult = Annotated[
+    DeleteCalculationPayload | NotFound | NotPermitted | VersionConflict,
+    strawberry.union(
+        "DeleteCalculationResult",
+        description="The deleted calculation, or the reason why it is still there.",
+    ),
+]
+GrantCalculationResult = Annotated[
+    GrantCalculationPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
+    strawberry.union(
+        "GrantCalculationResult",
+        description="The calculation with the grant, or the reason why nothing changed.",
+    ),
+]
+RevokeCalculationResult = Annotated[
+    RevokeCalculationPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
+    strawberry.union(
+        "RevokeCalculationResult",
+        description="The calculation without the grant, or the reason why nothing changed.",
+    ),
+]
+
+
+@strawberry.type
+class CalculationMutation:
+    @strawberry.mutation(
+        graphql_type=CreateCalculationResult,
+        description="Create a calculation. The caller is contributor at its group.",
+    )
+    @staticmethod
+    async def create_calculation(
+        info: Info, input: CreateCalculationInput
+    ) -> CreateCalculationPayload:
+        key = input.idempotency_key
+        created = await create_resource(info, CALCULATION, _CONTENT, input, key)
+        return CreateCalculationPayload(calculation=created)
+
+    @strawberry.mutation(
+        graphql_type=UpdateCalculationResult,
+        description="Make a new version of a calculation. The caller is contributor at the owner "
+        "group.",
+    )
+    @staticmethod
+    async def update_calculation(
+        info: Info, input: UpdateCalculationInput
+    ) -> UpdateCalculationPayload:
+        updated = await update_resource(info, CALCULATION, _CONTENT, input, input.id)
+        return UpdateCalculationPayload(calculation=updated)
+
+    @strawberry.mutation(
+        graphql_type=DeleteCalculationResult,
+        description="Delete a calculation with all its versions. The caller is admin at the owner"
+        " group.",
+    )
+    @staticmethod
+    async def delete_calculation(
+        info: Info, input: DeleteCalculationInput
+    ) -> DeleteCalculationPayload:
+        deleted = await delete_resource(info, CALCULATION, input.id, input.expected_version)
+        return DeleteCalculationPayload(calculation=deleted)
+
+    @strawberry.mutation(
+        graphql_type=GrantCalculationResult,
+        description=f"Let a group and all groups below it see and use a calculation. {GRANT}",
+    )
+    @staticmethod
+    async def grant_calculation(
+        info: Info, input: GrantCalculationInput
+    ) -> GrantCalculationPayload:
+        granted, changed = await grant_resource(info, CALCULATION, input.id, input.group)
+        return GrantCalculationPayload(calculation=granted, changed=changed)
+
+    @strawberry.mutation(
+        graphql_type=RevokeCalculationResult,
+        description=f"Revoke the grant that a group itself has for a calculation. {REVOKE}",
+    )
+    @staticmethod
+    async def revoke_calculation(
+        info: Info, input: RevokeCalculationInput
+    ) -> RevokeCalculationPayload:
+        revoked = await revoke_resource(info, CALCULATION, input.id, input.group)
+        return RevokeCalculationPayload(calculation=revoked)

@@ -1,0 +1,230 @@
+"""Relay connections over slices: full pages both ways, with sealed cursors.
+
+Relay nodes and their global ids: base64 of `Type:key`.
+"""
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
+
+import msgspec
+import strawberry
+
+from penstock.datastore.audio.names import album_place_of, artist_place
+from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.audio.records import Connection as StorageConnection
+from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.jobs import Job
+from penstock.datastore.layout import KINDS
+from penstock.datastore.manifest.records import Manifest, Run
+from penstock.datastore.parts import record_type
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.records import Group, Resource
+from penstock.datastore.slices import Slice, Window
+from penstock.graphql_jit import reads
+from penstock.graphql_jit.projection import Reads
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    Info,
+    Last,
+    PageArguments,
+    given,
+    page_arguments,
+)
+
+T = TypeVar("T")
+
+_SHORT = 10
+
+
+@strawberry.type(description="Where a page lies in its list.")
+class PageInfo:
+    has_next_page: bool = strawberry.field(description="Whether more may follow this page.")
+    has_previous_page: bool = strawberry.field(description="Whether more may precede this page.")
+    start_cursor: str | None = strawberry.field(description="Continue backwards from here.")
+    end_cursor: str | None = strawberry.field(
+        description="Continue forwards from here; also when a search ended early with few edges."
+    )
+
+
+@strawberry.type(description="An entry of a list and its cursor.")
+class Edge(Generic[T]):
+    node: T = strawberry.field(description="The entry.")
+    cursor: str = strawberry.field(description="Where it lies, for `after` and `before`.")
+
+
+@strawberry.type(description="A page of a list.")
+class Connection(Generic[T]):
+    edges: list[Edge[T]] = strawberry.field(description="The entries, in order.")
+    nodes: list[T] = strawberry.field(description="The nodes of the edges.")
+    page_info: PageInfo = strawberry.field(description="Whether and where the list goes on.")
+
+
+class _Entry(msgspec.Struct, Generic[T], frozen=True):
+    """What an edge shows; most pages are asked for without the cursors of their edges."""
+
+    node: T
+    at: str
+    seal: Callable[[str], str]
+
+    @property
+    def cursor(self) -> str:
+        return self.seal(self.at)
+
+
+def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:
+    """The page that a connection's arguments ask for; raises BadInput for odd ones."""
+    return page_arguments(given(first), given(after), given(last), given(before))
+
+
+async def connect(
+    info: Info,
+    scope: tuple[object, ...],
+    page: PageArguments,
+    read: Callable[[Window], Awaitable[Slice[T]]],
+) -> Connection[T]:
+    """Read a page of the list that `scope` names and dress it as a connection.
+
+    `scope` holds all that decides what the list holds besides the caller, who is added here.
+    """
+    cursors, bound = info.context.cursors, _bound(info, scope)
+    after = None if page.cursor is None else cursors.open(bound, page.cursor)
+    found = await read(Window(size=page.size, after=after, backward=page.backward))
+    if len(found.entries) > _SHORT:
+        await info.context.turns.take()
+    seal = partial(cursors.seal, bound)
+    edges = [_Entry(node, at, seal) for at, node in found.entries]
+    return Connection(
+        edges=cast("list[Edge[T]]", edges),
+        nodes=[node for _, node in found.entries],
+        page_info=_page_info(page, found, edges, seal),
+    )
+
+
+def positions(info: Info, scope: tuple[object, ...], cursors: Sequence[str]) -> tuple[str, ...]:
+    """Where the cursors of a list lie; those of other lists lie nowhere."""
+    bound, found = _bound(info, scope), []
+    for cursor in cursors:
+        with suppress(BadInput):
+            found.append(info.context.cursors.open(bound, cursor))
+    return tuple(found)
+
+
+def _bound(info: Info, scope: tuple[object, ...]) -> str:
+    return sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
+
+
+def _page_info(
+    page: PageArguments, found: Slice[T], edges: "list[_Entry[T]]", seal: Callable[[str], str]
+) -> PageInfo:
+    start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
+    reached = None if found.reached is None else seal(found.reached)
+    beyond = page.cursor is not None
+    if page.backward:
+        return PageInfo(
+            has_next_page=beyond, has_previous_page=found.more, start_cursor=reached, end_cursor=end
+        )
+    return PageInfo(
+        has_next_page=found.more, has_previous_page=beyond, start_cursor=start, end_cursor=reached
+    )
+
+
+MAX_LENGTH = 1536
+
+NodeRecord: TypeAlias = (
+    Resource
+    | Group
+    | Job
+    | Execution
+    | Audio
+    | Artist
+    | Album
+    | StorageConnection
+    | Playlist
+    | Run
+    | Manifest
+)
+
+_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
+    Album: ("Album", album_place_of),
+    Artist: ("Artist", lambda artist: artist_place(artist.name)),
+    Audio: ("Audio", lambda audio: audio.id),
+    StorageConnection: ("Storage", lambda connection: connection.id),
+    Execution: ("Execution", lambda execution: execution.id),
+    Group: ("Group", lambda group: group.path),
+    Job: ("Job", lambda job: job.id),
+    Manifest: ("Manifest", lambda manifest: manifest.place.text),
+    Run: ("Run", lambda run: run.name.text),
+    **{kind.record: (kind.title, lambda resource: resource.id) for kind in KINDS},
+    **{
+        kind.version_record: (kind.version_title, lambda one: f"{one.id}:{one.version}")
+        for kind in KINDS
+    },
+    Playlist: ("Playlist", lambda playlist: playlist.id),
+}
+"""The type of a node and the key of one among its like, by the type of its record."""
+
+
+_ID_ALONE = ("Audio", "Execution", "Job", "Playlist", "Storage", *(kind.title for kind in KINDS))
+_READ: Reads = {
+    **dict.fromkeys(_ID_ALONE, ("id",)),
+    **{kind.version_title: ("id", "version") for kind in KINDS},
+}
+"""What of a record its key is made of."""
+
+
+class GlobalId(NamedTuple):
+    """The type a global id names, and the key of the object among its like."""
+
+    type: str
+    key: str
+
+    def text(self) -> strawberry.ID:
+        raw = f"{self.type}:{self.key}".encode()
+        return strawberry.ID(urlsafe_b64encode(raw).decode())
+
+
+@strawberry.interface(description="An object with a globally unique id.")
+class Node:
+    @strawberry.field(description="The global id; opaque to clients.")
+    @reads(_READ)
+    @staticmethod
+    def id(node: strawberry.Parent[NodeRecord]) -> strawberry.ID:
+        return _named(node).text()
+
+
+def shows(record: type[NodeRecord]) -> Any:
+    """Make the `is_type_of` of a type: versions are records of a class derived from the latest."""
+    return staticmethod(lambda value, _info: record_type(value) is record)
+
+
+def _named(node: NodeRecord) -> GlobalId:
+    title, key = _KEYS[record_type(node)]
+    return GlobalId(title, key(node))
+
+
+def parsed(text: str) -> GlobalId | None:
+    """The parts of a global id; None for a text that we never gave out."""
+    if len(text) > MAX_LENGTH:
+        return None
+    try:
+        kind, found, key = urlsafe_b64decode(text.encode()).decode().partition(":")
+    except (binascii.Error, UnicodeError):
+        return None
+    id = GlobalId(kind, key)
+    return id if found and id.text() == text else None
+
+
+def key_of(type: str, text: str) -> str:
+    """The key in a global id of the type; raises NotFound for any other text."""
+    id = parsed(text)
+    if id is None or id.type != type:
+        raise NotFound(f"There is no {type} with this id.", ("id",))
+    return id.key

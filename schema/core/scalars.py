@@ -1,0 +1,236 @@
+"""Rows across the GraphQL boundary: flat, and every number as it was sent.
+
+The scalars of the schema, for `StrawberryConfig(scalar_map=SCALARS)`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final, NewType
+
+import strawberry
+from graphql import (
+    BooleanValueNode,
+    FloatValueNode,
+    GraphQLError,
+    IntValueNode,
+    NullValueNode,
+    ObjectValueNode,
+    StringValueNode,
+    ValueNode,
+    VariableNode,
+)
+from strawberry.types.scalar import ScalarDefinition
+
+from penstock.datastore import paths
+from penstock.datastore.errors import BadInput
+from penstock.datastore.paths import GroupPath
+from penstock.schema.core.json_scalar import exact_number, json_input, json_literal, json_output
+
+MAX_NUMBER: Final = 1_200
+"""Characters of a number in the document; formulas take a thousand digits."""
+
+
+def row_input(value: object) -> dict[str, object]:
+    """Read what a variable holds; a float stays one, for formulas to say whether it is exact."""
+    if not isinstance(value, dict):
+        raise _not_a_row()
+    if not all(isinstance(key, str) and _is_flat(entry) for key, entry in value.items()):
+        raise _not_a_row()
+    return dict(value)
+
+
+def row_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> dict[str, object]:
+    """Read a literal of a document; a variable without a value leaves its entry out."""
+    if not isinstance(node, ObjectValueNode):
+        raise _not_a_row(node)
+    given = variables or {}
+    return {
+        field.name.value: _entry(field.value, given)
+        for field in node.fields
+        if not isinstance(field.value, VariableNode) or field.value.name.value in given
+    }
+
+
+def _entry(node: ValueNode, variables: dict[str, Any]) -> object:
+    match node:
+        case VariableNode():
+            value = variables[node.name.value]
+            if _is_flat(value):
+                return value
+        case NullValueNode():
+            return None
+        case BooleanValueNode() | StringValueNode():
+            return node.value
+        case IntValueNode() | FloatValueNode() if len(node.value) <= MAX_NUMBER:
+            return Decimal(node.value)
+    raise _not_a_row(node)
+
+
+def _is_flat(value: object) -> bool:
+    return value is None or isinstance(value, bool | str | int | float | Decimal)
+
+
+def _not_a_row(node: ValueNode | None = None) -> GraphQLError:
+    return GraphQLError("A Row is an object of texts, numbers, booleans and null.", node)
+
+
+DateTime = NewType("DateTime", str)
+"""An instant as kept: UTC, ISO 8601, milliseconds, `2022-08-10T23:55:20.322Z`."""
+
+JSON = NewType("JSON", object)
+"""Any JSON value; numbers are int or Decimal."""
+
+Row = NewType("Row", dict[str, object])
+"""The inputs of a formula by their keys: texts, numbers, booleans and null."""
+
+Long = NewType("Long", int)
+"""A whole number of 64 bits."""
+
+_INSTANT: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9]\d{0,18})", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def instant(value: object) -> DateTime:
+    """Make an RFC 3339 instant canonical; digits below a millisecond are cut off."""
+    found = _INSTANT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise _not_an_instant()
+    day, clock, fraction, offset = found.groups()
+    offset = "+00:00" if offset in "Zz" else offset
+    try:
+        local = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '')[:3]:0<3}{offset}")
+        utc = local.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _not_an_instant() from None
+    return DateTime(utc.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+
+
+def _not_an_instant() -> GraphQLError:
+    return GraphQLError(
+        "A DateTime is RFC 3339 text with an offset, such as 2022-08-10T23:55:20.322Z."
+    )
+
+
+def _group_path(value: object) -> GroupPath:
+    if not isinstance(value, str):
+        raise GraphQLError("A GroupPath is a text such as /usa/northwest.")
+    try:
+        return paths.parse_group_path(value)
+    except BadInput as error:
+        raise GraphQLError(error.message) from None
+
+
+def _long(value: object) -> Long:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        value = int(value)
+    if type(value) is not int or value not in _INT64:
+        raise GraphQLError("A Long is a whole number of 64 bits.")
+    return Long(value)
+
+
+def _decimal(value: object) -> Decimal:
+    if type(value) is int:
+        value = str(value) if abs(value) < 10**40 else None
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        raise GraphQLError('A Decimal is an exact number in a text, such as "12.50".')
+    return exact_number(value)
+
+
+def _text_out(value: object) -> str:
+    if type(value) is not str:
+        raise TypeError(f"a text was expected, not {type(value).__name__}")
+    return value
+
+
+def _long_out(value: object) -> int:
+    if type(value) is Decimal and value == value.to_integral_value():
+        value = int(value)
+    if type(value) is not int or value not in _INT64:
+        raise TypeError(f"a 64-bit integer was expected, not {type(value).__name__}")
+    return value
+
+
+def _decimal_out(value: object) -> str:
+    if type(value) is int:
+        return str(value)
+    if type(value) is not Decimal or not value.is_finite():
+        raise TypeError(f"a finite Decimal was expected, not {type(value).__name__}")
+    return str(value)
+
+
+def _literal(
+    parse: Callable[[object], object], *kinds: type[StringValueNode | IntValueNode | FloatValueNode]
+) -> Callable[[ValueNode, dict[str, Any] | None], object]:
+    """Make a literal parser that takes the text of the given kinds of literal only."""
+
+    def parse_literal(node: ValueNode, _variables: dict[str, Any] | None = None) -> object:
+        try:
+            return parse(node.value if isinstance(node, kinds) else None)
+        except GraphQLError as error:
+            raise GraphQLError(error.message, node) from None
+
+    return parse_literal
+
+
+SCALARS: Final[Mapping[object, ScalarDefinition]] = {
+    DateTime: strawberry.scalar(
+        name="DateTime",
+        description=(
+            "An instant. Input: RFC 3339 with an offset; digits below a millisecond are cut off. "
+            "Output: UTC with milliseconds, `2022-08-10T23:55:20.322Z`."
+        ),
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
+        serialize=_text_out,
+        parse_value=instant,
+        parse_literal=_literal(instant, StringValueNode),
+    ),
+    GroupPath: strawberry.scalar(
+        name="GroupPath",
+        description="The path of a group from the root, `/usa/northwest`; the root is `/`.",
+        serialize=_text_out,
+        parse_value=_group_path,
+        parse_literal=_literal(_group_path, StringValueNode),
+    ),
+    JSON: strawberry.scalar(
+        name="JSON",
+        description=(
+            "Any JSON value: at most 32 levels, 10,000 values and 38 digits a number. Numbers "
+            "written in the document stay exact; those in variables are IEEE doubles on the way in."
+        ),
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
+        serialize=json_output,
+        parse_value=json_input,
+        parse_literal=json_literal,
+    ),
+    Row: strawberry.scalar(
+        name="Row",
+        description=(
+            "The inputs of a formula by the keys of its parameters: texts, numbers, booleans and "
+            "null. Numbers of more than 15 digits are sent as texts: most JSON writers round them."
+        ),
+        parse_value=row_input,
+        parse_literal=row_literal,
+    ),
+    Long: strawberry.scalar(
+        name="Long",
+        description=(
+            "A whole number of 64 bits. Input may be a text, for clients with smaller numbers."
+        ),
+        serialize=_long_out,
+        parse_value=_long,
+        parse_literal=_literal(_long, IntValueNode, StringValueNode),
+    ),
+    Decimal: strawberry.scalar(
+        name="Decimal",
+        description='An exact number of at most 38 digits, as a text: `"12.50"`.',
+        serialize=_decimal_out,
+        parse_value=_decimal,
+        parse_literal=_literal(_decimal, StringValueNode, IntValueNode, FloatValueNode),
+    ),
+}

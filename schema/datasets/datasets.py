@@ -1,0 +1,194 @@
+"""Reference datasets and their versions: types and query fields."""
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore import records
+from penstock.datastore.clock import canonical
+from penstock.datastore.files import FileStatus
+from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.records import ValueType
+from penstock.datastore.resources import differences
+from penstock.graphql_jit import attributes_asked, reads
+from penstock.resolvers import resources
+from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
+from penstock.schema.core.relay import Connection, page_of, shows
+from penstock.schema.core.scalars import DateTime, Long
+from penstock.schema.engine.cost import costs
+from penstock.schema.resources.queries import (
+    LIST,
+    AlsoBelow,
+    AsAt,
+    InOrder,
+    OfId,
+    OfName,
+    WithTags,
+    find_resource,
+    list_resources,
+    selection,
+)
+from penstock.schema.resources.resource import (
+    DIFF,
+    VERSION_NUMBERED,
+    VERSIONS,
+    Change,
+    FromVersion,
+    Resource,
+    ResourceVersion,
+    ToVersion,
+    VersionNumber,
+    find_version,
+    list_versions,
+)
+
+
+@strawberry.type(description="A column of a reference dataset.")
+class DatasetColumn:
+    name: str = strawberry.field(description="As the header of the file has it.")
+    description: str | None = strawberry.field(description="What it means, for people.")
+    type: ValueType = strawberry.field(description="What its values are.")
+
+
+@strawberry.type(description="What a version of a reference dataset holds.")
+class DatasetContent:
+    columns: list[DatasetColumn] = strawberry.field(description="The columns, in order.")
+    key_column: str = strawberry.field(
+        description="The column that rows are looked up by; its values are unique."
+    )
+    row_count: int = strawberry.field(description="How many rows there are below the header.")
+    size_bytes: Long = strawberry.field(description="How large the file is.")
+    checksum: str = strawberry.field(description="The SHA-256 of the file, in hex.")
+
+
+@strawberry.type
+class _Holding:
+    """The fields that both types have; itself no type of the schema."""
+
+    content: DatasetContent = strawberry.field(description="What it holds.")
+
+    @strawberry.field(
+        graphql_type=FileDownload,
+        metadata=costs(1),
+        description="The file, as it was given.",
+    )
+    @staticmethod
+    async def download(
+        dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        expires_in: ExpiresIn = DOWNLOAD_SECONDS,
+    ) -> FileDownload:
+        seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
+        found = await info.context.view.dataset_files.download(dataset, seconds)
+        if found is None:
+            return FileDownload(status=FileStatus.GONE, url=None, expires_at=None, size_bytes=None)
+        return FileDownload(
+            status=FileStatus.READY,
+            url=found.url,
+            expires_at=DateTime(canonical(found.expires_at)),
+            size_bytes=Long(dataset.content.size_bytes),
+        )
+
+
+@strawberry.type(
+    description="A table that formulas look values up in by key: LOOKUP and IMPACT. Its latest "
+    "version."
+)
+class ReferenceDataset(_Holding, Resource):
+    is_type_of = shows(records.ReferenceDataset)
+
+    @strawberry.field(graphql_type=Connection["ReferenceDatasetVersion"], description=VERSIONS)
+    @staticmethod
+    async def versions(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.ReferenceDataset]:
+        return await list_versions(
+            info, REFERENCE_DATASET, reference_dataset, page_of(first, after, last, before)
+        )
+
+    @strawberry.field(graphql_type="ReferenceDatasetVersion | None", description=VERSION_NUMBERED)
+    @staticmethod
+    async def version_numbered(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        version: VersionNumber,
+    ) -> records.ReferenceDataset | None:
+        return await find_version(info, REFERENCE_DATASET, reference_dataset, version)
+
+    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @staticmethod
+    async def diff(
+        reference_dataset: strawberry.Parent[records.ReferenceDataset],
+        info: Info,
+        from_: FromVersion,
+        to: ToVersion,
+    ) -> list[differences.Change]:
+        return await resources.diff(
+            info.context.desk(REFERENCE_DATASET), reference_dataset, from_, to
+        )
+
+
+@strawberry.type(description="A reference dataset as it was at one of its versions.")
+class ReferenceDatasetVersion(_Holding, ResourceVersion):
+    is_type_of = shows(records.ReferenceDatasetVersion)
+
+    @strawberry.field(
+        graphql_type=ReferenceDataset, description="The reference dataset as it is now."
+    )
+    @reads({"ReferenceDatasetVersion": ("id",)})
+    @staticmethod
+    async def reference_dataset(
+        version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
+    ) -> records.ReferenceDataset:
+        asked = attributes_asked(info, "ReferenceDataset")
+        return await info.context.desk(REFERENCE_DATASET).latest(version.id, asked)
+
+
+@strawberry.type
+class ReferenceDatasetQuery:
+    @strawberry.field(
+        graphql_type=ReferenceDataset | None,
+        description="Find a reference dataset by its global id, as it is now or as it was at a "
+        "time.",
+    )
+    @staticmethod
+    async def reference_dataset(
+        info: Info, id: OfId, as_at: AsAt = UNSET
+    ) -> records.ReferenceDataset | None:
+        return await find_resource(info, REFERENCE_DATASET, id, as_at)
+
+    @strawberry.field(
+        graphql_type=ReferenceDataset | None,
+        description="Find the reference dataset that holds a name in the group, or nearest above "
+        "it.",
+    )
+    @staticmethod
+    async def reference_dataset_by_name(
+        info: Info, name: OfName, group: InGroup = UNSET
+    ) -> records.ReferenceDataset | None:
+        return await info.context.view.of(REFERENCE_DATASET).reading.by_name(name, given(group))
+
+    @strawberry.field(
+        graphql_type=Connection[ReferenceDataset], description=f"List reference datasets. {LIST}"
+    )
+    @staticmethod
+    async def reference_datasets(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: WithTags = UNSET,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.ReferenceDataset]:
+        selected = selection(info, group, tags, include_child_groups, order)
+        return await list_resources(
+            info, REFERENCE_DATASET, selected, page_of(first, after, last, before)
+        )

@@ -1,0 +1,262 @@
+"""What fields cost: one for each object read from a store, or what the field declares.
+
+How much the variables of a request hold, which decides how long it takes to read them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+from graphql import (
+    DocumentNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLField,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLSchema,
+    GraphQLType,
+    IntValueNode,
+    ListValueNode,
+    Node,
+    NullValueNode,
+    OperationDefinitionNode,
+    ValueNode,
+    VariableNode,
+    get_named_type,
+    is_composite_type,
+    type_from_ast,
+)
+from strawberry.types.field import StrawberryField
+
+from penstock.schema.core.context import DEFAULT_PAGE_SIZE
+
+PAGE_ARGUMENTS: Final = ("first", "last")
+_KEY: Final = "penstock.price"
+
+
+class Price(NamedTuple):
+    """The cost of one object of a field, and the argument whose size multiplies it."""
+
+    own: int
+    sized_by: tuple[str, ...] = ()
+
+    @property
+    def is_connection(self) -> bool:
+        return self.sized_by == PAGE_ARGUMENTS
+
+
+FREE: Final = Price(0)
+
+
+def costs(own: int, sized_by: str | None = None) -> dict[object, Price]:
+    """Declare a field's price: `strawberry.field(metadata=costs(5))`.
+
+    `sized_by` names a list argument; the field and all below it count once for each of its values.
+    """
+    return {_KEY: Price(own, (sized_by,) if sized_by else ())}
+
+
+def price_of(definition: GraphQLField | None) -> Price:
+    """Look up what a field declares; without a declaration, a resolved object costs 1."""
+    if definition is None:
+        return FREE
+    field = definition.extensions.get("strawberry-definition")
+    if not isinstance(field, StrawberryField):
+        return FREE
+    declared = field.metadata.get(_KEY)
+    is_object = is_composite_type(get_named_type(definition.type))
+    own = declared.own if declared else int(is_object and not field.is_basic_field)
+    if any(name in definition.args for name in PAGE_ARGUMENTS):
+        return Price(own, PAGE_ARGUMENTS)
+    return declared or Price(own)
+
+
+class Sizes:
+    """How many objects the arguments of a field ask for.
+
+    `values` holds the operation's variables with their defaults; None stands for not yet known,
+    which counts as `maximum`. `consulted` gathers the names of variables that decide a size.
+    """
+
+    __slots__ = ("consulted", "maximum", "values")
+
+    def __init__(self, values: dict[str, object] | None, maximum: int) -> None:
+        self.values = values
+        self.maximum = maximum
+        self.consulted: set[str] = set()
+
+    def of(self, price: Price, arguments: dict[str, ValueNode]) -> int:
+        if not price.sized_by:
+            return 1
+        given = [self._of_argument(arguments.get(name)) for name in price.sized_by]
+        sizes = [size for size in given if size is not None]
+        if not sizes:
+            return DEFAULT_PAGE_SIZE if price.is_connection else 1
+        return min(max(*sizes, 1), self.maximum)
+
+    def _of_argument(self, node: ValueNode | None) -> int | None:
+        if isinstance(node, VariableNode):
+            return self.of_variable(node.name.value)
+        return of_literal(node) if node is not None else None
+
+    def of_variable(self, name: str) -> int | None:
+        """Give the size a variable stands for; None where it is absent or null."""
+        self.consulted.add(name)
+        value = self.maximum if self.values is None else self.values.get(name)
+        if isinstance(value, list):
+            return len(value)
+        if value is None:
+            return None
+        return value if type(value) is int else 1
+
+
+def of_literal(node: ValueNode) -> int | None:
+    """Give the size a literal stands for; None for null."""
+    if isinstance(node, NullValueNode):
+        return None
+    if isinstance(node, IntValueNode):
+        return int(node.value[:10])
+    return len(node.values) if isinstance(node, ListValueNode) else 1
+
+
+_SINGLE: Final = frozenset((str, int, float, bool, type(None)))
+
+_Typed: TypeAlias = "tuple[object, GraphQLType | None]"
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Numbers of values: those that types of the schema describe, and those inside of scalars."""
+
+    values: int
+    inside: int
+
+
+class Declared(NamedTuple):
+    """A variable of an operation: its type, and how often its value is read.
+
+    A value that holds no other counts as `single` values: one stands for a list of one.
+    """
+
+    name: str
+    type: GraphQLType | None
+    reads: int
+    single: int
+
+
+def declared(
+    schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
+) -> tuple[Declared, ...]:
+    """Give the variables of an operation; each mention of one reads its value anew."""
+    definitions = operation.variable_definitions
+    if not definitions:
+        return ()
+    mentioned = _mentions(document, operation)
+    found = []
+    for one in definitions:
+        name, kind = one.variable.name.value, type_from_ast(schema, one.type)
+        found.append(Declared(name, kind, max(1, mentioned[name]), _single(kind)))
+    return tuple(found)
+
+
+def _single(kind: GraphQLType | None) -> int:
+    found = 1
+    while isinstance(kind, GraphQLNonNull | GraphQLList):
+        found += isinstance(kind, GraphQLList)
+        kind = kind.of_type
+    return found
+
+
+def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
+    """Count how often an operation names each of its variables; fragments count once."""
+    fragments = {
+        node.name.value: node
+        for node in document.definitions
+        if isinstance(node, FragmentDefinitionNode)
+    }
+    found: Counter[str] = Counter()
+    waiting: list[Node] = [operation.selection_set]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, VariableNode):
+            found[node.name.value] += 1
+        elif isinstance(node, FragmentSpreadNode) and node.name.value in fragments:
+            waiting.append(fragments.pop(node.name.value).selection_set)
+        waiting += _children(node)
+    return found
+
+
+def count_values(
+    declared: tuple[Declared, ...], variables: Mapping[str, object], most: Counts
+) -> Counts:
+    """Count what the variables of an operation hold; beyond `most` the numbers are not exact.
+
+    Lists and inputs are values too, each counted every time that its variable is read. What is
+    inside the value of a scalar is read but once.
+    """
+    values = inside = 0
+    for name, kind, reads, single in declared:
+        if name in variables:
+            value = variables[name]
+            if type(value) in _SINGLE:
+                values += single * reads
+                continue
+            found = _count(value, kind, most)
+            values += found.values * reads
+            inside += found.inside
+        if values > most.values or inside > most.inside:
+            break
+    return Counts(values, inside)
+
+
+def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
+    """Count one value with all that it holds."""
+    values, inside = 1, 0
+    waiting: list[_Typed] = [(value, kind)]
+    while waiting and values <= most.values and inside <= most.inside:
+        value, kind = waiting.pop()
+        held = _held(value, kind, most.values)
+        if held is None:
+            inside += _size(value, most.inside)
+        else:
+            values += len(held)
+            waiting += held
+    return Counts(values, inside)
+
+
+def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | None:
+    """Give what a list or an input holds, with types; None for a scalar, and where it is odd."""
+    if isinstance(kind, GraphQLNonNull):
+        kind = kind.of_type
+    if isinstance(kind, GraphQLList):
+        # One value stands for a list of one.
+        values = value[: most + 1] if isinstance(value, list) else [value]
+        return [(one, kind.of_type) for one in values]
+    if not isinstance(kind, GraphQLInputObjectType) or not isinstance(value, dict):
+        return None
+    fields = kind.fields
+    return [(one, fields[name].type if name in fields else None) for name, one in value.items()]
+
+
+def _size(value: object, most: int) -> int:
+    """Count what lists and objects hold, as far as `most`."""
+    counted, waiting = 0, [value]
+    while waiting and counted <= most:
+        one = waiting.pop()
+        held = one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
+        counted += len(held)
+        waiting += held
+    return counted
+
+
+def _children(node: Node) -> list[Node]:
+    values = (getattr(node, key) for key in node.keys)
+    found: list[Node] = []
+    for value in values:
+        if isinstance(value, Node):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            found += [one for one in value if isinstance(one, Node)]
+    return found

@@ -1,0 +1,217 @@
+"""Documents named instead of sent: automatic persisted queries and trusted documents.
+
+Documents parsed, measured and validated once for each text, refusals included.
+"""
+
+import re
+from asyncio import get_running_loop
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final, NoReturn
+
+from cachetools import LRUCache
+from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
+from strawberry import Schema
+from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
+from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
+
+from penstock.datastore.errors import ErrorCode
+from penstock.graphql_jit import Compiled
+from penstock.schema.core.errors import FormattedError, formatted, request_error, syntax_error
+from penstock.schema.engine.limits import Limits, Operation, operations_of, refused
+
+_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
+
+
+class PersistedMode(StrEnum):
+    """Which documents may be named.
+
+    OFF: none. AUTOMATIC: those that were sent once with their digest. TRUSTED: those of a fixed
+    list, and no other document is run at all.
+    """
+
+    OFF = "off"
+    AUTOMATIC = "automatic"
+    TRUSTED = "trusted"
+
+
+class Persisted:
+    """The texts behind document ids. An id is a SHA-256 in hex, or any text of the trusted list."""
+
+    __slots__ = ("_automatic", "_digests", "_trusted", "mode")
+
+    def __init__(
+        self,
+        mode: PersistedMode = PersistedMode.AUTOMATIC,
+        trusted: Mapping[str, str] | None = None,
+        *,
+        count: int = 1_000,
+        size: int = 8_000_000,
+    ) -> None:
+        self.mode = mode
+        self._trusted = {_bare(key): text for key, text in (trusted or {}).items()}
+        self._digests = frozenset(_digest(text) for text in self._trusted.values())
+        least = size // count
+        self._automatic = LRUCache[str, str](size, lambda text: max(least, len(text.encode())))
+
+    @property
+    def kept(self) -> int:
+        """How many texts are kept under the digests they were sent with."""
+        return len(self._automatic)
+
+    def text_of(self, document_id: str) -> str:
+        """Find the text behind an id; GraphQLError with a code where there is none."""
+        if self.mode is PersistedMode.OFF:
+            _unsupported()
+        known = self._trusted if self.mode is PersistedMode.TRUSTED else self._automatic
+        text = known.get(_bare(document_id))
+        if text is None:
+            # Clients of automatic persisted queries look for this very message.
+            raise refused("PersistedQueryNotFound", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
+        return text
+
+    def check(self, text: str, digest: str | None) -> None:
+        """Refuse a sent text that may not run, or that is not the one its digest names."""
+        if digest is not None and self.mode is PersistedMode.OFF:
+            _unsupported()
+        if digest is not None and _digest(text) != _bare(digest):
+            raise refused("The digest is not that of the query.", ErrorCode.BAD_REQUEST)
+        if self.mode is PersistedMode.TRUSTED and _digest(text) not in self._digests:
+            raise refused("Only trusted documents run here.", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
+
+    def remember(self, text: str, digest: str) -> None:
+        """Keep a text that proved valid under the digest it was sent with."""
+        if self.mode is PersistedMode.AUTOMATIC:
+            with suppress(ValueError):  # one that weighs more than the bound is not kept
+                self._automatic[_bare(digest)] = text
+
+
+def digest_of(extensions: Mapping[str, object]) -> str | None:
+    """Read `extensions.persistedQuery`; GraphQLError where its form is not version 1."""
+    asked = extensions.get("persistedQuery")
+    if asked is None:
+        return None
+    if not isinstance(asked, dict) or asked.get("version") != 1:
+        _unsupported()
+    digest = asked.get("sha256Hash")
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise refused("`sha256Hash` is a SHA-256 in lower-case hex.", ErrorCode.BAD_REQUEST)
+    return digest
+
+
+def _unsupported() -> NoReturn:
+    raise refused("PersistedQueryNotSupported", ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED)
+
+
+def _bare(document_id: str) -> str:
+    found = _DIGEST.fullmatch(document_id)
+    return found[1] if found else document_id
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+_RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+_BYTES_PER_CHARACTER: Final = 320
+"""Of a text that is parsed (75), measured and validated, and compiled once (100 to 165)."""
+
+_BYTES_PER_ENTRY: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Document:
+    """A text's parsed form with its operations; `errors` alone when it cannot be run.
+
+    `digest` is the SHA-256 of a text that can be run, in hex: it is logged at every run. `compiled`
+    keeps what has been compiled of it, by the names of operations.
+    """
+
+    text: str
+    ast: DocumentNode | None = None
+    operations: tuple[Operation, ...] = ()
+    errors: tuple[FormattedError, ...] = ()
+    digest: str | None = None
+    compiled: dict[str | None, Compiled] = field(default_factory=dict)
+
+
+class Documents:
+    """The documents of one schema, kept by text: at most `count` of about `size` bytes in all.
+
+    Each is taken to weigh a `count`-th of `size` or more, so that one bound is both.
+    """
+
+    __slots__ = ("_kept", "_limits", "_schema")
+
+    def __init__(
+        self, schema: Schema, limits: Limits, *, count: int = 1_000, size: int = 64_000_000
+    ) -> None:
+        self._schema = core_schema(schema)
+        self._limits = limits
+        least = size // count
+        self._kept = LRUCache[str, Document](size, lambda document: max(least, _weight(document)))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, text: str) -> Document:
+        """Give the document of a text; never raises for what the text says."""
+        found = self._kept.get(text)
+        if found is not None:
+            return found
+        if len(text) > self._limits.source_length:
+            return Document("", errors=(_too_long(self._limits.source_length),))
+        document = self._made(text)
+        self._keep(document)
+        return document
+
+    async def read(self, text: str, executor: Executor) -> None:
+        """Make the document of a text elsewhere than on the event loop, if it is worth making."""
+        if len(text) <= self._limits.source_length and self._kept.get(text) is None:
+            self._keep(await get_running_loop().run_in_executor(executor, self._made, text))
+
+    def _keep(self, document: Document) -> None:
+        with suppress(ValueError):  # one that weighs more than the bound is not kept
+            self._kept[document.text] = document
+
+    def _made(self, text: str) -> Document:
+        try:
+            ast = self._parsed(text)
+        except GraphQLError as error:
+            return Document(text, errors=(syntax_error(error),))
+        try:
+            operations = operations_of(self._schema, ast, self._limits)
+        except GraphQLError as error:
+            return Document(text, errors=(request_error(error),))
+        most = self._limits.errors
+        found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
+        if found:
+            return Document(text, errors=tuple(request_error(error) for error in found[:most]))
+        return Document(text, ast, operations, digest=sha256(text.encode()).hexdigest())
+
+    def _parsed(self, text: str) -> DocumentNode:
+        return parse(
+            text, max_lexical_tokens=self._limits.tokens, max_comments=self._limits.comments
+        )
+
+
+def core_schema(schema: Schema) -> GraphQLSchema:
+    """Reach the graphql-core schema, which Strawberry has no public name for."""
+    inner: Any = schema._schema  # noqa: SLF001
+    if not isinstance(inner, GraphQLSchema):
+        raise TypeError("Strawberry no longer keeps its graphql-core schema in `_schema`.")
+    return inner
+
+
+def _weight(document: Document) -> int:
+    """Estimate the memory of a kept document, in bytes."""
+    parsed = _BYTES_PER_CHARACTER if document.ast else 4
+    return _BYTES_PER_ENTRY + len(document.text) * parsed
+
+
+def _too_long(most: int) -> FormattedError:
+    return formatted(f"The document is longer than {most} characters.", ErrorCode.QUERY_TOO_LARGE)

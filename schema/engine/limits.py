@@ -1,0 +1,231 @@
+"""The limits of an operation, and the one rule that holds it to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final, NamedTuple
+
+from graphql import (
+    DocumentNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLSchema,
+    OperationDefinitionNode,
+    OperationType,
+)
+
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.core.json_scalar import MAX_VALUES
+from penstock.schema.engine.cost import Counts, Sizes, count_values, declared, of_literal
+from penstock.schema.engine.document_walk import Measure, NestedTooDeeply, Walk
+from penstock.schema.engine.field_merging import TooManyToMerge, pairs
+
+_REMEMBERED_SIZES: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may ask for; each limit stands by itself."""
+
+    body_bytes: int = 1_000_000
+    url_bytes: int = 16_384
+    body_seconds: float = 2.0
+    source_length: int = 50_000
+    tokens: int = 2_000
+    comments: int = 200
+    depth: int = 12
+    aliases: int = 30
+    directives: int = 50
+    fields: int = 2_000
+    fragments: int = 60
+    merged_pairs: int = 2_000
+    operations: int = 10
+    mutation_fields: int = 10
+    input_values: int = 4_000
+    json_values: int = MAX_VALUES
+    introspection_depth: int = 20
+    introspection_fields: int = 500
+    introspection_values: int = 60_000
+    introspection_beside: int = 2_000
+    page_size: int = 100
+    cost: int = 5_000
+    errors: int = 5
+    deadline_seconds: float = 10.0
+
+
+def refused(message: str, code: ErrorCode) -> GraphQLError:
+    """Make the error of a request that is not let through."""
+    return GraphQLError(message, extensions={"code": code.value})
+
+
+class _Source(NamedTuple):
+    """What a cost is measured again from; `sized_by` are the variables that decide it."""
+
+    schema: GraphQLSchema
+    document: DocumentNode
+    sized_by: tuple[str, ...]
+    page_size: int
+
+
+class Operation:
+    """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
+
+    __slots__ = (
+        "_costs",
+        "_declared",
+        "_largest_cost",
+        "_source",
+        "introspects",
+        "kind",
+        "kind_name",
+        "measure",
+        "name",
+        "node",
+    )
+
+    def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
+        self.node = node
+        self.measure = measure
+        self._source = source
+        self._costs: dict[tuple[int | None, ...], int] = {}
+        self._declared = declared(source.schema, source.document, node)
+        self.name: Final = node.name.value if node.name else None
+        self.kind: Final = node.operation
+        self.kind_name: Final = node.operation.value
+        self.introspects: Final = measure.introspection_fields > 0
+        self._largest_cost: Final = measure.cost
+
+    def cost(self, variables: Mapping[str, object]) -> int:
+        """Bound what the operation costs with these variables, in objects read."""
+        source = self._source
+        if not source.sized_by:
+            return self._largest_cost
+        sizes = Sizes(self._values(variables), source.page_size)
+        key = tuple(sizes.of_variable(name) for name in source.sized_by)
+        if key not in self._costs:
+            if len(self._costs) >= _REMEMBERED_SIZES:
+                self._costs.clear()
+            self._costs[key] = Walk(source.schema, source.document, sizes).operation(self.node).cost
+        return self._costs[key]
+
+    def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
+        """Count what the variables hold; beyond `most` the numbers are not exact."""
+        return count_values(self._declared, variables, most)
+
+    def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for definition in self.node.variable_definitions or ():
+            name, default = definition.variable.name.value, definition.default_value
+            if name in variables:
+                values[name] = variables[name]
+            elif default is not None:
+                values[name] = of_literal(default)
+        return values
+
+
+def operations_of(
+    schema: GraphQLSchema, document: DocumentNode, limits: Limits
+) -> tuple[Operation, ...]:
+    """Measure every operation of a parsed document; GraphQLError where a limit is passed.
+
+    Runs before the rules of the specification, some of which take far longer than linear time.
+    """
+    nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+    _most("operations", len(nodes), limits.operations)
+    fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
+    _most("fragments", fragments, limits.fragments)
+    sizes = Sizes(None, limits.page_size)
+    walk = Walk(schema, document, sizes)
+    try:
+        measures = [walk.operation(node) for node in nodes]
+        unused = walk.unused_fragments()
+    except NestedTooDeeply:
+        message = f"The document nests deeper than {limits.depth} fields."
+        raise refused(message, ErrorCode.QUERY_TOO_DEEP) from None
+    for node, measure in zip(nodes, measures, strict=True):
+        _hold(measure, limits)
+        if node.operation is OperationType.MUTATION:
+            _most("mutation fields", measure.root_fields, limits.mutation_fields)
+    _hold(unused, limits)
+    _hold_merging(document, limits)
+    source = _Source(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
+    return tuple(
+        Operation(node, measure, source) for node, measure in zip(nodes, measures, strict=True)
+    )
+
+
+def _hold(measure: Measure, limits: Limits) -> None:
+    for depth, most in (
+        (measure.depth, limits.depth),
+        (measure.introspection_depth, limits.introspection_depth),
+    ):
+        if depth > most:
+            message = f"The operation nests {depth} fields; the most is {most}."
+            raise refused(message, ErrorCode.QUERY_TOO_DEEP)
+    _most("aliases", measure.aliases, limits.aliases)
+    _most("directives", measure.directives, limits.directives)
+    _most("fields", measure.fields, limits.fields)
+    _most("introspection fields", measure.introspection_fields, limits.introspection_fields)
+    _hold_introspection(measure, limits)
+
+
+def _hold_introspection(measure: Measure, limits: Limits) -> None:
+    values = ceil(measure.introspection_values)
+    if values > limits.introspection_values:
+        message = f"The introspection gives some {values} values; the most is "
+        raise refused(f"{message}{limits.introspection_values}.", ErrorCode.QUERY_TOO_COMPLEX)
+    if values > limits.introspection_beside and measure.fields:
+        message = "So much of the schema is asked for by itself, not beside other fields."
+        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+
+
+def _hold_merging(document: DocumentNode, limits: Limits) -> None:
+    """Bound what the rule on merging has to do, which is more than linear in the document."""
+    try:
+        merged = pairs(document)
+    except TooManyToMerge:
+        merged = limits.merged_pairs + 1
+    if merged > limits.merged_pairs:
+        message = "The document asks for the same fields too often."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+
+
+def _most(what: str, actual: int, most: int) -> None:
+    if actual > most:
+        raise _too_large(what, actual, most)
+
+
+def _too_large(what: str, actual: int, most: int) -> GraphQLError:
+    return refused(f"There are {actual} {what}; the most is {most}.", ErrorCode.QUERY_TOO_LARGE)
+
+
+def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
+    """Give the cost of the operation; GraphQLError for what is too dear, or given too much."""
+    most = Counts(limits.input_values, limits.json_values)
+    given = operation.given(variables, most)
+    if given.values > most.values:
+        message = f"The variables hold more than {most.values} values."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+    if given.inside > most.inside:
+        message = f"The JSON of the variables holds more than {most.inside} values."
+        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+    cost = operation.cost(variables)
+    if cost > limits.cost:
+        message = f"The operation costs {cost}; the most is {limits.cost}."
+        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+    return cost
+
+
+def chosen(operations: tuple[Operation, ...], name: str | None) -> Operation:
+    """Find the operation a request means; GraphQLError where that is unknown or ambiguous."""
+    if name is None and len(operations) == 1:
+        return operations[0]
+    found = [operation for operation in operations if operation.name == name]
+    if name is not None and len(found) == 1:
+        return found[0]
+    message = (
+        "The document holds no operation of that name."
+        if name is not None
+        else f"The document holds {len(operations)} operations: name the one to run."
+    )
+    raise refused(message, ErrorCode.OPERATION_RESOLUTION_FAILURE)

@@ -1,0 +1,245 @@
+"""The fields of a pipeline that list its executions, and the tags in use on them.
+
+Pipelines and their versions: types and query fields.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore import records
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.records import Execution as ExecutionRecord
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.filters import TagFilter as Filter
+from penstock.datastore.layout import PIPELINE
+from penstock.datastore.resources import differences
+from penstock.graphql_jit import attributes_asked, reads
+from penstock.resolvers import executions, resources
+from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
+from penstock.schema.core.relay import Connection, connect, page_of, shows
+from penstock.schema.core.scalars import JSON, DateTime
+from penstock.schema.engine.cost import costs
+from penstock.schema.executions.executions import Execution
+from penstock.schema.resources.queries import (
+    LIST,
+    AlsoBelow,
+    AsAt,
+    InOrder,
+    OfId,
+    OfName,
+    TagFilter,
+    TagKey,
+    TagValue,
+    WithTags,
+    find_resource,
+    list_resources,
+    selection,
+)
+from penstock.schema.resources.resource import (
+    DIFF,
+    VERSION_NUMBERED,
+    VERSIONS,
+    Change,
+    FromVersion,
+    Resource,
+    ResourceVersion,
+    ToVersion,
+    VersionNumber,
+    find_version,
+    list_versions,
+)
+from penstock.schema.resources.transformers import Transformer
+
+ExecutionsWithTags = Annotated[
+    TagFilter | None, strawberry.argument(description="Which tags to have.")
+]
+InStates = Annotated[
+    list[ExecutionState] | None, strawberry.argument(description="In one of these; any if absent.")
+]
+Since = Annotated[
+    DateTime | None, strawberry.argument(description="Created then or later.", name="from")
+]
+Until = Annotated[DateTime | None, strawberry.argument(description="Created before.", name="to")]
+ExecutionsInOrder = Annotated[Order | None, strawberry.argument(description="By time of creation.")]
+
+
+@strawberry.type
+class HasExecutions:
+    """The fields; itself no type of the schema."""
+
+    @strawberry.field(
+        graphql_type=Connection[Execution],
+        description="Its executions. One just created may be missing for a moment.",
+    )
+    @staticmethod
+    async def executions(
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        tags: ExecutionsWithTags = UNSET,
+        states: InStates = UNSET,
+        since: Since = UNSET,
+        until: Until = UNSET,
+        order: ExecutionsInOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[ExecutionRecord]:
+        wanted, limited = given(tags), given(states)
+        listed = ListedExecutions(
+            tags=wanted.filter() if wanted else Filter(),
+            states=frozenset(limited or ()),
+            since=_moment(given(since)),
+            until=_moment(given(until)),
+            newest_first=order is not Order.OLDEST_FIRST,
+        )
+        asked = attributes_asked(info, "Execution")
+        return await connect(
+            info,
+            ("executions", pipeline.id, listed.tags, sorted(listed.states), since, until, order),
+            page_of(first, after, last, before),
+            lambda window: executions.page(info.context, pipeline, listed, window, asked),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[TagKey], description="The tag keys in use on its executions."
+    )
+    @staticmethod
+    async def execution_tag_keys(
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.TagKey]:
+        tags_in_use = info.context.view.executions.tags
+        return await connect(
+            info,
+            ("executionTagKeys", pipeline.id),
+            page_of(first, after, last, before),
+            lambda window: tags_in_use.keys_of([pipeline.id], window),
+        )
+
+    @strawberry.field(
+        graphql_type=Connection[TagValue],
+        description="The values of a key on its executions: the top level, or that below `parent`.",
+    )
+    @staticmethod
+    async def execution_tag_values(
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        key: Annotated[str, strawberry.argument(description="The key of the tags.")],
+        parent: Annotated[
+            str | None, strawberry.argument(description="The value to go below; the top if absent.")
+        ] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.TagValue]:
+        tags_in_use, above = info.context.view.executions.tags, given(parent)
+        return await connect(
+            info,
+            ("executionTagValues", pipeline.id, key, above),
+            page_of(first, after, last, before),
+            lambda window: tags_in_use.values_of([pipeline.id], key, above, window),
+        )
+
+
+def _moment(time: str | None) -> datetime | None:
+    return None if time is None else datetime.fromisoformat(time)
+
+
+@strawberry.type(description="A pipeline: how input rows become output rows. Its latest version.")
+class Pipeline(Resource, HasExecutions):
+    attributes: JSON | None = strawberry.field(description="Whatever its users keep with it.")
+    transformer: Transformer = strawberry.field(description="What it does with a row.")
+
+    is_type_of = shows(records.Pipeline)
+
+    @strawberry.field(graphql_type=Connection["PipelineVersion"], description=VERSIONS)
+    @staticmethod
+    async def versions(
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Pipeline]:
+        return await list_versions(info, PIPELINE, pipeline, page_of(first, after, last, before))
+
+    @strawberry.field(graphql_type="PipelineVersion | None", description=VERSION_NUMBERED)
+    @staticmethod
+    async def version_numbered(
+        pipeline: strawberry.Parent[records.Pipeline], info: Info, version: VersionNumber
+    ) -> records.Pipeline | None:
+        return await find_version(info, PIPELINE, pipeline, version)
+
+    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @staticmethod
+    async def diff(
+        pipeline: strawberry.Parent[records.Pipeline],
+        info: Info,
+        from_: FromVersion,
+        to: ToVersion,
+    ) -> list[differences.Change]:
+        return await resources.diff(info.context.desk(PIPELINE), pipeline, from_, to)
+
+
+@strawberry.type(description="A pipeline as it was at one of its versions.")
+class PipelineVersion(ResourceVersion):
+    attributes: JSON | None = strawberry.field(description="Whatever its users kept with it.")
+    transformer: Transformer = strawberry.field(description="What it did with a row.")
+
+    is_type_of = shows(records.PipelineVersion)
+
+    @strawberry.field(graphql_type=Pipeline, description="The pipeline as it is now.")
+    @reads({"PipelineVersion": ("id",)})
+    @staticmethod
+    async def pipeline(
+        version: strawberry.Parent[records.PipelineVersion], info: Info
+    ) -> records.Pipeline:
+        asked = attributes_asked(info, "Pipeline")
+        return await info.context.desk(PIPELINE).latest(version.id, asked)
+
+
+@strawberry.type
+class PipelineQuery:
+    @strawberry.field(
+        graphql_type=Pipeline | None,
+        description="Find a pipeline by its global id, as it is now or as it was at a time.",
+    )
+    @staticmethod
+    async def pipeline(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Pipeline | None:
+        return await find_resource(info, PIPELINE, id, as_at)
+
+    @strawberry.field(
+        graphql_type=Pipeline | None,
+        description="Find the pipeline that holds a name in the group, or nearest above it.",
+    )
+    @staticmethod
+    async def pipeline_by_name(
+        info: Info, name: OfName, group: InGroup = UNSET
+    ) -> records.Pipeline | None:
+        return await info.context.view.of(PIPELINE).reading.by_name(name, given(group))
+
+    @strawberry.field(graphql_type=Connection[Pipeline], description=f"List pipelines. {LIST}")
+    @staticmethod
+    async def pipelines(
+        info: Info,
+        group: InGroup = UNSET,
+        tags: WithTags = UNSET,
+        include_child_groups: AlsoBelow = False,
+        order: InOrder = Order.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Pipeline]:
+        selected = selection(info, group, tags, include_child_groups, order)
+        return await list_resources(info, PIPELINE, selected, page_of(first, after, last, before))

@@ -1,0 +1,152 @@
+"""The inputs of the mutations that all kinds of resources have, and how they are read."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.records import State
+from penstock.datastore.resources.attachments import Attachment
+from penstock.datastore.rules import MAX_DESCRIPTION, MAX_NAME
+from penstock.datastore.tags import MAX_TAGS
+from penstock.resolvers.context import Context
+from penstock.resolvers.resources import Given
+from penstock.schema.core.context import TagInput, given
+
+_NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
+_DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
+_TAGS = (
+    f"What it is found by: at most {MAX_TAGS}, no two of the same key, and about 30 changed at "
+    "once, fewer where values have levels or several groups are granted."
+)
+
+Read = Callable[[Any], Any]
+
+
+class Brought(Protocol):
+    """The value of a field that comes with a file, what is wrong with that, and the file."""
+
+    @property
+    def content(self) -> Any: ...
+    @property
+    def problems(self) -> Sequence[FieldProblem]: ...
+    @property
+    def file(self) -> Attachment[Any] | None: ...
+
+
+Bring = Callable[[Context, Any], Awaitable[Brought]]
+
+
+@strawberry.input
+class Creation:
+    """The common fields of what is to be created; itself no type of the schema."""
+
+    group: GroupPath | None = strawberry.field(
+        default=UNSET, description="The owner; the caller's default group if left out."
+    )
+    name: str = strawberry.field(description=_NAME)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+
+
+@strawberry.input
+class Change:
+    """The common fields of what is to be changed; itself no type of the schema."""
+
+    expected_version: int = strawberry.field(description="The version the changes are based on.")
+    name: str | None = strawberry.field(default=UNSET, description=_NAME)
+    description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
+    tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
+    state: State | None = strawberry.field(
+        default=UNSET, description="While it is not enabled, nothing else can change."
+    )
+
+
+def id_of(noun: str) -> Any:
+    """Make the field that names one."""
+    return strawberry.field(description=f"The global id of the {noun}.")
+
+
+def key_for(noun: str) -> Any:
+    """Make the field that makes a retried create safe."""
+    return strawberry.field(
+        default=UNSET,
+        description=f"The same key with the same input within a day gives the same {noun}.",
+    )
+
+
+def as_given(value: object) -> object:
+    """The value of a field that the record keeps as the input has it."""
+    return value
+
+
+def records_of(values: list[Any] | None) -> tuple[Any, ...]:
+    """The records of a list of inputs; none where there is no list."""
+    return tuple(value.record() for value in values or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """How the fields of a kind are read; `required` are those that no update may clear.
+
+    `problem` tells what is wrong with the value of a field where the record cannot show it. `file`
+    names the field that comes with a file, and brings it.
+    """
+
+    own: Mapping[str, Read]
+    required: tuple[str, ...]
+    problem: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
+    file: tuple[str, Bring] | None = None
+
+    async def of(self, context: Context, input: Creation) -> Given:
+        """What a user gives for a new resource."""
+        fields = {name: read(given(getattr(input, name))) for name, read in self._read.items()}
+        return await self._given(context, input, fields)
+
+    async def changed_by(self, context: Context, input: Change) -> Given:
+        """The fields that were given, but for a null where there must be a value."""
+        read = {**self._read, "state": as_given}
+        found = {name: getattr(input, name) for name in read}
+        nulls = self._nulls(input)
+        fields = {
+            name: read[name](value)
+            for name, value in found.items()
+            if value is not UNSET and name not in nulls
+        }
+        return await self._given(context, input, fields)
+
+    async def _given(
+        self, context: Context, input: Creation | Change, fields: dict[str, Any]
+    ) -> Given:
+        problems = self._problems(input)
+        value = given(getattr(input, self.file[0])) if self.file is not None else None
+        if self.file is None or value is None:
+            return Given(fields, problems)
+        name, bring = self.file
+        brought = await bring(context, value)
+        return Given(
+            {**fields, name: brought.content}, [*problems, *brought.problems], brought.file
+        )
+
+    def _problems(self, input: Creation | Change) -> list[FieldProblem]:
+        """What is wrong that the fields as they are read cannot show."""
+        nulls = [FieldProblem([name], "must not be null") for name in self._nulls(input)]
+        found = {name: tell(given(getattr(input, name))) for name, tell in self.problem.items()}
+        return nulls + [FieldProblem([name], message) for name, message in found.items() if message]
+
+    def _nulls(self, input: Creation | Change) -> list[str]:
+        names = ("name", *self.required, "state")
+        return [name for name in names if getattr(input, name, UNSET) is None]
+
+    @property
+    def _read(self) -> dict[str, Read]:
+        common: dict[str, Read] = {
+            "name": str.strip,
+            "description": as_given,
+            "tags": records_of,
+        }
+        return {**common, **self.own}

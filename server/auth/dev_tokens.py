@@ -1,0 +1,98 @@
+"""Who works on a development server: known without the store, for commands that ask one.
+
+The development identity: a key of this machine's own, and tokens signed with it.
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import Key, OKPKey
+
+from penstock.datastore.access import Role
+from penstock.datastore.paths import GroupPath
+from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
+from penstock.server.auth.jwks import pick
+from penstock.server.settings.key_files import BadKeyFile, make_once
+
+USER: Final = "dev@localhost"
+PREFERRED_GROUP: Final = GroupPath("/usa")
+VALID: Final = timedelta(hours=12)
+
+DEV_ISSUER = "penstock-dev"
+DEV_ALGORITHM: Final = "Ed25519"
+FILE_NAME = "dev-key.json"
+
+
+class BadDevKey(BadKeyFile):
+    """The key file holds something else, or cannot be read or made; the message names the file."""
+
+
+class DevKeys:
+    """The development key as the only key that tokens may be signed with."""
+
+    def __init__(self, key: OKPKey) -> None:
+        self._key = key
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        return pick((self._key,), kid, algorithm)
+
+    def current(self) -> object:
+        return self._key
+
+
+def dev_key(data_dir: Path) -> OKPKey:
+    """Return the key kept in the directory, made on first use; processes that race get the same.
+
+    Raises BadDevKey.
+    """
+    path = data_dir / FILE_NAME
+    try:
+        if not path.exists():
+            make_once(path, _made)
+        return _read(path)
+    except OSError as error:
+        raise BadDevKey(f"{path}: {error.strerror}") from error
+
+
+def sign_dev_token(
+    key: OKPKey,
+    user: str,
+    roles: Mapping[GroupPath, Role],
+    default_group: GroupPath | None,
+    ttl: timedelta,
+) -> str:
+    """Sign a token for servers that have the same key and no issuer; times are whole seconds."""
+    now = int(time.time())
+    claims: dict[str, object] = {
+        "iss": DEV_ISSUER,
+        "aud": DEV_ISSUER,
+        "sub": user,
+        "iat": now,
+        "exp": now + int(ttl.total_seconds()),
+        ROLES_CLAIM: {group: role.name.lower() for group, role in roles.items()},
+    }
+    if default_group is not None:
+        claims[DEFAULT_GROUP_CLAIM] = default_group
+    header = {"alg": DEV_ALGORITHM, "typ": "JWT", "kid": key.kid}
+    return jwt.encode(header, claims, key, algorithms=[DEV_ALGORITHM])
+
+
+def _read(path: Path) -> OKPKey:
+    try:
+        key = OKPKey.import_key(json.loads(path.read_bytes()))
+        if key.curve_name == DEV_ALGORITHM and key.is_private and key.kid:
+            return key
+    except (JoseError, ValueError, TypeError, KeyError):
+        pass
+    raise BadDevKey(f"{path} holds no {DEV_ALGORITHM} key; remove it and one will be made.")
+
+
+def _made() -> bytes:
+    key = OKPKey.generate_key(DEV_ALGORITHM, auto_kid=True)
+    return json.dumps(key.as_dict(private=True)).encode()

@@ -1,0 +1,208 @@
+"""One JSON document from the issuer: over TLS, of bounded size, from exactly the URL asked for.
+
+The issuer's signing keys: fetched when needed, kept while fresh, and longer while it is down.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import httpx
+import msgspec
+import structlog
+from cryptography.exceptions import UnsupportedAlgorithm
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key
+from joserfc.jws import JWSRegistry
+
+from penstock.datastore.errors import Unavailable
+from penstock.server.settings.settings import is_secure
+
+MAX_BYTES = 256 * 1024
+
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
+
+
+class FetchFailed(Exception):
+    """The document could not be had; the message says why, for the log."""
+
+
+class Document(NamedTuple):
+    """A decoded JSON value and how long it may be kept, in seconds, if its sender said so."""
+
+    value: object
+    max_age: int | None
+
+
+async def fetch_json(http: httpx.AsyncClient, url: str) -> Document:
+    """Fetch the document; redirects are not followed. Raises FetchFailed."""
+    if not is_secure(url):
+        raise FetchFailed(f"{url} is not an https URL")
+    try:
+        body, headers = await _fetch(http, url)
+        return Document(msgspec.json.decode(body), _max_age(headers))
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FetchFailed(f"{url} did not answer with JSON") from error
+
+
+async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
+    # Compressed answers are not asked for: a small one could unfold beyond the bound.
+    wanted = {"accept": "application/json", "accept-encoding": "identity"}
+    async with http.stream("GET", url, headers=wanted, follow_redirects=False) as response:
+        if response.status_code != httpx.codes.OK:
+            raise FetchFailed(f"{url} answered {response.status_code}")
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise FetchFailed(f"{url} answered with more than {MAX_BYTES} bytes")
+        return bytes(body), response.headers
+
+
+def _max_age(headers: httpx.Headers) -> int | None:
+    directives = headers.get("cache-control", "").lower()
+    if "no-store" in directives or "no-cache" in directives:
+        return 0
+    found = _MAX_AGE.search(directives)
+    return int(found[1]) if found else None
+
+
+SHORTEST_AGE = 60
+USUAL_AGE = 600
+LONGEST_AGE = 3600
+"""Bounds of the time for which keys count as fresh, in seconds."""
+
+PAUSE = 60
+PAUSE_WITHOUT_KEYS = 5
+"""Least time between two fetches, in seconds."""
+
+FETCH_SECONDS = 3
+
+_DISCOVERY = "/.well-known/openid-configuration"
+_MODULUS_OF_2048_BITS = 342  # characters of base64url
+
+_log = structlog.get_logger(__name__)
+
+
+class Jwks:
+    """The keys of one issuer. Nothing is fetched before the first token is to be verified."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        issuer: str,
+        url: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._http = http
+        self._issuer = issuer
+        self._url = url
+        self._clock = clock
+        self._keys: tuple[Key, ...] | None = None
+        self._fresh_until = self._next_fetch = clock()
+        self._fetching: asyncio.Task[None] | None = None
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        """Return the key for a token's header, None if the issuer has none such.
+
+        Raises Unavailable while no key was ever fetched.
+        """
+        if self._clock() >= self._fresh_until:
+            await self._refresh()
+        key = pick(self._keys or (), kid, algorithm)
+        if key is None and kid is not None:
+            await self._refresh()
+            key = pick(self._keys or (), kid, algorithm)
+        if self._keys is None:
+            raise Unavailable("The issuer of tokens does not answer.", PAUSE_WITHOUT_KEYS)
+        return key
+
+    def current(self) -> object | None:
+        """Return the keys as one object, None while `find` would wait for others."""
+        now = self._clock()
+        waits = now >= self._fresh_until and (self._fetching or now >= self._next_fetch)
+        return None if waits else self._keys
+
+    async def _refresh(self) -> None:
+        """Fetch the keys, unless that was done just now; calls at the same time share one fetch."""
+        if self._fetching is None:
+            if self._clock() < self._next_fetch:
+                return
+            self._fetching = asyncio.create_task(self._fetch())
+        # One impatient request must not end the fetch for the others.
+        await asyncio.shield(self._fetching)
+
+    async def _fetch(self) -> None:
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                url = self._url or await keys_url(self._http, self._issuer)
+                document = await fetch_json(self._http, url)
+            self._keys = keys_from(document.value)
+            age = USUAL_AGE if document.max_age is None else document.max_age
+            self._fresh_until = self._clock() + min(max(age, SHORTEST_AGE), LONGEST_AGE)
+        except (FetchFailed, TimeoutError) as error:
+            _log.warning("keys of the issuer not fetched", issuer=self._issuer, reason=str(error))
+        finally:
+            pause = PAUSE_WITHOUT_KEYS if self._keys is None else PAUSE
+            self._next_fetch = self._clock() + pause
+            self._fetching = None
+
+
+async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
+    """Read the URL of an issuer's keys from its configuration. Raises FetchFailed."""
+    document = await fetch_json(http, issuer.rstrip("/") + _DISCOVERY)
+    match document.value:
+        case {"issuer": str(named), "jwks_uri": str(url)} if named == issuer:
+            return url
+        case _:
+            raise FetchFailed(f"the configuration is not that of the issuer {issuer}")
+
+
+def pick(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:
+    """Choose the key of that id which fits the algorithm; without an id, the only one that fits."""
+    fitting = [key for key in keys if kid in (None, key.kid) and _fits(key, algorithm)]
+    return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
+
+
+def keys_from(value: object) -> tuple[Key, ...]:
+    """Read a key set (RFC 7517) without what cannot verify signatures; else raise FetchFailed."""
+    match value:
+        case {"keys": [*entries]}:
+            return tuple(key for entry in entries if (key := _key_from(entry)) is not None)
+        case _:
+            raise FetchFailed("the document is not a key set")
+
+
+def _key_from(entry: object) -> Key | None:
+    if not isinstance(entry, dict) or not _can_verify(entry):
+        return None
+    try:
+        key = JWKRegistry.import_key(entry)
+        key.get_op_key("verify")
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError, UnsupportedAlgorithm):
+        return None
+    return key
+
+
+def _can_verify(entry: dict[str, object]) -> bool:
+    match entry:
+        case {"kty": "RSA", "n": str(modulus)}:
+            return len(modulus) >= _MODULUS_OF_2048_BITS
+        case {"kty": "EC"} | {"kty": "OKP", "crv": "Ed25519" | "Ed448"}:
+            return True
+        case _:
+            return False
+
+
+def _fits(key: Key, algorithm: str) -> bool:
+    if key.get("use") not in (None, "sig") or key.get("alg") not in (None, algorithm):
+        return False
+    try:
+        JWSRegistry.algorithms[algorithm].check_key(key)
+    except JoseError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Tokens whose signature held, so that it need not be computed for each request that sends them.
+
+Turns the headers of a request into a caller, by a token whose signature and claims hold.
+"""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, Protocol
+
+import httpx
+import msgspec
+from cachetools import LRUCache
+from joserfc import jws
+from joserfc.errors import ExpiredTokenError, JoseError, UnsupportedAlgorithmError
+from joserfc.jwk import Key
+from joserfc.jws import CompactSignature, JWSRegistry
+from joserfc.jwt import JWTClaimsRegistry
+from starlette.datastructures import Headers
+
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import BadInput, Unauthenticated
+from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
+from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
+from penstock.server.auth.jwks import Jwks
+from penstock.server.settings.settings import Settings
+
+MAX_KEPT: Final = 10_000
+MAX_KEPT_ROLES: Final = 50_000
+
+
+class Proven(NamedTuple):
+    """What a token proved from `since` until `until`, both in seconds since 1970.
+
+    It proves that no longer than the issuer's keys are the very `keys` that verified it.
+    """
+
+    caller: Caller
+    since: float
+    until: float
+    keys: object
+
+
+class ProvenTokens:
+    """Remembers tokens by their digests; the one sent least recently is forgotten first."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._kept = LRUCache[bytes, Proven](MAX_KEPT_ROLES, _weight)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, digest: bytes) -> Proven | None:
+        """What the token of a digest proves at this time; None where that is to be found out."""
+        found = self._kept.get(digest)
+        if found is None or not found.since <= int(self._now()) < found.until:
+            return None
+        return found
+
+    def put(self, digest: bytes, proven: Proven) -> None:
+        with suppress(ValueError):  # one of more roles than all may have is not kept
+            self._kept[digest] = proven
+
+
+def _weight(proven: Proven) -> int:
+    """Count the roles of a token; few count as more, so that there are no more than MAX_KEPT."""
+    return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A caller, and when what proves them ceases to: seconds since 1970, None for never."""
+
+    caller: Caller
+    expires_at: float | None
+
+
+class Authenticator(Protocol):
+    """Whatever can tell who sends a request."""
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Return the caller proved by the `Authorization` header, its name in any case.
+
+        Raises Unauthenticated, and Unavailable while the issuer's keys cannot be had.
+        """
+
+    def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
+        """Return the caller as `caller_of` does, and for how long they are proved to be one."""
+
+
+class KeySource(Protocol):
+    """Keys that tokens may be signed with."""
+
+    async def find(self, kid: str | None, algorithm: str) -> Key | None:
+        """Return the key that a token's header names, None if there is none."""
+
+    def current(self) -> object | None:
+        """Return what stands for the keys at hand, another object once any of them changed.
+
+        None where they are to be fetched first, as `find` does.
+        """
+
+
+class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a token must say, and where it says what the caller may do."""
+
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...]
+    clock_skew: int
+    """How far the clocks may differ, in seconds."""
+    roles_claim: str = ROLES_CLAIM
+    default_group_claim: str = DEFAULT_GROUP_CLAIM
+
+
+class TokenAuthenticator:
+    """Accepts signed tokens (JWT) sent as `Authorization: Bearer`.
+
+    One that was verified is remembered, but its time and the keys are looked at for each request.
+    """
+
+    def __init__(
+        self, rules: TokenRules, keys: KeySource, now: Callable[[], float] = time.time
+    ) -> None:
+        self._rules = rules
+        self._keys = keys
+        self._now = now
+        self._proven = ProvenTokens(now)
+        self._registry = _Registry(algorithms=rules.algorithms, strict_check_header=False)
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Verify the token and read the caller from its claims."""
+        return (await self.session_of(headers)).caller
+
+    async def session_of(self, headers: Mapping[str, object]) -> Session:
+        """Verify the token; its session ends when a new request with it would be refused."""
+        token = bearer_token(headers)
+        digest = sha256(token).digest()
+        proven, keys = self._proven.get(digest), self._keys.current()
+        if proven is None or keys is None or proven.keys is not keys:
+            proven = await self._prove(token)
+            self._proven.put(digest, proven)
+        return Session(proven.caller, proven.until)
+
+    async def _prove(self, token: bytes) -> Proven:
+        try:
+            signed, keys = await self._verified(token)
+            claims = _claims_of(signed.payload)
+            self._check(claims)
+            rules = self._rules
+            return Proven(
+                caller=caller_from(claims, rules.roles_claim, rules.default_group_claim),
+                since=max(claims.get("nbf", 0), claims.get("iat", 0)) - rules.clock_skew,
+                until=claims["exp"] + rules.clock_skew,
+                keys=keys,
+            )
+        except ExpiredTokenError as error:
+            raise Unauthenticated("The token has expired.") from error
+        except (JoseError, BadInput) as error:
+            raise Unauthenticated(f"The token is not accepted: {error}") from error
+
+    async def _verified(self, token: bytes) -> tuple[CompactSignature, object]:
+        """Take apart a token whose signature holds, and give what stands for the keys."""
+        signed = self._extracted(token)
+        header = signed.headers()
+        key = await self._keys.find(header.get("kid"), header["alg"])
+        keys = self._keys.current()
+        if key is None:
+            raise Unauthenticated("The token is signed with an unknown key.")
+        if not jws.validate_compact(signed, key, self._rules.algorithms, self._registry):
+            raise Unauthenticated("The token's signature does not hold.")
+        return signed, keys
+
+    def _extracted(self, token: bytes) -> CompactSignature:
+        """Take the token apart; its header is well-formed and its algorithm allowed."""
+        try:
+            signed = jws.extract_compact(token, registry=self._registry)
+            self._registry.check_header(signed.headers())
+        except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise Unauthenticated("The token is malformed.") from error
+        self._registry.get_alg(signed.headers()["alg"])
+        return signed
+
+    def _check(self, claims: dict[str, Any]) -> None:
+        JWTClaimsRegistry(
+            now=int(self._now()),
+            leeway=self._rules.clock_skew,
+            iss={"essential": True, "value": self._rules.issuer},
+            aud={"essential": True, "value": self._rules.audience},
+            sub={"essential": True},
+            exp={"essential": True},
+        ).validate(claims)
+
+
+class _Registry(JWSRegistry):
+    """Allows what was listed and nothing else, whatever the library recommends or deprecates.
+
+    Issuers go on writing `EdDSA`, for which the library would warn at each token.
+    """
+
+    def get_alg(self, name: str) -> Any:
+        if name not in (self.allowed or ()):
+            raise UnsupportedAlgorithmError(f"the algorithm {name!r} is not allowed")
+        return self.algorithms[name]
+
+
+@asynccontextmanager
+async def open_authenticator(settings: Settings) -> AsyncIterator[Authenticator]:
+    """Accept the issuer's tokens, or without an issuer those of `penstock token`.
+
+    Does not wait for the issuer. Raises dev_key.BadDevKey.
+    """
+    if settings.issuer is None or settings.audience is None:
+        yield dev_authenticator(settings)
+        return
+    async with httpx.AsyncClient() as http:
+        rules = TokenRules(
+            issuer=settings.issuer,
+            audience=settings.audience,
+            algorithms=settings.algorithms,
+            clock_skew=settings.clock_skew_seconds,
+            roles_claim=settings.roles_claim,
+            default_group_claim=settings.default_group_claim,
+        )
+        yield TokenAuthenticator(rules, Jwks(http, settings.issuer, settings.jwks_url))
+
+
+def dev_authenticator(settings: Settings) -> Authenticator:
+    """Accept tokens signed with the development key of the data directory."""
+    rules = TokenRules(
+        issuer=DEV_ISSUER,
+        audience=DEV_ISSUER,
+        algorithms=(DEV_ALGORITHM,),
+        clock_skew=settings.clock_skew_seconds,
+    )
+    return TokenAuthenticator(rules, DevKeys(dev_key(settings.data_dir)))
+
+
+def bearer_token(headers: Mapping[str, object]) -> bytes:
+    """Return what follows `Bearer`, in ASCII; Unauthenticated where the header is not just that."""
+    if isinstance(headers, Headers):
+        found: Sequence[object] = headers.getlist("authorization")
+    else:
+        found = [value for name, value in headers.items() if name.lower() == "authorization"]
+    if not found:
+        raise Unauthenticated("The request carries no Authorization header.")
+    scheme, _, token = str(found[0]).strip().partition(" ")
+    token = token.strip()
+    if len(found) > 1 or scheme.lower() != "bearer" or not token.isascii() or not token:
+        raise Unauthenticated("The Authorization header is not one 'Bearer' and a token.")
+    return token.encode()
+
+
+def _claims_of(payload: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(payload, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unauthenticated("The token's claims are not a JSON object.") from error

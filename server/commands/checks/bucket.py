@@ -1,0 +1,62 @@
+"""Checks of the bucket: whether it can be used, and by the pages of which sites."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.s3_files import CorsRule, S3Files
+from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.settings.settings import Settings
+
+METHODS = ("GET", "POST")
+"""Downloads, and uploads by form."""
+
+_RULE = "Give the bucket a CORS rule with the page's origin and the methods GET and POST."
+
+
+async def bucket(settings: Settings) -> Findings:
+    """Check the bucket, if one is set."""
+    if settings.bucket is None:
+        yield ok("bucket", "None is set.")
+        return
+    files = await S3Files.open(
+        settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
+    )
+    try:
+        if problems := await files.verify():
+            advice = "Check PENSTOCK_BUCKET; `penstock iam` prints the permissions for it."
+            yield fail("bucket", " ".join(problems), advice)
+            return
+        yield ok("bucket", f"{settings.bucket} is there.")
+        yield await _cors(files, settings.allowed_origins)
+    finally:
+        await files.close()
+
+
+async def _cors(files: S3Files, origins: Sequence[str]) -> Finding:
+    try:
+        return cors(await files.cors(), origins)
+    except (PenstockError, Refused) as error:
+        advice = "`penstock iam --setup` prints the permission to read it; the server needs none."
+        return warn("cors", str(error), advice)
+
+
+def cors(rules: Sequence[CorsRule], origins: Sequence[str]) -> Finding:
+    """Judge whether pages of the origins can down- and upload; without any, whether some can."""
+    if not rules:
+        return warn("cors", "The bucket has no CORS rules: no page can use its files.", _RULE)
+    lacking = [origin for origin in origins if not _serves(rules, origin)]
+    if lacking:
+        return warn("cors", f"Pages of {', '.join(lacking)} cannot use the bucket.", _RULE)
+    return ok("cors", "Pages of the allowed origins can use the bucket.")
+
+
+def _serves(rules: Sequence[CorsRule], origin: str) -> bool:
+    allowed = {
+        method
+        for rule in rules
+        for method in rule.methods
+        if any(fnmatchcase(origin, pattern) for pattern in rule.origins)
+    }
+    return allowed.issuperset(METHODS)

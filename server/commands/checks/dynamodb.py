@@ -1,0 +1,100 @@
+"""Checks of DynamoDB: credentials, endpoint, clock, and the table part by part."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
+from penstock.datastore.errors import PenstockError
+from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.commands.checks.unfinished_work import unfinished
+from penstock.server.runtime.stores import open_table, store_over
+from penstock.server.settings.settings import Settings
+
+SKEW_SECONDS = 30
+MOST_SKEW_SECONDS = 240
+"""AWS refuses signatures that are five minutes off."""
+
+_CREATE = "`penstock table create` makes what is missing; what is there it does not change."
+_PERMIT = "`penstock iam` prints the permissions that are needed."
+_CREDENTIALS = (
+    "Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile in AWS_PROFILE, or a role."
+)
+_BAD_CREDENTIALS = frozenset(
+    (
+        "ExpiredTokenException",
+        "IncompleteSignatureException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationTokenException",
+        "UnrecognizedClientException",
+    )
+)
+
+
+async def dynamodb(settings: Settings) -> Findings:
+    """Check the way to the table, and the table if there is a way."""
+    found = await survey(settings.table, settings.region, settings.endpoint_url)
+    for finding in surroundings(found):
+        yield finding
+    if found.date is not None:
+        yield clock(found.date, datetime.now(UTC))
+    if found.silence or found.credentials is None or found.refusal not in {None, NO_SUCH_TABLE}:
+        return
+    try:
+        parts = await differences(settings.table, settings.region, settings.endpoint_url)
+    except (PenstockError, Refused) as error:
+        yield fail("table", str(error), _PERMIT)
+        return
+    if parts.table:
+        yield fail("table", " ".join(parts.table), _CREATE)
+        return
+    yield ok("table", f"The table {settings.table} is there.")
+    yield _part("table keys", parts.keys, "Choose another table: keys cannot be changed.")
+    yield _part("index", parts.index, f"{_CREATE} An index that differs must be deleted first.")
+    yield _part("ttl", parts.ttl, _CREATE)
+    if not parts.index:
+        async for finding in _items(settings):
+            yield finding
+
+
+def surroundings(found: Survey) -> Iterator[Finding]:
+    """Judge the endpoint, the credentials, and what was refused."""
+    if found.silence is not None:
+        advice = "Check PENSTOCK_REGION, PENSTOCK_ENDPOINT_URL, the network and its proxies."
+        yield fail("endpoint", found.silence, advice)
+        return
+    yield ok("endpoint", str(found.endpoint))
+    if found.credentials is None:
+        yield fail("credentials", "There are none.", _CREDENTIALS)
+    elif found.refusal in _BAD_CREDENTIALS:
+        where = f"Those of {found.credentials} are refused with {found.refusal}."
+        yield fail("credentials", where, f"{_CREDENTIALS} A wrong clock has the same effect.")
+    else:
+        yield ok("credentials", f"Those of {found.credentials} are accepted.")
+        if found.refusal not in {None, NO_SUCH_TABLE}:
+            yield fail("table", f"DescribeTable is refused with {found.refusal}.", _PERMIT)
+
+
+def clock(theirs: datetime, ours: datetime) -> Finding:
+    """Judge how far the clocks differ."""
+    seconds = round((theirs - ours).total_seconds())
+    if abs(seconds) < SKEW_SECONDS:
+        return ok("clock", "It agrees with the store's.")
+    message = f"It is {abs(seconds)} s {'behind' if seconds > 0 else 'ahead of'} the store's."
+    advice = "Set it by NTP: AWS refuses requests that are five minutes off, and tokens expire."
+    return (warn if abs(seconds) < MOST_SKEW_SECONDS else fail)("clock", message, advice)
+
+
+def _part(check: str, problems: Sequence[str], advice: str) -> Finding:
+    return fail(check, " ".join(problems), advice) if problems else ok(check, "As it must be.")
+
+
+async def _items(settings: Settings) -> Findings:
+    """Read, as the server does, which takes permissions of its own."""
+    try:
+        async with open_table(settings) as table:
+            async for finding in unfinished(store_over(table, settings)):
+                yield finding
+    except (PenstockError, Refused) as error:
+        yield fail("items", str(error), _PERMIT)

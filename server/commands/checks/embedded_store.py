@@ -1,0 +1,59 @@
+"""Checks of the embedded store: its directory, the room in it, and its file."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from penstock.datastore.sqlite import SqliteTable
+from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.commands.checks.unfinished_work import unfinished
+from penstock.server.runtime.stores import DATABASE, store_over
+from penstock.server.settings.settings import Settings
+
+SCARCE_BYTES = 2**30
+TOO_FEW_BYTES = 100 * 2**20
+
+
+async def embedded(settings: Settings) -> Findings:
+    """Check what the embedded store lies on; nothing is made that is not there."""
+    yield _writable(settings.data_dir)
+    yield room(shutil.disk_usage(_existing(settings.data_dir)).free)
+    path = settings.data_dir / DATABASE
+    if not path.exists():
+        yield ok("table", f"There is no {path} yet; the server makes it at its first start.")
+        return
+    table = SqliteTable.open(path)
+    try:
+        if problems := await table.verify():
+            yield fail("table", " ".join(problems), "Restore the file from a backup, or move it.")
+            return
+        yield ok("table", f"{path} fits.")
+        async for finding in unfinished(store_over(table, settings)):
+            yield finding
+    finally:
+        await table.close()
+
+
+def room(free: int) -> Finding:
+    """Judge how many bytes are free where the file grows."""
+    shown = f"{free // 2**20} MiB are free."
+    if free < TOO_FEW_BYTES:
+        return fail("space", shown, "Make room; writes fail when none is left.")
+    if free < SCARCE_BYTES:
+        return warn("space", shown, "Make room in time.")
+    return ok("space", shown)
+
+
+def _writable(directory: Path) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=_existing(directory)):
+            return ok("data directory", f"{directory} can be written.")
+    except OSError as error:
+        advice = "Let the server's user write there, or choose another PENSTOCK_DATA_DIR."
+        return fail("data directory", f"{directory}: {error.strerror}.", advice)
+
+
+def _existing(directory: Path) -> Path:
+    """The directory, or the nearest above it that is there: what is missing is made in that."""
+    absolute = directory.absolute()
+    return next(each for each in (absolute, *absolute.parents) if each.exists())

@@ -1,0 +1,49 @@
+"""Checks of the issuer of tokens: its configuration and its keys."""
+
+import asyncio
+from collections.abc import Sequence
+
+import httpx
+from joserfc.jwk import Key
+
+from penstock.server.auth.jwks import (
+    FETCH_SECONDS,
+    FetchFailed,
+    fetch_json,
+    keys_from,
+    keys_url,
+    pick,
+)
+from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.settings.settings import Settings
+
+
+async def issuer(settings: Settings) -> Findings:
+    """Check that keys can be had, and that they fit the algorithms that are accepted."""
+    if settings.issuer is None:
+        yield ok("issuer", "None is set: development tokens are accepted, and no others.")
+        return
+    advice = "Check PENSTOCK_ISSUER, PENSTOCK_JWKS_URL and the network; tokens are refused so far."
+    try:
+        async with asyncio.timeout(FETCH_SECONDS), httpx.AsyncClient() as http:
+            url = settings.jwks_url or await keys_url(http, settings.issuer)
+            keys = keys_from((await fetch_json(http, url)).value)
+        yield ok("issuer", f"Its keys are at {url}.")
+        yield _usable(keys, settings.algorithms)
+    except FetchFailed as error:
+        yield fail("issuer", f"{error}.", advice)
+    except TimeoutError:
+        yield fail("issuer", f"It did not answer within {FETCH_SECONDS} s.", advice)
+
+
+def _usable(keys: Sequence[Key], algorithms: Sequence[str]) -> Finding:
+    usable = [
+        key for key in keys if any(pick([key], key.kid, algorithm) for algorithm in algorithms)
+    ]
+    if not usable:
+        advice = "Add the issuer's algorithm to PENSTOCK_ALGORITHMS."
+        return fail("keys", f"Of the issuer's {len(keys)} keys none can be used.", advice)
+    message = f"{len(usable)} of the issuer's {len(keys)} keys can be used."
+    if len(usable) < len(keys):
+        return warn("keys", message, "Tokens signed with the others are refused.")
+    return ok("keys", message)

@@ -1,0 +1,54 @@
+"""The checks for work that was begun and is left: deletes, jobs, executions, and runs."""
+
+from collections.abc import Sequence
+
+from penstock.datastore.manifest.stale import Stale
+from penstock.datastore.store import Store
+from penstock.schema.core.relay import GlobalId
+from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
+
+
+async def unfinished(store: Store) -> Findings:
+    """Judge what is left; penstock.datastore.errors.Unavailable where the store does not answer."""
+    yield deletes(await store.pending_deletes())
+    yield jobs(await store.idle_jobs())
+    yield runs(await store.stale_manifests())
+    yield executions(await store.stuck_executions())
+
+
+def deletes(count: int) -> Finding:
+    if count == 0:
+        return ok("deletes", "No delete was cut short.")
+    advice = "A server finishes them when it starts, unless one is at it right now."
+    return warn("deletes", f"{count} deletes are not finished.", advice)
+
+
+def jobs(count: int) -> Finding:
+    if count == 0:
+        return ok("jobs", "No job waits for a server.")
+    advice = "A server takes them up within seconds; if one runs, its log says what keeps it."
+    return warn("jobs", f"{count} jobs wait for a server.", advice)
+
+
+def runs(stale: Sequence[Stale]) -> Finding:
+    if not stale:
+        return ok("runs", "No run got stuck.")
+    of, count, more = stale[0]
+    elsewhere = f", and others in {len(stale) - 1} more" if len(stale) > 1 else ""
+    found = f"{count}{' or more' if more else ''} runs got stuck in {of.name} of {of.group}"
+    listing = f"`penstock manifest list --manifest {of.name} --group {of.group} --stale`"
+    return warn(
+        "runs", f"{found}{elsewhere}.", f"{listing} shows them; then claim or recover them."
+    )
+
+
+def executions(ids: Sequence[str]) -> Finding:
+    if not ids:
+        return ok("executions", "No execution waits for a worker.")
+    named = [GlobalId("Execution", id).text() for id in ids[:3]]
+    shown = ", ".join(named) + (", ..." if len(ids) > 3 else "")
+    advice = (
+        "Start a server or `penstock worker`: either takes them up, and nothing is lost. "
+        "`cancelExecution` ends one that is not wanted any more."
+    )
+    return warn("executions", f"{len(ids)} executions wait for a worker: {shown}.", advice)

@@ -1,0 +1,119 @@
+"""`penstock manifest` for operators: skip, unskip, recover, reset and reload."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock.datastore.manifest import asks
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.context import Place, RunId, act
+from penstock.server.commands.manifest.printing import done
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import Answer
+
+Reason = Annotated[str, Parameter(help="Why, for the history.")]
+PerhapsReason = Annotated[str | None, Parameter(help="Why, for the history.")]
+SavedTo = Annotated[
+    str | None,
+    Parameter(help="Folder to look for `_SUCCESS` in; by default the one that the run names."),
+]
+StagePath = Annotated[
+    str | None,
+    Parameter(help="In place of `--saved-to`: the folder above, in which the run has its own."),
+]
+
+
+def skip(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    reason: Reason,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Keep everybody from working on a run that is in no hand and not loaded."""
+    ask = asks.Skip(reason=reason)
+    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    return done(run, "To be skipped")
+
+
+def unskip(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    reason: PerhapsReason = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Let a run be worked on again."""
+    ask = asks.Unskip(reason=reason)
+    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    return done(run, "To be worked on")
+
+
+def recover(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    saved_to: SavedTo = None,
+    stage_path: StagePath = None,
+    shred_type: Annotated[
+        list[str] | None,
+        Parameter(help="Shredded type in the output; may be given many times."),
+    ] = None,
+    no_shred_types: Annotated[bool, Parameter(help="There are no shredded types.")] = False,
+    reason: PerhapsReason = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Take a run that got stuck or failed to PROCESSED, if its folder holds a `_SUCCESS`."""
+    types = shred_type or ([] if no_shred_types else None)
+    output = Output(saved_to, stage_path)
+    run = act(
+        options,
+        place.user,
+        lambda view: view.recovery.recover(place.run(run_id), types, output, reason),
+        with_files=True,
+    )
+    return done(run, "Recovered")
+
+
+def reset(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    saved_to: SavedTo = None,
+    stage_path: StagePath = None,
+    force: Annotated[bool, Parameter(help="Do not look for a `_SUCCESS`.")] = False,
+    delete: Annotated[bool, Parameter(help="Delete the run, with its history.")] = False,
+    reason: PerhapsReason = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Take a run that got stuck or failed to NEW, or delete it, if its folder has no `_SUCCESS`."""
+    output, name = Output(saved_to, stage_path), place.run(run_id)
+
+    async def work(view: View) -> Answer:
+        if delete:
+            return done(await view.recovery.delete(name, output, force=force), "Deleted")
+        return done(await view.recovery.reset(name, output, reason, force=force), "Reset")
+
+    return act(options, place.user, work, with_files=not force)
+
+
+def reload(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    reason: Reason,
+    force: Annotated[
+        bool, Parameter(help="Needed: what was loaded is not taken back, and may be there twice.")
+    ] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Let a run be loaded that was loaded before."""
+    ask = asks.Reload(reason=reason, force=force)
+    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    return done(run, "To be loaded again")

@@ -1,0 +1,101 @@
+"""The options that name a manifest, and the store opened to act on it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+
+from penstock.datastore.access import Caller, Role
+from penstock.datastore.errors import BadInput, Failure
+from penstock.datastore.files import Files
+from penstock.datastore.manifest.records import ManifestName, RunName
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.paths import ROOT, GroupPath, parse_group_path
+from penstock.datastore.store import View
+from penstock.server.auth.claims import user_id_from
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.settings.settings import Settings
+
+T = TypeVar("T")
+
+RunId = Annotated[
+    str, Parameter(help="Path of the folder inside of its bucket, as the manifest has it.")
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which manifest, and who does it."""
+
+    manifest: Annotated[str, Parameter(help="Name of the manifest in its group.")]
+    group: Annotated[str, Parameter(help="Group in which the manifest lies.")] = "/"
+    user: Annotated[str, Parameter(help="Who the history says did it.")] = "penstock-cli"
+
+    @property
+    def name(self) -> ManifestName:
+        return ManifestName(group_path(self.group), self.manifest)
+
+    def run(self, run_id: str) -> RunName:
+        return RunName(self.name, run_id)
+
+
+def group_path(text: str) -> GroupPath:
+    """Read what `--group` was given."""
+    try:
+        return parse_group_path(text)
+    except BadInput as error:
+        raise CommandFailed(f"--group: {error.message}", code=ExitCode.USAGE) from error
+
+
+def act(
+    options: StoreOptions,
+    user: str,
+    work: Callable[[View], Awaitable[T]],
+    *,
+    with_files: bool = False,
+) -> T:
+    """Open the store and do the work as an admin of everything, who bears this name.
+
+    What a run or a manifest does not allow is told with its code.
+    """
+
+    async def done() -> T:
+        async with _opened(options.settings(), user, with_files=with_files) as view:
+            return await work(view)
+
+    try:
+        return asyncio.run(done())
+    except Failure as failure:
+        raise CommandFailed(f"{failure.code.value}: {failure.message}") from failure
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, user: str, *, with_files: bool) -> AsyncIterator[View]:
+    async with open_table(settings) as table:
+        if problems := await table.verify():
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+        async with _files(settings, with_files=with_files) as files:
+            caller = Caller(_user(user), {ROOT: Role.ADMIN}, ROOT)
+            yield store_over(table, settings, files).seen_by(caller)
+
+
+@asynccontextmanager
+async def _files(settings: Settings, *, with_files: bool) -> AsyncIterator[Files]:
+    if not with_files:
+        yield NO_FILES
+        return
+    async with open_files(settings) as files:
+        yield files
+
+
+def _user(text: str) -> str:
+    try:
+        return user_id_from(text)
+    except BadInput as error:
+        raise CommandFailed(f"--user: {error.message}", code=ExitCode.USAGE) from error

@@ -1,0 +1,109 @@
+"""`penstock manifest import`: take over the manifest of others."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.dynamodb.scan import scan
+from penstock.datastore.manifest.importing import Found, Imported
+from penstock.datastore.manifest.json_lines import read_lines, read_typed
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.context import Place, act
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, shown
+
+AT_ONCE = 100
+TOLD = 20
+"""How many of the invalid items are told in words; `--json` tells all."""
+
+_FILE = "File with an item on each line, as JSON: plain, or as DynamoDB writes or exports items."
+
+
+def import_runs(
+    file: Annotated[Path | None, Parameter(help=_FILE)] = None,
+    /,
+    *,
+    place: Place,
+    from_table: Annotated[
+        str | None, Parameter(help="DynamoDB table to read, in place of a file.")
+    ] = None,
+    from_region: Annotated[str | None, Parameter(help="AWS region of that table.")] = None,
+    from_endpoint_url: Annotated[str | None, Parameter(help="Endpoint of that table.")] = None,
+    dry_run: Annotated[bool, Parameter(help="Only say what would happen.")] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Take over the runs of a manifest that others kept; runs that are there stay as they are.
+
+    Invalid items are listed with what is wrong with them, and stop no other; then the exit code
+    is 1.
+    """
+    if (file is None) is (from_table is None):
+        words = "Name one source: a file, or a table with --from-table."
+        raise CommandFailed(words, code=ExitCode.USAGE)
+    source = _lines(file) if file else _items(from_table or "", from_region, from_endpoint_url)
+
+    async def work(view: View) -> Imported:
+        total = Imported()
+        with shown("Importing", None) as progress:
+            async for items in source:
+                part = await view.importing.batch(place.name, items, dry_run=dry_run)
+                total = total.plus(part)
+                for _ in items:
+                    progress()
+        return total
+
+    return _told(act(options, place.user, work), dry_run=dry_run)
+
+
+async def _lines(file: Path) -> AsyncIterator[Sequence[Found]]:
+    try:
+        with file.open("rb") as opened:
+            for part in _parts(read_lines(opened)):
+                yield part
+    except OSError as error:
+        raise CommandFailed(f"{file}: {error.strerror}", code=ExitCode.USAGE) from error
+
+
+def _parts(found: Iterable[Found]) -> Iterator[list[Found]]:
+    rest = iter(found)
+    while part := list(islice(rest, AT_ONCE)):
+        yield part
+
+
+async def _items(
+    table: str, region: str | None, endpoint_url: str | None
+) -> AsyncIterator[Sequence[Found]]:
+    pages = scan(table, region=region, endpoint_url=endpoint_url, page=AT_ONCE)
+    try:
+        async for page in pages:
+            yield [read_typed(table, raw) for raw in page]
+    except Refused as error:
+        raise CommandFailed(str(error), code=ExitCode.STORE) from error
+
+
+def _told(imported: Imported, *, dry_run: bool) -> Answer:
+    entered = "would enter" if dry_run else "entered"
+    words = [
+        f"{imported.entered} runs {entered}, {imported.standing} were there, "
+        f"{len(imported.invalid)} are invalid."
+    ]
+    words += [
+        f"{item.place}{f' ({item.run_id})' if item.run_id else ''}: {'; '.join(item.reasons)}"
+        for item in imported.invalid[:TOLD]
+    ]
+    if len(imported.invalid) > TOLD:
+        words.append(f"... and {len(imported.invalid) - TOLD} more; --json tells all.")
+    data = {
+        "entered": imported.entered,
+        "standing": imported.standing,
+        "invalid": [
+            {"place": item.place, "runId": item.run_id, "reasons": list(item.reasons)}
+            for item in imported.invalid
+        ],
+    }
+    code = ExitCode.FAILED if imported.invalid else ExitCode.OK
+    return Answer("\n".join(words), data, code)

@@ -1,0 +1,132 @@
+"""`penstock manifest list` and `show`."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
+from penstock.datastore.paths import GroupPath
+from penstock.datastore.slices import Slice, Window
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.context import Place, RunId, act, group_path
+from penstock.server.commands.manifest.printing import event_data, line, manifests, run_data, whole
+from penstock.server.commands.options import StoreOptions, span
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+
+T = TypeVar("T")
+
+PAGE = 100
+HISTORY = 100
+LOOKER = "penstock-cli"
+
+_MANIFEST = "Name of the manifest; without it, the manifests of the group are listed."
+_MOMENT = "a day or a time, `2018-12-11` or `2018-12-11T06:00:00Z`"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which runs of a manifest are listed, and how."""
+
+    state: Annotated[RunState | None, Parameter(help="Only runs that are this far.")] = None
+    since: Annotated[str | None, Parameter(help=f"Only runs added then or later: {_MOMENT}.")] = (
+        None
+    )
+    until: Annotated[str | None, Parameter(help=f"Only runs added before: {_MOMENT}.")] = None
+    newest_first: Annotated[bool, Parameter(help="The latest runs first.")] = False
+    stale: Annotated[bool, Parameter(help="Only runs that got stuck, in place of the above.")] = (
+        False
+    )
+    older_than: Annotated[
+        str, Parameter(help="With `--stale`: how long a new run may wait, like `1h`.")
+    ] = "1h"
+    limit: Annotated[
+        int, Parameter(help="How many at most.", validator=Number(gte=1, lte=1_000_000))
+    ] = PAGE
+
+    def reader(self, name: ManifestName) -> Callable[[View, Window], Awaitable[Slice[Run]]]:
+        """Read the options; raises CommandFailed before anything is opened."""
+        start, end = _moment("since", self.since), _moment("until", self.until)
+        listed = Listed(state=self.state, start=start, end=end, newest_first=self.newest_first)
+        age = span("older-than", self.older_than)
+        if not self.stale:
+            return lambda view, window: view.run_lists.page(name, listed, window)
+        if listed != Listed():
+            words = "--stale goes with --older-than and --limit, and with no other choice."
+            raise CommandFailed(words, code=ExitCode.USAGE)
+        return lambda view, window: view.run_lists.stale(name, window, age)
+
+
+CHOICE = Choice()
+
+
+def list_runs(
+    *,
+    manifest: Annotated[str | None, Parameter(help=_MANIFEST)] = None,
+    group: Annotated[str, Parameter(help="Group in which the manifest lies.")] = "/",
+    choice: Choice = CHOICE,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """List the runs of a manifest by the time they were added, or the manifests of a group."""
+    path = group_path(group)
+    if manifest is None:
+        return manifests(act(options, LOOKER, lambda view: _manifests(view, path)))
+    read = choice.reader(ManifestName(path, manifest))
+
+    async def work(view: View) -> list[Run]:
+        return await _all(lambda window: read(view, window), choice.limit)
+
+    runs = act(options, LOOKER, work)
+    text = "\n".join(map(line, runs)) or "There are no such runs."
+    return Answer(text, {"runs": [run_data(run) for run in runs]})
+
+
+def show(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Show all that is known of a run, and what happened to it, newest first."""
+
+    async def read(view: View) -> tuple[Run, list[RunEvent]]:
+        run = await view.runs.one(place.run(run_id), consistent=True)
+        page = await view.run_lists.history(run, Window(size=HISTORY))
+        return run, [event for _, event in page.entries]
+
+    run, events = act(options, place.user, read)
+    data = {"run": run_data(run), "history": [event_data(event) for event in events]}
+    return Answer(whole(run, events), data)
+
+
+async def _manifests(view: View, group: GroupPath) -> list[Manifest]:
+    return await _all(lambda window: view.manifests.page(group, window))
+
+
+async def _all(page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.maxsize) -> list[T]:
+    """The entries of a list, page after page, at most so many."""
+    found: list[T] = []
+    window: Window | None = Window(size=min(PAGE, limit))
+    while window is not None and len(found) < limit:
+        part = await page(window)
+        found += [entry for _, entry in part.entries]
+        window = Window(size=PAGE, after=part.reached) if part.more else None
+    return found[:limit]
+
+
+def _moment(option: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        words = f"--{option} {text}: must be {_MOMENT}."
+        raise CommandFailed(words, code=ExitCode.USAGE) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

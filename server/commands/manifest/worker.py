@@ -1,0 +1,148 @@
+"""`penstock manifest` for Transformers and Loaders: discover, claim, and how it ended."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from penstock.datastore.manifest import asks
+from penstock.datastore.manifest.records import Run, Stage
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.store import View
+from penstock.server.commands.manifest.context import Place, RunId, act
+from penstock.server.commands.manifest.printing import done, line, run_data
+from penstock.server.commands.options import StoreOptions, span
+from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+
+Fence = Annotated[
+    int,
+    Parameter(help="Fence of the claim, as `claim` answered it.", validator=Number(gte=0)),
+]
+Lease = Annotated[
+    str, Parameter(help="How long the run stays in hand: `90s`, `10m`, `1d` at most.")
+]
+Counts = Annotated[
+    list[str] | None,
+    Parameter(name="--count", help="What was counted, as `rows=1200`; may be given many times."),
+]
+
+
+def discover(
+    run_ids: Annotated[list[str], Parameter(help="Paths of the folders inside of their bucket.")],
+    /,
+    *,
+    place: Place,
+    added_by: Annotated[str, Parameter(help="Version of the Transformer that found them.")],
+    pipeline: Annotated[str | None, Parameter(help="Pipeline that they come from.")] = None,
+    skip_reason: Annotated[
+        str | None, Parameter(help="Why nobody is to work on them; without it, they are worked on.")
+    ] = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Put runs into a manifest, which its first run makes; runs that are there stay as they are."""
+
+    async def work(view: View) -> list[Run]:
+        found = (
+            Discovery(run_id=id, added_by=added_by, pipeline=pipeline, skip_reason=skip_reason)
+            for id in run_ids
+        )
+        return [await view.runs.discover(place.name, each) for each in found]
+
+    runs = act(options, place.user, work)
+    return Answer("\n".join(map(line, runs)), {"runs": [run_data(run) for run in runs]})
+
+
+def claim(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    stage: Annotated[Stage, Parameter(help="Which piece of work.")],
+    owner: Annotated[str, Parameter(help="The worker, told from all others.")],
+    lease: Lease = "5m",
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Take a run in hand, to transform or to load it. The answer tells the fence."""
+    seconds = int(span("lease", lease).total_seconds())
+    ask = asks.Claim(stage=stage, owner=owner, seconds=seconds)
+    run = _asked(options, place, run_id, ask)
+    return done(run, f"In hand, fence {run.fence}")
+
+
+def heartbeat(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    fence: Fence,
+    lease: Lease = "5m",
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Keep a run in hand for so long from now."""
+    ask = asks.Heartbeat(fence=fence, seconds=int(span("lease", lease).total_seconds()))
+    return done(_asked(options, place, run_id, ask), "Still in hand")
+
+
+def processed(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    fence: Fence,
+    saved_to: Annotated[str, Parameter(help="Folder of the output, `s3://bucket/path/`.")],
+    shred_type: Annotated[
+        list[str] | None, Parameter(help="Shredded type in the output; may be given many times.")
+    ] = None,
+    count: Counts = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Say that a run was transformed, once its output is complete."""
+    ask = asks.Processed(
+        fence=fence, shred_types=tuple(shred_type or ()), saved_to=saved_to, counts=_counts(count)
+    )
+    return done(_asked(options, place, run_id, ask), "Processed")
+
+
+def loaded(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    fence: Fence,
+    loaded_by: Annotated[str, Parameter(help="Version of the Loader.")],
+    count: Counts = None,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Say that a run was loaded, once that can no longer be undone."""
+    ask = asks.Loaded(fence=fence, loaded_by=loaded_by, counts=_counts(count))
+    return done(_asked(options, place, run_id, ask), "Loaded")
+
+
+def fail(
+    run_id: RunId,
+    /,
+    *,
+    place: Place,
+    fence: Fence,
+    error: Annotated[str, Parameter(help="What went wrong.")],
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> Answer:
+    """Say that the stage at hand failed; anybody may then claim the run again."""
+    return done(_asked(options, place, run_id, asks.Fail(fence=fence, error=error)), "Failed")
+
+
+def _asked(options: StoreOptions, place: Place, run_id: str, ask: asks.Ask) -> Run:
+    return act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+
+
+def _counts(texts: list[str] | None) -> dict[str, int] | None:
+    if texts is None:
+        return None
+    counts = {}
+    for text in texts:
+        name, _, count = text.rpartition("=")
+        if not name or not count.isascii() or not count.isdecimal():
+            words = f"--count {text}: must be like rows=1200."
+            raise CommandFailed(words, code=ExitCode.USAGE)
+        counts[name] = int(count)
+    return counts

@@ -1,0 +1,61 @@
+"""Command-line options that stand for a setting: described once, in the settings.
+
+The options that choose a store, shared by every command that opens one.
+
+Spans of time as the command line takes them.
+"""
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.settings.settings import PREFIX, Settings
+
+
+def option(setting: str) -> Parameter:
+    """Describe the option for a setting.
+
+    The command's parameter defaults to None, for `Settings.load` to see that it was not given.
+    """
+    field = Settings.model_fields[setting]
+    shown = isinstance(field.default, str | int | float | Path) and field.annotation is not bool
+    default = f" By default `{field.default}`." if shown else ""
+    return Parameter(
+        help=f"{field.description}{default} Also `{PREFIX}{setting.upper()}`.", show_default=False
+    )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """Where the data lies; None where the settings decide."""
+
+    store: Annotated[Literal["sqlite", "dynamodb"] | None, option("store")] = None
+    data_dir: Annotated[Path | None, option("data_dir")] = None
+    table: Annotated[str | None, option("table")] = None
+    endpoint_url: Annotated[str | None, option("endpoint_url")] = None
+    region: Annotated[str | None, option("region")] = None
+
+    def settings(self, **more: object) -> Settings:
+        """The settings with these options on top; raises InvalidSettings."""
+        return Settings.load(**asdict(self), **more)
+
+
+LONGEST = timedelta(days=366)
+
+_SPAN = re.compile(r"([1-9]\d{0,8})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def span(option: str, text: str) -> timedelta:
+    """Read what an option was given, like `12h`, at most `366d`; CommandFailed for other texts."""
+    found = _SPAN.fullmatch(text)
+    if found and (time := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST:
+        return time
+    words = f"--{option} {text}: must be like 12h, from 1s to 366d."
+    raise CommandFailed(words, code=ExitCode.USAGE)

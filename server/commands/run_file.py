@@ -1,0 +1,174 @@
+"""Asks a server over HTTP, as any client does.
+
+The whole trip of a file through a pipeline: up, through, and back.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from penstock.server.core.command_output import CommandFailed, ExitCode
+
+SECONDS = 60.0
+
+
+class Client:
+    """One server, and somebody who may ask it."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url.rstrip("/") + "/graphql"
+        headers = {"authorization": f"Bearer {token}"}
+        # Loading the certificates of the system takes a while.
+        trusted = httpx.create_ssl_context()
+        self._asking = httpx.AsyncClient(headers=headers, timeout=SECONDS, verify=trusted)
+        # What is signed needs no token, and others must not see it.
+        self._files = httpx.AsyncClient(timeout=SECONDS, verify=trusted)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._asking.aclose()
+        await self._files.aclose()
+
+    async def ask(self, query: str, **variables: Any) -> Any:
+        """Give the value of the one root field; CommandFailed says why there is none."""
+        try:
+            answer = await self._asking.post(
+                self._url, json={"query": query, "variables": variables}
+            )
+        except httpx.TransportError as error:
+            raise _unreachable(self._url, error) from None
+        return _value(answer.json())
+
+    async def follow(self, query: str, **variables: Any) -> AsyncIterator[Any]:
+        """Yield the values of a subscription's one field, over server-sent events."""
+        request = {"query": query, "variables": variables}
+        headers = {"accept": "text/event-stream"}
+        try:
+            async with self._asking.stream(
+                "POST", self._url, json=request, headers=headers
+            ) as events:
+                async for line in events.aiter_lines():
+                    if line.startswith("data: "):
+                        yield _value(json.loads(line.removeprefix("data: ")))
+        except httpx.TransportError as error:
+            raise _unreachable(self._url, error) from None
+
+    async def upload(self, form: Any, file: Path) -> None:
+        """Send a file with the form it is to be uploaded by."""
+        fields = {field["name"]: field["value"] for field in form["fields"]}
+        headers = {field["name"]: field["value"] for field in form["headers"]}
+        try:
+            with file.open("rb") as content:
+                answer = await self._files.request(
+                    form["method"],
+                    form["url"],
+                    data=fields,
+                    files={"file": (file.name, content)},
+                    headers=headers,
+                )
+        except httpx.TransportError as error:
+            raise _unreachable(form["url"], error) from None
+        if answer.is_error:
+            raise CommandFailed(f"The upload was refused with {answer.status_code}.")
+
+    async def download(self, url: str, to: Path) -> None:
+        """Save what is behind a URL."""
+        try:
+            async with self._files.stream("GET", url) as answer:
+                answer.raise_for_status()
+                with to.open("wb") as file:
+                    async for chunk in answer.aiter_bytes():
+                        file.write(chunk)
+        except httpx.HTTPError as error:
+            raise _unreachable(url, error) from None
+
+
+def _value(answer: Any) -> Any:
+    """The value of the one root field; its failures, and errors, end the command."""
+    for error in answer.get("errors", ()):
+        raise CommandFailed(error["message"])
+    (value,) = answer["data"].values()
+    if isinstance(value, dict) and "code" in value and "message" in value:
+        raise CommandFailed(value["message"])
+    return value
+
+
+def _unreachable(url: str, error: Exception) -> CommandFailed:
+    words = str(error) or type(error).__name__
+    return CommandFailed(f"{url.partition('?')[0]}: {words}", code=ExitCode.STORE)
+
+
+FIND = (
+    "query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) { id } }"
+)
+NODE = "query($id: ID!) { node(id: $id) { ...on Pipeline { id } } }"
+CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+  ...on UserError { code message }
+  ...on CreateExecutionPayload { execution {
+    id upload { method url fields { name value } headers { name value } } } } } }"""
+START = """mutation($input: StartExecutionInput!) { startExecution(input: $input) {
+  ...on UserError { code message } ...on StartExecutionPayload { execution { state } } } }"""
+FOLLOW = """subscription($id: ID!) { executionProgress(id: $id) { state stateMessage
+  progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesTotal rowsPerSecond } } }"""
+RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage
+  progress { rowsRead rowsSucceeded rowsFailed }
+  outputDownload { status url } errorsDownload { status url } } }"""
+OVER = ("SUCCESS", "FAILED", "CANCELLED")
+
+Tell = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """A pipeline, by its name in a group or its global id; a file; where to put what comes out."""
+
+    pipeline: str
+    group: str | None
+    file: Path
+    output: Path
+    errors: Path
+    max_failed_rows: int | None = None
+
+
+async def trip(client: Client, wanted: Trip, tell: Tell) -> Any:
+    """Take a file through; the execution as it ended. `tell` hears the state and bytes done."""
+    size = wanted.file.stat().st_size
+    pipeline = await _pipeline(client, wanted)
+    given = {"pipelineId": pipeline, "maxFailedRows": wanted.max_failed_rows}
+    made = (await client.ask(CREATE, input=given))["execution"]
+    tell("Uploading", 0, size)
+    await client.upload(made["upload"], wanted.file)
+    await client.ask(START, input={"id": made["id"]})
+    async for told in client.follow(FOLLOW, id=made["id"]):
+        progress = told["progress"] or {}
+        words = told["state"].replace("_", " ").capitalize()
+        tell(words, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
+    return await _fetched(client, wanted, made["id"])
+
+
+async def _pipeline(client: Client, wanted: Trip) -> str:
+    try:
+        found = await client.ask(FIND, name=wanted.pipeline, group=wanted.group)
+    except CommandFailed:
+        # A global id is a name that no pipeline has.
+        found = await client.ask(NODE, id=wanted.pipeline)
+        if not found:
+            raise
+    id: str = found["id"]
+    return id
+
+
+async def _fetched(client: Client, wanted: Trip, id: str) -> Any:
+    over = await client.ask(RESULT, id=id)
+    if over["state"] not in OVER:
+        raise CommandFailed("The server stopped telling of the execution; it goes on.")
+    for name, path in (("outputDownload", wanted.output), ("errorsDownload", wanted.errors)):
+        if over[name] is not None and over[name]["status"] == "READY":
+            await client.download(over[name]["url"], path)
+    return over

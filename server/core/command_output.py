@@ -1,0 +1,118 @@
+"""How a command ends: its answer, or a failure with a stable exit code.
+
+A progress bar for long work, on the terminal only.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NamedTuple
+
+from cyclopts import CycloptsError
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.server.settings.key_files import BadKeyFile
+from penstock.server.settings.settings import InvalidSettings
+
+
+class ExitCode(IntEnum):
+    """What a script can rely on; docs/cli.md explains each."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    STORE = 3
+
+
+class Answer(NamedTuple):
+    """What a command found or did: for people, and the same as a JSON value for `--json`.
+
+    A command that found what is wrong, as it was asked to, answers with another code than OK.
+    """
+
+    text: str
+    data: object
+    code: ExitCode = ExitCode.OK
+
+
+class CommandFailed(Exception):
+    """The command did not do what was asked; each line says one reason."""
+
+    def __init__(self, *lines: str, code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(" ".join(lines))
+        self.lines = lines
+        self.code = code
+
+
+class Failure(NamedTuple):
+    """What the user is told, line by line; unexpected ones have a traceback worth seeing."""
+
+    code: ExitCode
+    lines: Sequence[str]
+    expected: bool = True
+
+
+def failure_of(error: Exception) -> Failure:
+    """Put any failure of a command into words for its user."""
+    one_line = " ".join(str(error).split())
+    match error:
+        case CommandFailed():
+            return Failure(error.code, error.lines)
+        case InvalidSettings():
+            return Failure(ExitCode.USAGE, error.problems)
+        case CycloptsError():
+            return Failure(ExitCode.USAGE, (one_line,))
+        case PenstockError() | BadKeyFile():
+            unreachable = isinstance(error, Unavailable)
+            return Failure(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
+        case _:
+            words = f"{type(error).__name__}: {one_line} (--debug shows where)"
+            return Failure(ExitCode.FAILED, (words,), expected=False)
+
+
+@contextmanager
+def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Show a bar of bytes on standard error; tell it what goes on, how many are done, of what."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=None)
+
+        def tell(words: str, done: int, total: int | None) -> None:
+            text = f"{label}: {words.lower()}"
+            progress.update(task, description=text, completed=done, total=total)
+
+        yield tell
+
+
+@contextmanager
+def shown(label: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error while work goes on; call what is given for each piece done."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda: progress.advance(task)

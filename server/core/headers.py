@@ -1,0 +1,141 @@
+"""The header fields of a request, looked up by name instead of searched through.
+
+Which media type answers a request, and whether a body's type can be read.
+"""
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, NamedTuple, overload
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+_KEPT: Final = "penstock.fields"
+
+
+class Fields(Headers):
+    """Starlette's headers with an index; names of the scope are in lower case, as ASGI says."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(raw=scope["headers"])
+        self._index: dict[str, list[str]] = {}
+        for name, value in self._list:
+            self._index.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+
+    def __getitem__(self, key: str) -> str:
+        return self._index[key.lower()][0]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key.lower() in self._index
+
+    @overload  # type: ignore[override]
+    def get(self, key: str) -> str | None: ...
+    @overload
+    def get(self, key: str, default: str) -> str: ...
+    def get(self, key: str, default: str | None = None) -> str | None:
+        found = self._index.get(key.lower())
+        return default if found is None else found[0]
+
+    def getlist(self, key: str) -> list[str]:
+        return self._index.get(key.lower(), [])
+
+
+def fields_of(scope: Scope) -> Fields:
+    """Read the header fields of a scope once, whoever asks for them."""
+    found = scope.get(_KEPT)
+    if found is None:
+        found = scope[_KEPT] = Fields(scope)
+    return found
+
+
+class MediaType(StrEnum):
+    """The types an answer may have."""
+
+    JSON = "application/json"
+    GRAPHQL = "application/graphql-response+json"
+
+    @property
+    def header(self) -> str:
+        return f"{self.value}; charset=utf-8"
+
+
+_USUAL: Final = 200
+_HEADERS: Final = 256
+"""Clients send few different headers: so many, of so many characters, are read once."""
+
+
+class _Range(NamedTuple):
+    """A range of an Accept header with its quality, 0 to 1."""
+
+    type: str
+    subtype: str
+    quality: float
+
+    def specificity(self, media: MediaType) -> int:
+        """Tell how closely the range names the type: 3 exactly, 1 as `*/*`, 0 not at all."""
+        kind, subtype = media.split("/")
+        if (self.type, self.subtype) == (kind, subtype):
+            return 3
+        if (self.type, self.subtype) == (kind, "*"):
+            return 2
+        return int((self.type, self.subtype) == ("*", "*"))
+
+
+# On equal terms a client that names the newer type gets it; one that takes anything gets JSON.
+_PREFERENCE: Final = {MediaType.GRAPHQL: (3,), MediaType.JSON: (1, 2, 3)}
+
+
+def negotiate(accept: str | None) -> MediaType | None:
+    """Choose the type of an answer; None where the client takes neither. No header means JSON."""
+    if accept is None or len(accept) > _USUAL:
+        return _negotiated(accept)
+    return _kept(accept)
+
+
+def _negotiated(accept: str | None) -> MediaType | None:
+    if accept is None or not accept.strip():
+        return MediaType.JSON
+    parts = [part for part in accept.split(",") if not part.isspace() and part]
+    ranges = [found for part in parts if (found := _range(part)) is not None]
+    best: tuple[float, bool, MediaType] | None = None
+    for media, preferred in _PREFERENCE.items():
+        specificity, quality = max(
+            ((one.specificity(media), one.quality) for one in ranges), default=(0, 0.0)
+        )
+        offer = (quality, specificity in preferred, media)
+        if specificity and quality > 0 and (best is None or offer[:2] > best[:2]):
+            best = offer
+    return best[2] if best else None
+
+
+_kept: Final = lru_cache(_HEADERS)(_negotiated)
+
+
+def is_json(content_type: str) -> bool:
+    """Tell whether a body of this type is JSON in UTF-8."""
+    if content_type == MediaType.JSON:
+        return True
+    media, parameters = _parsed(content_type)
+    return media == MediaType.JSON and parameters.get("charset", "utf-8") in ("utf-8", "utf8")
+
+
+def _range(part: str) -> _Range | None:
+    media, parameters = _parsed(part)
+    kind, slash, subtype = media.partition("/")
+    if not slash or parameters.get("charset", "utf-8") not in ("utf-8", "utf8", "*"):
+        return None
+    try:
+        quality = float(parameters.get("q", "1"))
+    except ValueError:
+        return None
+    return _Range(kind, subtype, quality) if 0 <= quality <= 1 else None
+
+
+def _parsed(text: str) -> tuple[str, dict[str, str]]:
+    """Split `type/subtype; name=value` into its lower-case parts."""
+    media, *rest = text.split(";")
+    parameters = {}
+    for parameter in rest:
+        name, _, value = parameter.partition("=")
+        parameters[name.strip().lower()] = value.strip().strip('"').lower()
+    return media.strip().lower(), parameters

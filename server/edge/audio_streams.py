@@ -1,0 +1,45 @@
+"""`GET /stream/<audio id>`: a redirect to a URL that plays the track, signed anew each time."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import NotFound, PenstockError
+from penstock.datastore.store import Store
+from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.response import refusal
+
+Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
+
+_PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
+
+
+def stream_routes(store: Store, authenticate: Authenticate, limiter: RateLimiter) -> list[Route]:
+    """Make the route; it asks for the caller's token, and knows the caller's audio alone.
+
+    For players that renew: unlike the URL it leads to, this one does not expire.
+    """
+
+    async def stream(request: Request) -> Response:
+        try:
+            caller = await authenticate(request.headers)
+            limiter.spend(caller.user_id, 1)
+            library = store.seen_by(caller).audio
+            track = await library.reading.get_audio_files_by_audio_id(request.path_params["id"])
+            download = await library.streaming.stream(track)
+        except PenstockError as error:
+            return _refused(error, request.headers)
+        return Response(status_code=307, headers={**_PRIVATE, "location": download.url})
+
+    return [Route("/stream/{id}", stream)]
+
+
+def _refused(error: PenstockError, headers: Headers) -> Response:
+    problem = refusal(error, with_token="authorization" in headers)
+    status = 404 if isinstance(error, NotFound) else problem.status
+    return JSONResponse({"errors": [problem.error]}, status, {**_PRIVATE, **problem.headers})

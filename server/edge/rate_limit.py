@@ -1,0 +1,136 @@
+"""How much each caller may ask for, in the unit in which operations cost.
+
+What each caller has left to ask for, in memory that all processes of a server see.
+"""
+
+import struct
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_UN, lockf
+from hashlib import blake2b
+from math import ceil
+from mmap import mmap
+from typing import Final, Protocol, TypeAlias
+
+import msgspec
+from cachetools import LRUCache
+
+from penstock.datastore.errors import RateLimited
+
+MAX_CALLERS: Final = 10_000
+"""How many callers are remembered; who asked least recently is forgotten first."""
+
+_ROUNDING: Final = 1e-6
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """What a caller had left, or below zero owed, at a time of the clock."""
+
+    level: float
+    at: float
+
+
+Change: TypeAlias = Callable[[Bucket | None], Bucket]
+"""Makes a new bucket of the one there was; what it raises leaves that as it was."""
+
+
+class Buckets(Protocol):
+    """The buckets of callers, wherever they are kept."""
+
+    def update(self, caller: str, change: Change) -> None:
+        """Put what `change` makes of a caller's bucket in its place."""
+
+
+class OwnBuckets:
+    """Buckets in the memory of this process."""
+
+    def __init__(self, callers: int = MAX_CALLERS) -> None:
+        self._known = LRUCache[str, Bucket](callers)
+
+    def update(self, caller: str, change: Change) -> None:
+        self._known[caller] = change(self._known.get(caller))
+
+
+class RateLimiter:
+    """A bucket for each caller that holds `burst` and gains `per_second`; 0 limits nobody.
+
+    What costs more than a bucket holds runs when it is full, and the next waits until the debt is
+    paid: however large the operations, a caller gets no more than `per_second` over time.
+    """
+
+    def __init__(
+        self,
+        per_second: float,
+        burst: int,
+        buckets: Buckets | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._buckets = OwnBuckets() if buckets is None else buckets
+
+    def spend(self, user_id: str, cost: int) -> None:
+        """Take the cost of an operation, 1 at least; raises RateLimited, which takes nothing."""
+        if self._per_second == 0:
+            return
+        per_second, burst = self._per_second, self._burst
+        cost, now = max(cost, 1), self._clock()
+
+        def change(bucket: Bucket | None) -> Bucket:
+            level: float = burst
+            if bucket is not None:
+                level = min(level, bucket.level + (now - bucket.at) * per_second)
+            missing = min(cost, burst) - level
+            if missing > _ROUNDING:
+                raise RateLimited(max(1, ceil((missing - _ROUNDING) / per_second)))
+            return Bucket(level - cost, now)
+
+        self._buckets.update(user_id, change)
+
+
+_SLOT: Final = struct.Struct("=Qdd")
+"""Digest of the caller (0 where there is none), level, and when it had that."""
+_SETS: Final = 2_048
+_WAYS: Final = 8
+_SET_BYTES: Final = _WAYS * _SLOT.size
+SIZE: Final = _SETS * _SET_BYTES
+
+
+class SharedBuckets:
+    """Buckets of 16,384 callers; in each of the sets, who asked least recently is forgotten first.
+
+    A set is locked while it is changed. The lock of a process that dies is gone with it.
+    """
+
+    def __init__(self, memory: mmap, file: int) -> None:
+        self._memory = memory
+        self._file = file
+
+    def update(self, caller: str, change: Change) -> None:
+        """Put what `change` makes of a caller's bucket in its place, unless it raises."""
+        digest = _digest(caller)
+        start = digest % _SETS * _SET_BYTES
+        with self._locked(start):
+            places = range(start, start + _SET_BYTES, _SLOT.size)
+            slots = {place: _SLOT.unpack_from(self._memory, place) for place in places}
+            known = [place for place, slot in slots.items() if slot[0] == digest]
+            place = known[0] if known else min(slots, key=lambda at: slots[at][2])
+            level, at = slots[place][1:]
+            bucket = change(Bucket(level, at) if known else None)
+            _SLOT.pack_into(self._memory, place, digest, bucket.level, bucket.at)
+
+    @contextmanager
+    def _locked(self, start: int) -> Iterator[None]:
+        lockf(self._file, LOCK_EX, _SET_BYTES, start)
+        try:
+            yield
+        finally:
+            lockf(self._file, LOCK_UN, _SET_BYTES, start)
+
+
+def _digest(caller: str) -> int:
+    """Give a number above zero, which stands for no caller."""
+    return int.from_bytes(blake2b(caller.encode(), digest_size=8).digest()) or 1

@@ -1,0 +1,235 @@
+"""Reading a GraphQL request out of an HTTP request."""
+
+import re
+from collections.abc import Mapping
+from math import inf
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+import orjson
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope
+from uuid_utils import uuid4
+
+from penstock.datastore.errors import ErrorCode
+from penstock.schema.engine.engine import OperationRequest
+from penstock.schema.engine.limits import Limits
+from penstock.server.core.headers import Fields, MediaType, fields_of, is_json, negotiate
+from penstock.server.edge.deadline import Within
+from penstock.server.edge.response import Malformed, Problem
+from penstock.server.telemetry.operation import SEEN, Seen
+
+ALLOWED: Final = "GET, POST, OPTIONS"
+_CLOSE: Final = {"connection": "close"}
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}", re.ASCII)
+_TRACE: Final = re.compile(
+    r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII
+)
+# A page of another site cannot send these without a preflight request, which CORS answers.
+_PREFLIGHTED: Final = (
+    "apollo-require-preflight",
+    "x-apollo-operation-name",
+    "graphql-require-preflight",
+    "x-requested-with",
+)
+_KINDS: Final[Mapping[str, type]] = {
+    "query": str,
+    "operationName": str,
+    "documentId": str,
+    "variables": dict,
+    "extensions": dict,
+}
+_WORDS: Final[Mapping[type, str]] = {str: "a text", dict: "an object"}
+
+
+class ClientGone(Exception):
+    """The client left before its request was read: nobody waits for an answer."""
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """An HTTP request as it came in; `media` is the type to answer in, None where there is none.
+
+    `seen` is told how it goes; it is the one that `watching` shows around, if it does.
+    """
+
+    scope: Scope
+    method: str
+    headers: Fields
+    receive: Receive
+    media: MediaType | None
+    request_id: str
+    seen: Seen
+
+    @classmethod
+    def of(cls, scope: Scope, receive: Receive) -> "Exchange":
+        headers = fields_of(scope)
+        seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
+        media = media_of(headers)
+        return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
+
+    @property
+    def wants_cost(self) -> bool:
+        return self.headers.get("x-penstock-cost") == "1"
+
+
+def media_of(headers: Headers) -> MediaType | None:
+    """Choose the type to answer in; None where the client takes none that there is."""
+    return negotiate(",".join(headers.getlist("accept")))
+
+
+def request_id_of(headers: Headers) -> str:
+    """Take the client's own id, else the trace id of `traceparent`, else make one."""
+    given = headers.get("x-request-id", "")
+    if _REQUEST_ID.fullmatch(given):
+        return given
+    trace = _TRACE.match(headers.get("traceparent", ""))
+    return trace[1] if trace else uuid4().hex
+
+
+def check_method(scope: Scope) -> None:
+    if scope["method"] not in ("GET", "POST", "OPTIONS"):
+        raise Problem(
+            ErrorCode.METHOD_NOT_ALLOWED,
+            "GraphQL is asked by GET or POST.",
+            headers={"allow": ALLOWED},
+        )
+
+
+async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
+    """Read the request of a GET or POST. Raises Problem, and ClientGone where it ends early."""
+    scope, headers = exchange.scope, exchange.headers
+    if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
+        raise Problem(
+            ErrorCode.PAYLOAD_TOO_LARGE,
+            f"The URL is longer than {limits.url_bytes} bytes.",
+            status=414,
+        )
+    if exchange.method == "GET":
+        return from_url(scope, headers)
+    _check_body_type(headers)
+    return from_json(await body_of(headers, exchange.receive, limits))
+
+
+def from_url(scope: Scope, headers: Headers) -> OperationRequest:
+    """Read the parameters of a GET that another site's page could not have sent."""
+    content_type = headers.get("content-type")
+    if content_type is not None and not is_json(content_type):
+        raise _unsupported("A GET has no body; its Content-Type must be absent.")
+    if not _is_preflighted(headers):
+        raise Problem(
+            ErrorCode.CSRF_PREVENTED,
+            "A GET needs a header that browsers ask leave for, such as Apollo-Require-Preflight.",
+        )
+    try:
+        pairs = parse_qsl(
+            scope["query_string"].decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=20,
+        )
+    except ValueError:
+        raise Problem(ErrorCode.BAD_REQUEST, "The URL's parameters cannot be read.") from None
+    parameters: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in parameters:
+            raise Malformed("A parameter of the URL is given twice.")
+        parameters[name] = _json(value.encode()) if _KINDS.get(name) is dict else value
+    return _request(parameters)
+
+
+def from_json(body: bytes) -> OperationRequest:
+    """Read a JSON body; Problem where it is none, Malformed where it is no request."""
+    found = _json(body)
+    if isinstance(found, list):
+        raise Malformed("Batches are not answered; send one operation a request.")
+    if not isinstance(found, dict):
+        raise Malformed("The body must be a JSON object.")
+    return _request(found)
+
+
+def _request(found: dict[str, Any]) -> OperationRequest:
+    for name, value in found.items():
+        kind = _KINDS.get(name)
+        if kind is not None and value is not None and type(value) is not kind:
+            raise Malformed(f"`{name}` must be {_WORDS[kind]}.")
+    query, document_id = found.get("query"), found.get("documentId")
+    extensions = found.get("extensions") or {}
+    if query is not None and document_id is not None:
+        raise Malformed("Give `query` or `documentId`, not both.")
+    if query is None and document_id is None and "persistedQuery" not in extensions:
+        raise Malformed("`query` is missing.")
+    return OperationRequest(
+        query=query,
+        document_id=document_id,
+        # Several clients send an empty name where they mean none.
+        operation_name=found.get("operationName") or None,
+        variables=found.get("variables") or {},
+        extensions=extensions,
+    )
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise Problem(ErrorCode.BAD_REQUEST, "That is not JSON in UTF-8.") from None
+
+
+def _check_body_type(headers: Headers) -> None:
+    if not is_json(headers.get("content-type", "")):
+        raise _unsupported("The body must be application/json in UTF-8.")
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise _unsupported("The body must not be compressed.")
+
+
+def _unsupported(message: str) -> Problem:
+    return Problem(
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE, message, headers={"accept": "application/json"}
+    )
+
+
+def _is_preflighted(headers: Headers) -> bool:
+    """Tell whether a page of another site would have had to ask before sending this.
+
+    Browsers attach Basic credentials by themselves, so those prove nothing; tokens they never do.
+    """
+    if any(name in headers for name in (*_PREFLIGHTED, "content-type")):
+        return True
+    return headers.get("authorization", "").lower().startswith("bearer ")
+
+
+async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+    """Read a body; Problem where it is too large or takes too long, ClientGone where it ends."""
+    if _announced(headers) > limits.body_bytes:
+        raise _too_large(limits)
+    return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
+
+
+def _announced(headers: Headers) -> float:
+    """How many bytes the client says that it sends; infinite where that is no number."""
+    announced = headers.get("content-length", "0")
+    return int(announced[:12]) if announced.isdecimal() else inf
+
+
+async def _received(receive: Receive, limits: Limits) -> bytes:
+    parts, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        parts += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(parts) > limits.body_bytes:
+            raise _too_large(limits)
+    return bytes(parts)
+
+
+def _late(limits: Limits) -> Problem:
+    message = f"The body took longer than {limits.body_seconds:g} s to arrive."
+    return Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
+
+
+def _too_large(limits: Limits) -> Problem:
+    message = f"The body is larger than {limits.body_bytes} bytes."
+    return Problem(ErrorCode.PAYLOAD_TOO_LARGE, message, headers=_CLOSE)

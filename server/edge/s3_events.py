@@ -1,0 +1,97 @@
+"""Where S3 tells that inputs were uploaded: its notifications, and its events of EventBridge.
+
+Nothing of an event is believed but the name of a file, for which the store is then asked, as the
+caller and within what they may do.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote_plus
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from penstock.datastore.access import Caller
+from penstock.datastore.errors import ErrorCode, Failure, PenstockError
+from penstock.datastore.store import Store
+from penstock.schema.engine.limits import Limits
+from penstock.server.auth.tokens import Authenticator
+from penstock.server.core.headers import fields_of
+from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.request import ClientGone, body_of
+from penstock.server.edge.response import Problem, refusal
+
+PATH: Final = "/events/s3"
+MAX_FILES: Final = 100
+COST: Final = 3
+"""Of each file that an event is about: an execution is looked up, read and written."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3Events:
+    """Takes events and makes the executions ready whose inputs they tell of."""
+
+    store: Store
+    authenticator: Authenticator
+    limits: Limits
+    limiter: RateLimiter
+
+    def route(self) -> Route:
+        return Route(PATH, self._answer, methods=["POST"])
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            return JSONResponse(await self._told(request))
+        except ClientGone:
+            return Response(status_code=400)
+        except PenstockError as error:
+            problem = refusal(error, with_token="authorization" in request.headers)
+        except Problem as found:
+            problem = found
+        body = {"errors": [problem.error]}
+        return JSONResponse(body, problem.status, dict(problem.headers))
+
+    async def _told(self, request: Request) -> dict[str, int]:
+        headers = fields_of(request.scope)
+        caller = await self.authenticator.caller_of(headers)
+        keys = _keys(await body_of(headers, request.receive, self.limits))
+        self.limiter.spend(caller.user_id, COST * max(1, len(keys)))
+        started = sum([await self._started(caller, key) for key in keys])
+        return {"started": started, "ignored": len(keys) - started}
+
+    async def _started(self, caller: Caller, key: str) -> bool:
+        """Whether the file is the input of an execution that the caller may run."""
+        with suppress(Failure):
+            uploads = self.store.seen_by(caller).executions.uploads
+            return await uploads.confirm_key(key) is not None
+        return False
+
+
+def _keys(body: bytes) -> list[str]:
+    """The names of the files that an event is about, each once."""
+    try:
+        found = dict.fromkeys(_named(orjson.loads(body)))
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        message = "The body is neither a notification of S3 nor an event of EventBridge."
+        raise Problem(ErrorCode.BAD_REQUEST, message) from None
+    if len(found) > MAX_FILES:
+        raise Problem(ErrorCode.BAD_REQUEST, f"An event tells of at most {MAX_FILES} files.")
+    return list(found)
+
+
+def _named(event: Mapping[str, Any]) -> Iterator[str]:
+    if "Records" in event:
+        for record in event["Records"]:
+            yield unquote_plus(_text(record["s3"]["object"]["key"]))
+    else:
+        yield _text(event["detail"]["object"]["key"])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a key is a text")
+    return value

@@ -1,0 +1,91 @@
+"""What a machine of a cluster does with a part of an input, which it fetches for itself."""
+
+from hashlib import sha256
+from importlib.metadata import version
+from threading import Lock
+from typing import Final
+
+import msgspec
+from cachetools import LRUCache
+
+from penstock.datastore.dataset_csv import read_table
+from penstock.datastore.executions.engine import Step
+from penstock.datastore.records import DatasetContent
+from penstock.formula.core.datasets import Rows
+from penstock.server.runtime.dask_transport import PartFailed, Source, fetched
+from penstock.transform.csv_records import Span, Survey
+from penstock.transform.csv_transform import Above, CsvTransform
+from penstock.transform.outcome import Written
+from penstock.transform.plan import Plan
+from penstock.transform.program import Program
+
+KEPT: Final = 2
+"""Programs that a process has at hand; their datasets take most of its memory."""
+
+_programs: Final = LRUCache[str, Program](KEPT)
+_lock: Final = Lock()
+
+
+class TableFile(msgspec.Struct, frozen=True):
+    """A dataset of a plan: its identity there, and its file."""
+
+    identity: str
+    content: DatasetContent
+    source: Source
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """What makes a program, for Penstock of this `version`; `id` tells it from every other."""
+
+    id: str
+    version: str
+    plan: Plan
+    tables: tuple[TableFile, ...]
+    max_failed: int | None
+
+
+def installed() -> str:
+    """The version of Penstock that this process runs."""
+    return version("penstock")
+
+
+def survey(source: Source, start: int, end: int) -> Survey:
+    """Look for the ends of records in a part, wherever it begins; raises PartFailed."""
+    found = Survey()
+    for block in fetched(source, start, end):
+        found.feed(block)
+    return found
+
+
+def transform(recipe: Recipe, source: Source, span: Span, above: Above) -> Step:
+    """Take the records of a span through the program; raises PartFailed."""
+    part = CsvTransform(program_of(recipe), recipe.max_failed, above)
+    pieces: list[Written] = []
+    for block in fetched(source, span.start, span.end):
+        pieces.append(part.feed(block))
+        if part.ending.refusal is not None:
+            break
+    pieces.append(part.finish())
+    output = b"".join([piece.output for piece in pieces])
+    errors = b"".join([piece.errors for piece in pieces])
+    return Step(Written(output, errors), part.ending)
+
+
+def program_of(recipe: Recipe) -> Program:
+    """The program, made once for all threads of this process; raises PartFailed."""
+    if recipe.version != installed():
+        message = f"The cluster has Penstock {installed()}, the worker {recipe.version}."
+        raise PartFailed(message)
+    with _lock:
+        program = _programs.get(recipe.id)
+        if program is None:
+            data = {table.identity: _rows(table) for table in recipe.tables}
+            program = _programs[recipe.id] = Program(recipe.plan, data)
+        return program
+
+
+def _rows(table: TableFile) -> Rows:
+    data = b"".join(fetched(table.source, 0, table.content.size_bytes))
+    if sha256(data).hexdigest() != table.content.checksum:
+        raise PartFailed(f"The file of the dataset {table.identity} is damaged.")
+    return read_table(data, table.content).rows

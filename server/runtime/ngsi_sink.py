@@ -1,0 +1,77 @@
+"""Opens the NGSI sink that the settings describe, and keeps it running beside the server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from importlib.metadata import version
+
+from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.server.settings.settings import Settings
+
+SAMPLES = "samples.db"
+
+
+@asynccontextmanager
+async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
+    """Open the tables of samples: a file of their own beside the embedded store, or DynamoDB's."""
+    if settings.store == "sqlite":
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        shared = SqliteTable.open(settings.data_dir / SAMPLES)
+        await shared.create()
+        destinations: Destinations = EmbeddedDestinations(shared)
+    else:
+        destinations = await _dynamodb(settings)
+    try:
+        yield destinations
+    finally:
+        await destinations.close()
+
+
+async def _dynamodb(settings: Settings) -> Destinations:
+    # It loads AWS's library, for half a second that the embedded store starts without.
+    from penstock.datastore.dynamodb.samples import DynamoDBDestinations  # noqa: PLC0415
+
+    return await DynamoDBDestinations.open(
+        region=settings.ngsi_region,
+        endpoint_url=settings.endpoint_url,
+        key=settings.access_key,
+        kind=settings.dynamodb_client,
+    )
+
+
+@asynccontextmanager
+async def running_sink(
+    settings: Settings, store: Store, destinations: Destinations
+) -> AsyncIterator[Sink | None]:
+    """Run the sink until the end; None where the settings have none."""
+    if not settings.takes_notifications:
+        yield None
+        return
+    ground = Ground(
+        table=store.table,
+        files=store.files,
+        destinations=destinations,
+        clock=store.clock,
+        place=settings.bucket or "files",
+        made_by=f"penstock-{version('penstock')}",
+        lease_seconds=settings.ngsi_lease_seconds,
+        keep_days=settings.ngsi_keep_segments_days,
+    )
+    async with open_sink(
+        ground, settings.sink_options, drain_seconds=settings.shutdown_seconds
+    ) as sink:
+        yield sink
+
+
+def with_ingest(
+    store: Store, settings: Settings, destinations: Destinations, sink: Sink | None
+) -> Store:
+    """Let the store read what the sink stores, and give it back what it could not."""
+    replay = None if sink is None else sink.replaying.replay
+    seconds = settings.change_poll_seconds
+    return replace(store, ingest=Ingest(destinations, settings.sink_options, replay, seconds))

@@ -1,0 +1,147 @@
+"""A server that stops although streams are open, which never end by themselves.
+
+One process that serves: all that it takes, opened over a port that is taken already.
+"""
+
+import asyncio
+import gc
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from math import ceil
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from penstock.datastore.files import Files
+from penstock.datastore.table import Table
+from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.auth.dev_identity import DevIdentity, dev_identity
+from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.core.command_output import CommandFailed, ExitCode, shown
+from penstock.server.core.siblings import Siblings
+from penstock.server.runtime.maintenance import running_jobs, sweeping, upkept
+from penstock.server.runtime.ngsi_sink import open_destinations, running_sink, with_ingest
+from penstock.server.runtime.stores import open_buckets, open_files, open_table, store_over, url_at
+from penstock.server.runtime.worker_pool import running_workers
+from penstock.server.samples.seeding import is_empty, seed
+from penstock.server.settings.settings import Settings
+from penstock.server.streams.registry import Streams
+from penstock.server.telemetry.tracing import exporting
+
+_LOOK_UP_SECONDS: Final = 0.1
+
+
+class DrainingServer(uvicorn.Server):
+    """Ends the streams first, then waits for connections as uvicorn does.
+
+    Both take `seconds` together, and one more for connections that would not be closed. Being told
+    to stop a second time ends the wait.
+    """
+
+    def __init__(self, config: uvicorn.Config, streams: Streams, seconds: float) -> None:
+        super().__init__(config)
+        self._streams = streams
+        self._seconds = seconds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        self._streams.stop()
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._seconds
+        while len(self._streams) and clock() < until and not self.force_exit:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_UP_SECONDS):
+                    await self._streams.ended()
+        self.config.timeout_graceful_shutdown = max(1, ceil(until - clock()))
+        await super().shutdown(sockets)
+
+
+async def prepare(settings: Settings, url: str) -> DevIdentity | None:
+    """Make the embedded table, with samples where it is empty; on DynamoDB, see that one is there.
+
+    Gives who a page of this server acts as, if anybody. Raises CommandFailed: a server does not
+    make tables of AWS, it asks for them.
+    """
+    async with open_table(settings) as table, open_files(settings, url) as files:
+        await _check(table, files, settings)
+        store = store_over(table, settings, files)
+        if settings.seed and settings.store == "sqlite" and await is_empty(store):
+            with shown("Loading the sample data", DEFAULT_SIZE) as progress:
+                await seed(store, DEFAULT_SIZE, progress)
+        return await dev_identity(settings, store)
+
+
+async def serve_port(
+    settings: Settings,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    siblings: Siblings | None = None,
+) -> None:
+    """Serve what was prepared until told to stop; `announce` is called when all is ready."""
+    async with (
+        exporting(),
+        open_table(settings) as table,
+        open_files(settings, url_of(settings, listener)) as files,
+        open_buckets(settings) as buckets,
+    ):
+        store = store_over(table, settings, files, buckets)
+        await store.finish_deletes()
+        identity = await dev_identity(settings, store)
+        streams = streams_of(settings)
+        async with (
+            running_jobs(store) as store,
+            running_workers(store, settings) as store,
+            upkept(store, settings),
+            sweeping(store),
+            open_destinations(settings) as destinations,
+            running_sink(settings, store, destinations) as sink,
+            open_app(
+                settings,
+                with_ingest(store, settings, destinations, sink),
+                identity,
+                Beside(streams, sink, siblings),
+            ) as app,
+        ):
+            announce()
+            settle_garbage_collector()
+            server = DrainingServer(config_of(app, settings), streams, settings.shutdown_seconds)
+            await server.serve([listener])
+
+
+def url_of(settings: Settings, listener: socket.socket) -> str:
+    return url_at(settings, *listener.getsockname()[:2])
+
+
+async def _check(table: Table, files: Files, settings: Settings) -> None:
+    if settings.store == "sqlite":
+        await table.create()
+        return
+    if problems := await table.verify():
+        raise CommandFailed(
+            *problems, "`penstock table create` makes the table.", code=ExitCode.STORE
+        )
+    if problems := await files.verify():
+        raise CommandFailed(*problems, code=ExitCode.STORE)
+
+
+def settle_garbage_collector() -> None:
+    """Never look again at what start-up made, which holds the event loop for tens of ms."""
+    gc.collect()
+    gc.freeze()
+
+
+def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=settings.max_body_bytes,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )

@@ -1,0 +1,60 @@
+"""One of several processes that serve a port; its orders are the first line of standard input.
+
+It says on standard output when it serves. The end of standard input tells it to stop, also when the
+process that started it was killed.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+
+from uvloop import new_event_loop
+
+from penstock.server.core.command_output import failure_of
+from penstock.server.core.siblings import Orders
+from penstock.server.runtime.child_process import first_line, further_lines
+from penstock.server.runtime.run_server import serve_port
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
+
+READY = b"ready\n"
+
+
+async def _serve(orders: Orders, settings: Settings) -> None:
+    def announce() -> None:
+        os.write(sys.stdout.fileno(), READY)
+
+    watching = asyncio.create_task(_stop_with_the_first())
+    with socket.socket(fileno=orders.listener) as listener:
+        await serve_port(settings, listener, announce, orders.siblings)
+    watching.cancel()
+
+
+async def _stop_with_the_first() -> None:
+    await (await further_lines()).read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    orders = first_line(Orders)
+    settings = Settings.load(**orders.settings)
+    configure(settings.log_format)
+    # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
+            loop.run(_serve(orders, settings))
+    except Exception as error:  # whatever it is, the operator is told in one line
+        failure = failure_of(error)
+        if settings.debug and not failure.expected:
+            traceback.print_exception(error)
+        sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
+        sys.exit(failure.code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Opens what the settings choose: table and files behind the store.
+
+AWS's library is loaded where it is chosen; it would make half of a worker's time to start.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.roles import NO_ROLES, Roles
+from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.files import Files
+from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.resources.scope import Budget
+from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table import Table
+from penstock.datastore.vault import NO_VAULT, LocalVault, Vault
+from penstock.server.settings.key_files import url_key, vault_key
+from penstock.server.settings.settings import Settings
+
+DATABASE = "penstock.db"
+FILES = "files"
+LOCAL_BUCKET = "penstock"
+"""What the directory of files is called where folders name their bucket."""
+
+
+@asynccontextmanager
+async def open_table(settings: Settings) -> AsyncIterator[Table]:
+    """Connect to the chosen table, which need not exist on DynamoDB; close it at the end."""
+    if settings.store == "sqlite":
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        table: Table = SqliteTable.open(settings.data_dir / DATABASE)
+    else:
+        table = await _dynamodb(settings)
+    try:
+        yield table
+    finally:
+        await table.close()
+
+
+async def _dynamodb(settings: Settings) -> Table:
+    from penstock.datastore.dynamodb.store import DynamoDBTable  # noqa: PLC0415 - see the top
+
+    return await DynamoDBTable.open(
+        settings.table,
+        region=settings.region,
+        endpoint_url=settings.endpoint_url,
+        kind=settings.dynamodb_client,
+    )
+
+
+@asynccontextmanager
+async def open_files(settings: Settings, url: str | None = None) -> AsyncIterator[Files]:
+    """Open the files beside the table: a directory, the bucket, or none at all without a bucket.
+
+    `url` is where clients reach this server, by default as the settings say; the URLs of files in
+    the directory begin with it.
+    """
+    files = await _files(settings, url or url_at(settings, settings.host, settings.port))
+    try:
+        yield files
+    finally:
+        await files.close()
+
+
+async def _files(settings: Settings, url: str) -> Files:
+    if settings.store == "sqlite":
+        directory = settings.data_dir / FILES
+        return await LocalFiles.open(directory, base_url=url, key=url_key(settings.data_dir))
+    if settings.bucket is None:
+        return NO_FILES
+    from penstock.datastore.s3_files import S3Files  # noqa: PLC0415 - see the top
+
+    return await S3Files.open(
+        settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
+    )
+
+
+@asynccontextmanager
+async def open_buckets(settings: Settings) -> AsyncIterator[Buckets]:
+    """Open what it takes to reach buckets of the users' own: a vault, and roles if any."""
+    vault, roles = await _vault(settings), await _roles(settings)
+    rules = EndpointRules(private=settings.private_endpoints)
+    buckets = Buckets(vault, roles, rules)
+    try:
+        yield buckets
+    finally:
+        await buckets.pool.close()
+        await roles.close()
+        await vault.close()
+
+
+async def _vault(settings: Settings) -> Vault:
+    if settings.store == "sqlite":
+        return LocalVault(vault_key(settings.data_dir))
+    if settings.kms_key is None:
+        return NO_VAULT
+    from penstock.datastore.kms_vault import KmsVault  # noqa: PLC0415 - see the top
+
+    return await KmsVault.open_with(settings.kms_key, region=settings.region)
+
+
+async def _roles(settings: Settings) -> Roles:
+    if settings.store == "sqlite" or not settings.assume_roles:
+        return NO_ROLES
+    from penstock.datastore.audio.sts_roles import StsRoles  # noqa: PLC0415 - see the top
+
+    return await StsRoles.open(region=settings.region)
+
+
+def url_at(settings: Settings, host: str, port: int) -> str:
+    """The URL under which clients reach a server that listens there."""
+    if settings.public_url is not None:
+        return settings.public_url
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def store_over(
+    table: Table,
+    settings: Settings,
+    files: Files = NO_FILES,
+    buckets: Buckets | None = None,
+) -> Store:
+    budget = Budget(
+        units=settings.search_max_units,
+        reads=2 * settings.search_max_units,
+        rounds=settings.search_max_round_trips,
+    )
+    longest = timedelta(days=settings.api_key_max_days)
+    return Store(
+        table,
+        files=files,
+        bucket=bucket_of(settings),
+        buckets=buckets or Buckets(),
+        tables=DatasetTables(settings.dataset_cache_bytes),
+        budget=budget,
+        longest_api_key=longest,
+    )
+
+
+def bucket_of(settings: Settings) -> str | None:
+    """The name by which folders like `s3://penstock/...` are known to lie beside the table."""
+    return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
+
+
+def location(settings: Settings) -> str:
+    """Where the data lies, for people."""
+    if settings.store == "sqlite":
+        return str((settings.data_dir / DATABASE).resolve())
+    where = settings.endpoint_url or f"AWS {settings.region or '(region of the AWS configuration)'}"
+    return f"DynamoDB table {settings.table} at {where}"

@@ -1,0 +1,110 @@
+"""Starts the processes that serve a port together, watches them, and replaces those that die."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import msgspec
+
+from penstock.datastore.repeating import stopped
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.core.siblings import Orders, Siblings
+from penstock.server.runtime.child_process import ordered, told_of
+from penstock.server.settings.settings import Settings
+
+PAUSE_SECONDS: Final = 1.0
+"""Between the death of a process and the start of the one in its place."""
+
+GRACE_SECONDS: Final = 5.0
+"""How much longer than its own time to stop a process gets."""
+
+logger = logging.getLogger("penstock.processes")
+
+
+@asynccontextmanager
+async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterator["Supervisor"]:
+    """Give a supervisor of `settings.workers` processes, which are gone at the end.
+
+    Raises CommandFailed where they would have nothing to share memory by.
+    """
+    if not hasattr(os, "memfd_create"):
+        raise CommandFailed("Several processes can serve one port on Linux only.")
+    siblings = Siblings.first(settings.workers)
+    supervisor = Supervisor(settings, listener, siblings)
+    try:
+        yield supervisor
+    finally:
+        await supervisor.stop()
+        os.close(siblings.rates)
+
+
+class Supervisor:
+    """The process that took the port, and leaves it to others to serve it."""
+
+    def __init__(self, settings: Settings, listener: socket.socket, siblings: Siblings) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._siblings = siblings
+        self._processes: dict[int, Process] = {}
+
+    async def start(self) -> None:
+        """Start them all; raises CommandFailed when one ends before it serves."""
+        await asyncio.gather(*(self._start(index) for index in range(self._siblings.count)))
+
+    async def run(self) -> None:
+        """Watch them until told to stop (SIGINT, SIGTERM)."""
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(one, stopping.set)
+        watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
+        await stopping.wait()
+        await stopped(watching)
+
+    async def stop(self) -> None:
+        """Tell every process to stop, and end those that do not in time."""
+        processes = list(self._processes.values())
+        for process in processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        patience = self._settings.shutdown_seconds + GRACE_SECONDS
+        waiting = [asyncio.create_task(process.wait()) for process in processes]
+        if waiting:
+            await asyncio.wait(waiting, timeout=patience)
+        for process in processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+        await asyncio.gather(*waiting)
+
+    async def _watch(self, index: int) -> None:
+        while True:
+            code = await self._processes[index].wait()
+            logger.error("process %d of the server ended (%d) and is replaced", index, code)
+            await asyncio.sleep(PAUSE_SECONDS)
+            with suppress(CommandFailed):
+                await self._start(index)
+
+    async def _start(self, index: int) -> None:
+        siblings = msgspec.structs.replace(self._siblings, index=index)
+        share = siblings.share(self._settings.execution_workers)
+        settings = told_of(self._settings, execution_workers=share)
+        listener = self._listener.fileno()
+        process = await ordered(
+            "penstock.server.runtime.server_process",
+            Orders(settings, siblings, listener),
+            answers=True,
+            files=(listener, siblings.rates),
+        )
+        self._processes[index] = process
+        if process.stdout is None or not await process.stdout.readline():
+            code = await process.wait()
+            raise CommandFailed(
+                f"Process {index} of the server did not start.",
+                code=ExitCode(code) if code in {*ExitCode} else ExitCode.FAILED,
+            )

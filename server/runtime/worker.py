@@ -1,0 +1,143 @@
+"""Chooses where a worker has rows worked on; a cluster takes an extra that need not be there.
+
+What a worker does: it runs what is ready, and waits for more.
+
+A worker process of a server, which reads what it shall do from its standard input.
+
+The first line holds the settings and its name. Each further line wakes it; the end tells it to
+stop, also when the server was killed.
+"""
+
+import asyncio
+import logging
+import signal
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import msgspec
+from uvloop import new_event_loop
+
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.executions.engine import HERE, Engine
+from penstock.datastore.executions.running import Runner
+from penstock.datastore.repeating import heed, stopped
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.runtime.child_process import first_line, further_lines
+from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
+
+
+def engine_of(settings: Settings) -> Engine:
+    """The engine that the settings choose; raises CommandFailed likewise."""
+    require_engine(settings)
+    if settings.dask is None:
+        return HERE
+    engine: Engine = import_module("penstock.server.runtime.dask_cluster").Cluster(settings.dask)
+    return engine
+
+
+def require_engine(settings: Settings) -> None:
+    """Raise CommandFailed where the settings name a cluster and what it takes is not installed."""
+    if settings.dask is not None and find_spec("distributed") is None:
+        raise CommandFailed(
+            "PENSTOCK_DASK names a cluster, but distributed is not installed: "
+            "pip install 'penstock[dask]'.",
+            code=ExitCode.USAGE,
+        )
+
+
+logger = logging.getLogger("penstock.executions")
+
+
+class Worker:
+    """One runner that goes on until it is told to stop, or has been idle for too long.
+
+    It looks for work every `poll` seconds, and at once when it is woken. Without `idle` seconds it
+    never gives up.
+    """
+
+    def __init__(self, runner: Runner, *, poll: float, idle: float | None = None) -> None:
+        self._runner = runner
+        self._poll = poll
+        self._idle = idle
+        self._woken = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Leave what is being run to others, and end."""
+        self._stopping.set()
+
+    async def work(self) -> None:
+        working = asyncio.create_task(self._work())
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+        await stopped([working, stopping])
+        if not working.cancelled():
+            await working
+
+    async def _work(self) -> None:
+        clock = asyncio.get_running_loop().time
+        busy = clock()
+        while self._idle is None or clock() - busy < self._idle:
+            heed()
+            self._woken.clear()
+            if await self._run():
+                busy = clock()
+                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), self._poll)
+
+    async def _run(self) -> bool:
+        """Run one execution; False where none is ready, or the store does not answer."""
+        try:
+            return await self._runner.run_one()
+        except PenstockError as error:
+            logger.warning("no execution could be run: %s", error.message)
+        return False
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """What a worker process is told at its start; `poll` and `idle` are in seconds."""
+
+    worker: str
+    settings: dict[str, Any]
+    poll: float
+    idle: float
+
+
+async def _work(orders: Orders, settings: Settings) -> None:
+    async with open_table(settings) as table, open_files(settings) as files:
+        runner = store_over(table, settings, files).runner(orders.worker, engine_of(settings))
+        worker = Worker(runner, poll=orders.poll, idle=orders.idle)
+        listening = asyncio.create_task(_listen(worker))
+        await worker.work()
+        listening.cancel()
+
+
+async def _listen(worker: Worker) -> None:
+    """Obey the lines of standard input; its end, and SIGTERM, end the worker."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, worker.stop)
+    lines = await further_lines()
+    while await lines.readline():
+        worker.wake()
+    worker.stop()
+
+
+def main() -> None:
+    orders = first_line(Orders)
+    settings = Settings.load(**orders.settings)
+    configure(settings.log_format)
+    with asyncio.Runner(loop_factory=new_event_loop) as loop:
+        loop.run(_work(orders, settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The worker processes of a server: started when there is work, watched, and replaced."""
+
+import asyncio
+import logging
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import NoReturn
+
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.repeating import Chore, stopped, whenever
+from penstock.datastore.store import Store
+from penstock.server.runtime.child_process import ordered, told_of
+from penstock.server.runtime.worker import Orders, require_engine
+from penstock.server.settings.settings import Settings
+
+IDLE_SECONDS = 60.0
+
+logger = logging.getLogger("penstock.executions")
+
+
+@asynccontextmanager
+async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
+    """Give the store back as one whose executions processes of this server run until the end.
+
+    What becomes ready through the store is begun at once, what does so elsewhere within
+    `settings.execution_poll_seconds`. Raises CommandFailed where the processes could not work as
+    the settings say.
+    """
+    require_engine(settings)
+    pool = Pool(store, settings)
+    running = asyncio.create_task(pool.run())
+    try:
+        yield replace(store, execution_ready=pool.wake)
+    finally:
+        await stopped([running])
+        await pool.stop()
+
+
+class Pool:
+    """At most `settings.execution_workers` processes, none of them while there is nothing to do.
+
+    A process that dies is told from one that ends: what it held is left to the others at once.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._poll = settings.execution_poll_seconds
+        self._wanted = asyncio.Event()
+        self._processes: dict[str, Process] = {}
+        self._watching: set[asyncio.Task[None]] = set()
+        self._stopping = False
+
+    @property
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes there are."""
+        return tuple(process.pid for process in self._processes.values())
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._wanted.set()
+
+    async def run(self) -> NoReturn:
+        chore = Chore(self._fill, self._poll, logger, "no worker could be started")
+        await whenever(self._wanted, chore)
+
+    async def stop(self) -> None:
+        """Tell every process to stop, and end those that do not."""
+        self._stopping = True
+        for process in self._processes.values():
+            if process.stdin is not None:
+                process.stdin.close()
+        if self._watching:
+            await asyncio.wait(self._watching, timeout=self._settings.shutdown_seconds)
+        for process in self._processes.values():
+            with suppress(ProcessLookupError):
+                process.kill()
+        if self._watching:
+            await asyncio.wait(self._watching)
+
+    async def _fill(self) -> None:
+        """Have a process for each execution that is ready, as far as there may be so many."""
+        ready = await self._store.ready_executions(self._settings.execution_workers)
+        if not ready:
+            return
+        for process in self._processes.values():
+            if process.stdin is not None:
+                process.stdin.write(b"\n")
+        busy = await self._store.held_executions(set(self._processes))
+        for _ in range(min(ready + busy, self._settings.execution_workers) - len(self._processes)):
+            await self._start()
+
+    async def _start(self) -> None:
+        worker = self._store.clock.new_id()
+        orders = Orders(worker, told_of(self._settings), self._poll, IDLE_SECONDS)
+        process = await ordered("penstock.server.runtime.worker", orders)
+        self._processes[worker] = process
+        watching = asyncio.create_task(self._watch(worker, process))
+        self._watching.add(watching)
+        watching.add_done_callback(self._watching.discard)
+
+    async def _watch(self, worker: str, process: Process) -> None:
+        code = await process.wait()
+        del self._processes[worker]
+        if code == 0:
+            return
+        logger.warning("the worker process %d died (%d)", process.pid, code)
+        try:
+            released = await self._store.release_executions(worker)
+        except PenstockError as error:
+            logger.warning("what it ran waits for its time to run out: %s", error.message)
+        else:
+            if released and not self._stopping:
+                self.wake()

@@ -1,0 +1,358 @@
+"""Which URLs may carry what identity rests on.
+
+The settings of the processes that serve, and of those that run executions.
+
+Every environment variable, once: typed, checked together, frozen.
+"""
+
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from penstock.datastore.dynamodb.protocol import DEFAULT, ClientKind
+from penstock.server.settings.limit_settings import LimitSettings
+from penstock.server.settings.ngsi_settings import NgsiSettings
+
+
+def is_secure(url: str) -> bool:
+    """Whether the URL names a host, over TLS unless that is the machine itself; no credentials."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    if not parts.hostname or parts.username is not None or parts.fragment:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class WorkerSettings(BaseSettings):
+    """How many processes serve, and who runs executions, and where."""
+
+    workers: int = Field(
+        1,
+        gt=0,
+        le=64,
+        description="How many processes serve the port. One uses one core; those that die are "
+        "replaced.",
+    )
+    execution_workers: int = Field(
+        2,
+        ge=0,
+        le=64,
+        description="How many processes of this server run executions. They are started when there "
+        "is something to run and end after a minute without; 0 leaves it to `penstock worker`.",
+    )
+    execution_poll_seconds: float = Field(
+        5,
+        gt=0,
+        le=60,
+        description="How often is looked for executions that became ready elsewhere, in seconds. "
+        "Those of the same server are begun at once.",
+    )
+    upload_poll_seconds: float = Field(
+        10,
+        gt=0,
+        le=3600,
+        description="How often a server looks for inputs that were uploaded without anybody saying "
+        "so, in seconds. Each time costs a request to S3 for each execution that waits for one.",
+    )
+    dask: str | None = Field(
+        None,
+        pattern=r"^(tcp|tls)://[^\s/]+:\d{1,5}$",
+        description="Address of a Dask scheduler (`tcp://scheduler:8786`), on whose cluster "
+        "whoever runs executions has large inputs worked on. Needs the extra `penstock[dask]`.",
+    )
+
+
+PREFIX = "PENSTOCK_"
+
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
+    "ES256", "ES384", "ES512", "EdDSA", "Ed25519",
+]  # fmt: skip
+
+_HOST = re.compile(r"(\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\]|\*")
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
+
+
+class InvalidSettings(Exception):
+    """The settings make no sense; `problems` holds one sentence for every one that was found."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class Settings(WorkerSettings, NgsiSettings, LimitSettings):
+    """What an operator may choose. Lists are comma-separated; an empty variable counts as unset."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(
+        8000, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one."
+    )
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/?#\s]+(/[^?#\s]*[^/?#\s])?$",
+        description="URL under which clients reach the server, without a slash at its end. URLs of "
+        "files in the data directory begin with it. By default the address it listens on.",
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Host names that requests may be sent to, `*.example.org` for all below one. "
+        "Empty allows every name, but only those of this machine while listening on loopback. "
+        "The health endpoints answer under any name.",
+    )
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Origins (`https://app.example.org`) of other sites whose pages may call the "
+        "server. Empty allows its own pages only.",
+    )
+    data_dir: Path = Field(
+        Path("data"),
+        description="Directory for the embedded store and the development key; made when missing.",
+    )
+    store: Literal["sqlite", "dynamodb"] = Field(
+        "sqlite",
+        description="Where items are kept: `sqlite` (a file in the data directory) or `dynamodb`.",
+    )
+    table: str = Field(
+        "penstock", pattern=r"^[A-Za-z0-9_.-]{3,255}$", description="Name of the DynamoDB table."
+    )
+    region: str | None = Field(
+        None, description="AWS region. By default the one that the AWS configuration names."
+    )
+    endpoint_url: str | None = Field(
+        None, pattern="^https?://", description="URL of DynamoDB, where it is not that of AWS."
+    )
+    dynamodb_client: ClientKind = Field(
+        DEFAULT,
+        description="DynamoDB client: `thin`, or `stock` of AWS's library, as with proxies always.",
+    )
+    bucket: str | None = Field(
+        None,
+        validate_default=True,
+        min_length=3,
+        max_length=63,
+        description="Name of the S3 bucket for files.",
+    )
+    s3_endpoint_url: str | None = Field(
+        None, pattern="^https?://", description="URL of S3, where it is not that of AWS."
+    )
+    kms_key: str | None = Field(
+        None,
+        min_length=1,
+        description="Id or ARN of the KMS key that encrypts keys of users' own buckets, on "
+        "`dynamodb`. Without one the server keeps no such keys. An embedded store has a key in the "
+        "data directory.",
+    )
+    assume_roles: bool = Field(
+        False,
+        description="Whether users may connect buckets of their own by IAM roles for the server to "
+        "assume, on `dynamodb`.",
+    )
+    private_endpoints: bool = Field(
+        False,
+        description="Whether users may connect buckets at addresses that are not public, and over "
+        "http. The server then asks, for whoever may sign in, what stands on its own network.",
+    )
+    seed: bool = Field(
+        True,
+        description="Whether an empty embedded store is filled with an example at first start.",
+    )
+
+    issuer: str | None = Field(
+        None,
+        description="URL of the OpenID Connect issuer whose tokens are accepted, exactly as in the "
+        "`iss` claim. Without one the server accepts development tokens only.",
+    )
+    audience: str | None = Field(
+        None,
+        validate_default=True,
+        description="The `aud` that tokens must be meant for. Required with an issuer.",
+    )
+    jwks_url: str | None = Field(
+        None,
+        description="URL of the issuer's keys. By default the one in its "
+        "`/.well-known/openid-configuration`.",
+    )
+    algorithms: Annotated[tuple[Algorithm, ...], NoDecode] = Field(
+        ("RS256", "PS256", "ES256", "EdDSA", "Ed25519"),
+        description="Signature algorithms that the issuer's tokens may use.",
+    )
+    roles_claim: str = Field(
+        "penstock:roles", min_length=1, description="Claim that holds the roles of the user."
+    )
+    default_group_claim: str = Field(
+        "penstock:defaultGroup",
+        min_length=1,
+        description="Claim that names the group to use where a request names none.",
+    )
+    clock_skew_seconds: int = Field(
+        60, ge=0, le=600, description="How far the issuer's clock may be off, in seconds."
+    )
+
+    api_key_max_days: int = Field(
+        365, gt=0, le=3650, description="Longest life of an API key, in days."
+    )
+    api_key_cache_seconds: float = Field(
+        5, ge=0, le=60, description="How long a revoked API key may still be accepted, in seconds."
+    )
+
+    graphiql: bool | None = Field(
+        None,
+        description="Whether the GraphiQL page is served. By default only without an issuer.",
+    )
+    introspection: Literal["authenticated", "off"] = Field(
+        "authenticated", description="Who may read the schema by introspection."
+    )
+    http_statuses: Literal["2025", "draft"] = Field(
+        "2025",
+        description="Statuses of GraphQL answers: those of the published audit suite (`2025`), or "
+        "422, 294 and 405 as in the working draft of GraphQL over HTTP (`draft`).",
+    )
+    persisted_queries: Literal["automatic", "trusted", "off"] = Field(
+        "automatic",
+        description="Which documents may be named in place of sent: those that were sent once "
+        "with their digest (`automatic`), those of a fixed list, which are then the only ones that "
+        "run at all (`trusted`), or none (`off`).",
+    )
+    trusted_documents: Path | None = Field(
+        None,
+        validate_default=True,
+        description="JSON file of the trusted documents: one object from ids to texts, as "
+        "graphql-codegen writes it (`persisted-documents.json`). Required with `trusted`.",
+    )
+    executor: Literal["compiled", "reference"] = Field(
+        "compiled",
+        description="How operations are run: compiled when they come again (`compiled`), or always "
+        "by graphql-core (`reference`), which is much slower.",
+    )
+    metrics: bool = Field(
+        True,
+        description="Whether `/metrics` is served, to whoever can connect. It holds counts and "
+        "times, and nothing that a client sent.",
+    )
+    access_log: bool = Field(
+        True,
+        description="Whether each operation is logged: its name, type and digest, how it went and "
+        "what it cost.",
+    )
+    shutdown_seconds: int = Field(
+        10,
+        gt=0,
+        description="Time for requests to be answered after the server is told to stop, in "
+        "seconds. Those that are not get 503.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Form of the log: `text` for people, or one JSON object a line."
+    )
+    debug: bool = Field(
+        False, description="Whether the command line shows the traceback of an unexpected failure."
+    )
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Read the environment, `given` values (flags; None where absent) first.
+
+        Raises InvalidSettings with every problem.
+        """
+        try:
+            return cls(**{name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            raise InvalidSettings(_problems(error)) from None
+
+    @property
+    def serves_graphiql(self) -> bool:
+        return self.issuer is None if self.graphiql is None else self.graphiql
+
+    @property
+    def takes_notifications(self) -> bool:
+        return self.store == "sqlite" or self.bucket is not None if self.ngsi is None else self.ngsi
+
+    @field_validator("allowed_hosts", "allowed_origins", "algorithms", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+
+    @field_validator("algorithms")
+    @classmethod
+    def _check_algorithms(cls, algorithms: tuple[Algorithm, ...]) -> tuple[Algorithm, ...]:
+        if not algorithms:
+            raise ValueError("must name at least one algorithm")
+        return algorithms
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        lower = tuple(host.lower() for host in hosts)
+        if wrong := [host for host in lower if not _HOST.fullmatch(host)]:
+            raise ValueError(f"{wrong[0]!r} is not a host name without a port")
+        return lower
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        lower = tuple(origin.lower() for origin in origins)
+        if wrong := [origin for origin in lower if not _ORIGIN.fullmatch(origin)]:
+            raise ValueError(f"{wrong[0]!r} is not of the form https://host or https://host:port")
+        return lower
+
+    @field_validator("issuer", "jwks_url")
+    @classmethod
+    def _check_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is not None and not is_secure(url):
+            raise ValueError("must be an https URL (http only for this machine)")
+        if url is not None and info.field_name == "jwks_url" and not info.data.get("issuer", url):
+            raise ValueError("has no meaning without an issuer")
+        return url
+
+    @field_validator("bucket")
+    @classmethod
+    def _check_bucket(cls, bucket: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("ngsi") and info.data.get("store") == "dynamodb" and bucket is None:
+            raise ValueError("is required with PENSTOCK_NGSI=true: what is taken is kept there")
+        return bucket
+
+    @field_validator("trusted_documents")
+    @classmethod
+    def _check_trusted(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        if (info.data.get("persisted_queries") == "trusted") != (path is not None):
+            raise ValueError("goes with PENSTOCK_PERSISTED_QUERIES=trusted, and only with it")
+        return path
+
+    @field_validator("audience")
+    @classmethod
+    def _check_audience(cls, audience: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("issuer") and not audience:
+            raise ValueError("is required with an issuer, or tokens for other services would pass")
+        return audience
+
+
+def _problems(error: ValidationError) -> tuple[str, ...]:
+    found = []
+    for problem in error.errors(include_url=False):
+        name = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else PREFIX
+        message = problem["msg"].removeprefix("Value error, ")
+        shown = problem["input"] is not None and "SECRET" not in name
+        got = f" (got {str(problem['input'])[:60]!r})" if shown else ""
+        found.append(f"{name}: {message[0].lower()}{message[1:]}{got}")
+    return tuple(found)

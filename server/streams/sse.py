@@ -1,0 +1,187 @@
+"""GraphQL over server-sent events: each operation has a connection of its own."""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import ExitStack
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.schema.core.errors import FormattedError
+from penstock.schema.engine.engine import Refused
+from penstock.server.auth.tokens import Session
+from penstock.server.core.headers import MediaType, fields_of
+from penstock.server.edge.graphql import GraphQLApp, check_safe
+from penstock.server.edge.request import ClientGone, Exchange, read
+from penstock.server.edge.response import Problem, encode, refusal, unexpected
+from penstock.server.streams.backpressure import Outbox
+from penstock.server.streams.operations import Operation, StreamService
+from penstock.server.streams.registry import Ending, Lifetime, TooManyStreams
+
+MEDIA: Final = "text/event-stream"
+HEADERS: Final = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store, no-transform"),
+    (b"vary", b"accept, authorization"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-accel-buffering", b"no"),
+)
+_KEEP_ALIVE: Final = b":\n\n"
+_COMPLETE: Final = b"event: complete\ndata:\n\n"
+_LAST_WORDS: Final = {
+    Ending.EXPIRED: b": the token has expired\n\n",
+    Ending.STOPPING: b": the server is stopping\n\n",
+}
+_END: Final = b""
+
+
+class EventStreams:
+    """Answers clients that prefer events to JSON, and leaves all others to `plain`."""
+
+    def __init__(self, service: StreamService, plain: GraphQLApp) -> None:
+        self._service = service
+        self._plain = plain
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer one request: with an error over plain HTTP until it is clear what to run."""
+        answer = self._stream if _wants_events(scope) else self._plain
+        return answer(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange.of(scope, receive)
+        exchange.seen.transport = "sse"
+        with ExitStack() as held:
+            try:
+                stream, operation = await self._opened(exchange, send, held)
+            except ClientGone:
+                return
+            except Problem as problem:
+                await self._refuse(problem, exchange, send)
+                return
+            except Exception as error:
+                await self._refuse(unexpected(error, exchange.request_id), exchange, send)
+                return
+            await stream.serve(operation)
+
+    async def _opened(
+        self, exchange: Exchange, send: Send, held: ExitStack
+    ) -> "tuple[EventStream, Operation]":
+        runner = self._service.runner
+        session = await self._session(exchange, held)
+        request = await read(exchange, runner.engine.limits)
+        stream = EventStream(self._service, exchange, send, session.expires_at)
+        await runner.engine.read(request)
+        asked = runner.prepare(request, exchange.seen)
+        if not isinstance(asked, Refused):
+            check_safe(asked.operation, exchange)
+        return stream, Operation(runner, session.caller, asked, exchange.seen)
+
+    async def _refuse(self, problem: Problem, exchange: Exchange, send: Send) -> None:
+        response = self._plain.refused(problem, exchange)
+        exchange.seen.answered(response.status)
+        await response.send(send, exchange.request_id)
+
+    async def _session(self, exchange: Exchange, held: ExitStack) -> Session:
+        streams = self._service.streams
+        if streams.stopping:
+            headers = {"retry-after": "1"}
+            message = "The server is stopping."
+            raise Problem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
+        try:
+            session = await self._service.authenticate(exchange.headers)
+            held.enter_context(streams.held_by(session.caller))
+        except PenstockError as error:
+            raise refusal(error, with_token="authorization" in exchange.headers) from None
+        except TooManyStreams as error:
+            raise Problem(ErrorCode.RATE_LIMITED, str(error)) from None
+        return session
+
+
+class EventStream:
+    """One answer in events; also the sink of the operation it answers."""
+
+    def __init__(
+        self, service: StreamService, exchange: Exchange, send: Send, expires_at: float | None
+    ) -> None:
+        self._streams = service.streams
+        self._exchange = exchange
+        self._send = send
+        self._expires_at = expires_at
+        self._lifetime = Lifetime()
+        self._outbox = Outbox(self._write, self._lifetime, service.limits, _KEEP_ALIVE)
+
+    async def serve(self, operation: Operation) -> None:
+        """Send answers until there are no more, or the client leaves, or it has to end.
+
+        A stream that ends without `complete` may be asked for again.
+        """
+        with self._streams.enrolled(self._lifetime):
+            id = (b"x-request-id", self._exchange.request_id.encode())
+            head = {"type": "http.response.start", "status": 200, "headers": [*HEADERS, id]}
+            await self._send(head)
+            async with asyncio.TaskGroup() as tasks:
+                writing = tasks.create_task(self._outbox.run())
+                await self._outbox.put(_KEEP_ALIVE)
+                await self._answer(operation, tasks)
+                writing.cancel()
+
+    async def next(self, body: dict[str, Any]) -> None:
+        await self._outbox.put(b"event: next\ndata: %b\n\n" % encode(body))
+
+    async def error(self, errors: list[FormattedError]) -> None:
+        await self.next({"errors": errors})
+        await self.complete()
+
+    async def complete(self) -> None:
+        await self._outbox.put(_COMPLETE)
+
+    async def _answer(self, operation: Operation, tasks: asyncio.TaskGroup) -> None:
+        answering = operation.start(self, tasks)
+        answering.add_done_callback(lambda _task: self._lifetime.end(Ending.DONE))
+        async with self._lifetime:
+            self._lifetime.until(self._expires_at)
+            await self._client_left()
+        ending = self._lifetime.ending
+        if ending is Ending.STOPPING and operation.has_one_answer:
+            await asyncio.wait([answering])
+        operation.stop()
+        if ending in _LAST_WORDS:
+            await self._outbox.put(_LAST_WORDS[ending])
+        if ending is not None:
+            await self._end()
+
+    async def _end(self) -> None:
+        await self._outbox.put(_END)
+        await self._outbox.flushed()
+
+    async def _client_left(self) -> None:
+        while (await self._exchange.receive())["type"] != "http.disconnect":
+            pass
+
+    async def _write(self, message: bytes) -> None:
+        more = message != _END
+        await self._send({"type": "http.response.body", "body": message, "more_body": more})
+
+
+def _wants_events(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] not in ("GET", "POST"):
+        return False
+    return _prefers_events(fields_of(scope))
+
+
+def _prefers_events(headers: Headers) -> bool:
+    """Tell whether the client names events, and no form of JSON as highly."""
+    accept = ",".join(headers.getlist("accept")).lower()
+    if MEDIA not in accept:
+        return False
+    named: dict[str, float] = {}
+    for part in accept.split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        quality = next((one[2:] for one in parameters if one.startswith("q=")), "1")
+        try:
+            named[media] = float(quality)
+        except ValueError:
+            named[media] = 0.0
+    return named.get(MEDIA, 0.0) > max(named.get(media, 0.0) for media in MediaType)

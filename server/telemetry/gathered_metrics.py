@@ -1,0 +1,114 @@
+"""The metrics of every process of a server, whichever of them is asked."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+from prometheus_client import Metric
+from prometheus_client.registry import Collector
+
+from penstock.server.core.siblings import Siblings
+
+SECONDS: Final = 1.0
+LABEL: Final = "process"
+
+logger = logging.getLogger("penstock.metrics")
+
+
+class _Family(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    documentation: str
+    type: str
+    samples: list[tuple[str, dict[str, str], float]]
+
+
+class ProcessMetrics(Collector):
+    """Metrics of several processes, each sample labelled with the number of its process.
+
+    They are not added up: a process that is replaced begins at zero, as only its own series may.
+    """
+
+    def __init__(self, encoded: Iterable[tuple[int, bytes]]) -> None:
+        self._metrics: dict[str, Metric] = {}
+        for index, families in encoded:
+            for family in msgspec.msgpack.decode(families, type=list[_Family]):
+                self._add(index, family)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._metrics.values()
+
+    def _add(self, index: int, family: _Family) -> None:
+        metric = self._metrics.get(family.name)
+        if metric is None:
+            metric = Metric(family.name, family.documentation, family.type)
+            self._metrics[family.name] = metric
+        for name, labels, value in family.samples:
+            metric.add_sample(name, {LABEL: str(index), **labels}, value)
+
+
+def encode_metrics(registry: Collector) -> bytes:
+    """Encode the metrics of this process for its siblings."""
+    return msgspec.msgpack.encode(
+        [
+            _Family(
+                metric.name,
+                metric.documentation,
+                metric.type,
+                [(sample.name, sample.labels, sample.value) for sample in metric.samples],
+            )
+            for metric in registry.collect()
+        ]
+    )
+
+
+async def gather_metrics(registry: Collector, siblings: Siblings) -> ProcessMetrics:
+    """Ask every sibling for its metrics; one that does not answer is left out."""
+    others = [index for index in range(siblings.count) if index != siblings.index]
+    answers = await asyncio.gather(*(_fetch_metrics(siblings, index) for index in others))
+    found = [(index, each) for index, each in zip(others, answers, strict=True) if each is not None]
+    return ProcessMetrics(sorted([(siblings.index, encode_metrics(registry)), *found]))
+
+
+@asynccontextmanager
+async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterator[None]:
+    """Answer the siblings that ask for metrics."""
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(encode_metrics(registry))
+        writer.close()
+
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(siblings.address_of(siblings.index))
+    server = await asyncio.start_unix_server(answer, sock=listener)
+    async with server:
+        yield
+
+
+def _connect(address: str) -> socket.socket:
+    """Connect without waiting: libuv knows no names of the abstract space, Python does."""
+    asking = socket.socket(socket.AF_UNIX)
+    asking.setblocking(False)
+    try:
+        asking.connect(address)
+    except OSError:
+        asking.close()
+        raise
+    return asking
+
+
+async def _fetch_metrics(siblings: Siblings, index: int) -> bytes | None:
+    try:
+        async with asyncio.timeout(SECONDS):
+            asking = _connect(siblings.address_of(index))
+            reader, writer = await asyncio.open_unix_connection(sock=asking)
+            try:
+                return await reader.read()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        logger.warning("process %d does not tell its metrics", index)
+        return None

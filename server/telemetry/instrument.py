@@ -1,0 +1,128 @@
+"""Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
+
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penstock.datastore.no_files import NO_FILES
+from penstock.datastore.observed import Ended, Observed, WatchBatch
+from penstock.datastore.observed_files import ObservedFiles
+from penstock.datastore.store import Store
+from penstock.graphql_jit import Reason
+from penstock.schema.engine.engine import Engine
+from penstock.server.core.headers import fields_of
+from penstock.server.core.siblings import Siblings
+from penstock.server.edge.request import request_id_of
+from penstock.server.runtime.stores import DATABASE
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.metrics import Metrics
+from penstock.server.telemetry.operation import SEEN, AccessLog, Seen, WatchOperation, ended, shown
+from penstock.server.telemetry.tracing import Tracing, tracing
+
+
+class Watched:
+    """An application whose HTTP requests are operations, each shown to every watcher.
+
+    A preflight asks for no operation. What comes over a WebSocket shows its operations itself.
+    """
+
+    def __init__(self, app: ASGIApp, watchers: Sequence[WatchOperation]) -> None:
+        self._app = app
+        self._watchers = tuple(watchers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] == "OPTIONS":
+            await self._app(scope, receive, send)
+            return
+        headers = fields_of(scope)
+        seen = Seen.of(request_id_of(headers), "http", headers)
+        scope[SEEN] = seen
+        called = shown(self._watchers, seen)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            ended(called, seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What the settings and OpenTelemetry's own configuration want one application to show."""
+
+    metrics: Metrics | None
+    tracing: Tracing | None
+    log: AccessLog | None
+
+    @classmethod
+    def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Watching":
+        sqlite = settings.store == "sqlite"
+        traced = tracing("sqlite", DATABASE) if sqlite else tracing("aws.dynamodb", settings.table)
+        return cls(
+            Metrics(siblings) if settings.metrics else None,
+            traced,
+            AccessLog(settings.log_format) if settings.access_log else None,
+        )
+
+    @property
+    def operations(self) -> tuple[WatchOperation, ...]:
+        """The watchers of operations, the span's first: the others run inside it."""
+        sources = [*self._sources, *(() if self.log is None else (self.log,))]
+        return tuple(source.operation for source in sources)
+
+    def store(self, store: Store) -> Store:
+        """Show what goes through the store from now on."""
+        if not self._sources:
+            return store
+        table = Observed(store.table, [source.call for source in self._sources])
+        files = store.files
+        if files is not NO_FILES:
+            files = ObservedFiles(files, [source.file_call for source in self._sources])
+        batches = [source.batch for source in self._sources]
+        return replace(store, table=table, files=files, watch=_together(batches))
+
+    def app(self, app: ASGIApp) -> ASGIApp:
+        """Show the operations of an application."""
+        return Watched(app, self.operations) if self.operations else app
+
+    def count(self, engine: Engine, streams: Sized) -> None:
+        """Count the documents that an engine keeps, and the streams that are open."""
+        if self.metrics is not None:
+            holdings = self.metrics.holdings
+            holdings.count_cache("documents", lambda: engine.documents_kept)
+            holdings.count_cache("persisted", lambda: engine.persisted_kept)
+            holdings.count_streams(lambda: len(streams))
+
+    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+        """Show why operations were not run compiled."""
+        if self.metrics is not None:
+            self.metrics.count_fallbacks(reasons)
+
+    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+        """Give what is measured here to the other processes of the server."""
+        return nullcontext() if self.metrics is None else self.metrics.share_with_workers()
+
+    def routes(self) -> Iterator[BaseRoute]:
+        if self.metrics is not None:
+            yield self.metrics.route()
+
+    @property
+    def _sources(self) -> list[Metrics | Tracing]:
+        return [source for source in (self.tracing, self.metrics) if source is not None]
+
+
+def _together(watchers: Sequence[WatchBatch]) -> WatchBatch:
+    if len(watchers) == 1:
+        return watchers[0]
+
+    def began(reader: str, size: int) -> Ended:
+        ended = [watch(reader, size) for watch in watchers]
+
+        def end() -> None:
+            for each in reversed(ended):
+                each()
+
+        return end
+
+    return began

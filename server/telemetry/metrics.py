@@ -1,0 +1,243 @@
+"""`/metrics`: counts and times of this process, as Prometheus reads them.
+
+No label holds anything a client chose: each comes from a closed list, or from the code. So the
+series of each metric are few, and `cache` keeps them: to find one again takes longer than to count.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import cache, partial
+from time import perf_counter
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.datastore.dynamodb.refused import Refused
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.observed import Call, Ended
+from penstock.datastore.table import ConditionFailed
+from penstock.graphql_jit import Reason
+from penstock.server.core.siblings import Siblings
+from penstock.server.telemetry.gathered_metrics import gather_metrics, share_metrics
+from penstock.server.telemetry.operation import TRANSPORTS, OperationEnded, Seen, Transport
+
+PATH = "/metrics"
+
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_COSTS: Final = (1, 5, 10, 50, 100, 500, 1_000, 5_000)
+_SIZES: Final = (1, 2, 5, 10, 25, 50, 100)
+_OUTCOMES: Final[Mapping[type[BaseException] | None, str]] = {
+    None: "ok",
+    ConditionFailed: "condition_failed",
+    LimitExceeded: "limit_exceeded",
+    Refused: "refused",
+    Unavailable: "unavailable",
+}
+
+
+class Operations:
+    """The metrics of operations."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        total = Counter(
+            "penstock_operations",
+            "Requests for an operation, by the first error code of their answer.",
+            ("type", "transport", "code"),
+            registry=registry,
+        )
+        running = Gauge(
+            "penstock_operations_running",
+            "Requests for an operation that are not answered yet.",
+            ("transport",),
+            registry=registry,
+        )
+        seconds = Histogram(
+            "penstock_operation_seconds",
+            "Time from a request to its answer.",
+            ("type",),
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        cost = Histogram(
+            "penstock_operation_cost",
+            "Computed cost of the operations that were let through, in objects.",
+            ("type",),
+            registry=registry,
+            buckets=_COSTS,
+        )
+        self._total, self._running = cache(total.labels), cache(running.labels)
+        self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
+        self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
+
+    def watch(self, seen: Seen) -> OperationEnded:
+        began_as = seen.transport
+        self._running(began_as).inc()
+        return self._ends[began_as]
+
+    def _count_end(self, began_as: Transport, seen: Seen) -> None:
+        self._running(began_as).dec()
+        kind, cost = seen.kind, seen.cost
+        self._total(kind, seen.transport, seen.outcome).inc()
+        self._seconds(kind).observe(seen.seconds)
+        if cost is not None:
+            self._cost(kind).observe(cost)
+
+
+class FileCalls:
+    """The metrics of calls for files."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        total = Counter(
+            "penstock_file_calls", "Calls for files.", ("method", "outcome"), registry=registry
+        )
+        seconds = Histogram(
+            "penstock_file_call_seconds",
+            "Time of a call for a file, to its last byte.",
+            ("method",),
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        self._total, self._seconds = cache(total.labels), cache(seconds.labels)
+
+    def watch(self, call: Call) -> Ended:
+        return partial(self._count_end, call, perf_counter())
+
+    def _count_end(self, call: Call, started: float) -> None:
+        self._total(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
+        self._seconds(call.method).observe(perf_counter() - started)
+
+
+class Calls:
+    """The metrics of calls of the table."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        total = Counter(
+            "penstock_store_calls", "Calls of the store.", ("method", "outcome"), registry=registry
+        )
+        seconds = Histogram(
+            "penstock_store_call_seconds",
+            "Time of a call of the store, with all that was sent again.",
+            ("method",),
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        units = Counter(
+            "penstock_store_units", "Capacity units consumed.", ("method",), registry=registry
+        )
+        retries = Counter(
+            "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
+        )
+        self._total, self._seconds = cache(total.labels), cache(seconds.labels)
+        self._units, self._retries = cache(units.labels), cache(retries.labels)
+
+    def watch(self, call: Call) -> Ended:
+        return partial(self._count_end, call, perf_counter())
+
+    def _count_end(self, call: Call, started: float) -> None:
+        method = call.method
+        self._total(method, _OUTCOMES.get(call.raised, "failed")).inc()
+        self._seconds(method).observe(perf_counter() - started)
+        self._units(method).inc(call.units)
+        for reason in call.again:
+            self._retries(reason.value).inc()
+
+
+class Holdings:
+    """The metrics of the memory of the process, counted each time they are read."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._streams = Gauge(
+            "penstock_open_streams",
+            "WebSocket connections and event streams held open.",
+            registry=registry,
+        )
+        self._cached = Gauge(
+            "penstock_cache_entries", "Entries held in memory.", ("cache",), registry=registry
+        )
+
+    def count_streams(self, count: Callable[[], int]) -> None:
+        """Ask `count` for the streams that are open."""
+        self._streams.set_function(count)
+
+    def count_cache(self, cache: str, count: Callable[[], int]) -> None:
+        """Ask `count` for the entries of a cache."""
+        self._cached.labels(cache).set_function(count)
+
+
+class Fallbacks(Collector):
+    """The reasons for which operations were not run compiled, as counted elsewhere."""
+
+    def __init__(self, reasons: Mapping[Reason, int]) -> None:
+        self._reasons = reasons
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        total = CounterMetricFamily(
+            "penstock_interpreted_operations",
+            "Operations that graphql-core ran; for an odd value, only a part of them.",
+            labels=("reason",),
+        )
+        for reason, count in sorted(self._reasons.items()):
+            total.add_metric([reason], count)
+        yield total
+
+
+class Metrics:
+    """The metrics of one application, in a registry of their own."""
+
+    def __init__(self, siblings: Siblings | None = None) -> None:
+        self._siblings = siblings
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.operation = Operations(registry).watch
+        self.call = Calls(registry).watch
+        self.file_call = FileCalls(registry).watch
+        self.holdings = Holdings(registry)
+        batches = Histogram(
+            "penstock_loader_batch_size",
+            "Keys in each batch that a loader read.",
+            ("loader",),
+            registry=registry,
+            buckets=_SIZES,
+        )
+        self._batches = cache(batches.labels)
+
+    def batch(self, loader: str, size: int) -> Ended:
+        return partial(self._batches(loader).observe, size)
+
+    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+        """Show counts that grow elsewhere."""
+        self.registry.register(Fallbacks(reasons))
+
+    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+        """Give the metrics to the other processes of the server, if there are any."""
+        if self._siblings is None:
+            return nullcontext()
+        return share_metrics(self.registry, self._siblings)
+
+    def route(self) -> Route:
+        """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""
+
+        async def metrics(request: Request) -> Response:
+            encode, content_type = choose_encoder(request.headers.get("accept", ""))
+            headers = {"content-type": content_type, "cache-control": "no-store"}
+            if self._siblings is None:
+                return Response(encode(self.registry), headers=headers)
+            return Response(
+                encode(await gather_metrics(self.registry, self._siblings)), headers=headers
+            )
+
+        return Route(PATH, metrics)

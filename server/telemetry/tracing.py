@@ -1,0 +1,171 @@
+"""Spans by OpenTelemetry: one for each operation, loader batch and call of the store.
+
+They hold names, sizes and costs: no document, no argument, no key and no value. Nothing is made
+unless somebody configured OpenTelemetry's SDK before the application is opened.
+
+Sends spans to a collector, where OpenTelemetry's own variables name one.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from threading import Thread
+from typing import Any, Final
+
+from opentelemetry import context, trace
+from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode, Tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.observed import Call, Ended, unwatched
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.telemetry.operation import OK, OperationEnded, Seen
+
+_CALLERS: Final = TraceContextTextMapPropagator()
+_FAULTS: Final = frozenset(
+    (ErrorCode.INTERNAL_SERVER_ERROR, ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT)
+)
+
+
+class Tracing:
+    """Makes the spans of one application over one table (`system` and `table` name it)."""
+
+    def __init__(self, tracer: Tracer, system: str, table: str) -> None:
+        self._tracer = tracer
+        self._names = {"db.system.name": system, "db.collection.name": table}
+
+    def operation(self, seen: Seen) -> OperationEnded:
+        """Begin the span that the others lie below; it continues the caller's trace."""
+        callers = seen.trace
+        above = _CALLERS.extract(callers) if callers else None
+        span = self._tracer.start_span("GraphQL", above, SpanKind.SERVER)
+        token = context.attach(trace.set_span_in_context(span, above))
+        made = span.get_span_context()
+        seen.trace_id = trace.format_trace_id(made.trace_id) if made.is_valid else None
+
+        def ended(seen: Seen) -> None:
+            context.detach(token)
+            _describe(span, seen)
+            span.end()
+
+        return ended
+
+    def batch(self, loader: str, size: int) -> Ended:
+        if not trace.get_current_span().is_recording():
+            return unwatched(loader, size)
+        span = self._tracer.start_span(
+            f"load {loader}",
+            attributes={"penstock.loader": loader, "penstock.loader.keys": size},
+        )
+        token = context.attach(trace.set_span_in_context(span))
+
+        def ended() -> None:
+            context.detach(token)
+            span.end()
+
+        return ended
+
+    def call(self, call: Call) -> Ended:
+        """Begin the span of a call of the table made for an operation; others have none."""
+        return self._call(
+            call,
+            f"{call.method} {self._names['db.collection.name']}",
+            {
+                **self._names,
+                "db.operation.name": call.method,
+                "db.operation.batch.size": call.size,
+            },
+        )
+
+    def file_call(self, call: Call) -> Ended:
+        """Begin the span of a call for a file, likewise."""
+        return self._call(call, f"{call.method} file", {"penstock.files.operation": call.method})
+
+    def _call(self, call: Call, name: str, attributes: dict[str, str | int]) -> Ended:
+        if not trace.get_current_span().is_recording():
+            return unwatched(call.method, call.size)
+        span = self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
+
+        def ended() -> None:
+            span.set_attribute("penstock.units", call.units)
+            span.set_attribute("penstock.retries", len(call.again))
+            if call.raised is not None:
+                span.set_attribute("error.type", call.raised.__name__)
+                span.set_status(StatusCode.ERROR)
+            span.end()
+
+        return ended
+
+
+def tracing(system: str, table: str) -> Tracing | None:
+    """Trace if the SDK is configured, or an agent did so; else None, which costs nothing."""
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, ProxyTracerProvider):
+        return None
+    return Tracing(provider.get_tracer("penstock"), system, table)
+
+
+def _describe(span: Span, seen: Seen) -> None:
+    if not span.is_recording():
+        return
+    span.update_name(seen.kind if seen.kind != "unknown" else "GraphQL")
+    attributes = {
+        "graphql.operation.type": None if seen.kind == "unknown" else seen.kind,
+        "graphql.operation.name": seen.name,
+        "penstock.document.sha256": seen.digest,
+        "penstock.request_id": seen.request_id,
+        "penstock.transport": seen.transport,
+        "penstock.cost": seen.cost,
+        "penstock.error_codes": seen.codes or None,
+        "http.response.status_code": seen.status,
+        "error.type": None if seen.outcome == OK else seen.outcome,
+    }
+    for name, value in attributes.items():
+        if value is not None:
+            span.set_attribute(name, value)
+    if _FAULTS.intersection(seen.codes):
+        span.set_status(StatusCode.ERROR)
+
+
+FLUSH_SECONDS: Final = 2.0
+
+_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+@asynccontextmanager
+async def exporting() -> AsyncIterator[None]:
+    """Export spans from here on if a collector is named, and what is left of them in the end.
+
+    An agent that configured the SDK already is left in charge. Raises CommandFailed where the SDK
+    is not installed. A collector that does not answer in the end is given up in FLUSH_SECONDS.
+    """
+    if not _is_wanted() or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
+        yield
+        return
+    provider = _provider()
+    trace.set_tracer_provider(provider)
+    try:
+        yield
+    finally:
+        # A thread that may be left behind, as the SDK would wait for half a minute.
+        flushing = Thread(target=provider.shutdown, daemon=True)
+        flushing.start()
+        await asyncio.to_thread(flushing.join, FLUSH_SECONDS)
+
+
+def _is_wanted() -> bool:
+    disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    return not disabled and any(os.environ.get(name) for name in _ENDPOINTS)
+
+
+def _provider() -> Any:
+    try:
+        return import_module("penstock.server.telemetry.otlp").provider()
+    except ModuleNotFoundError as error:
+        raise CommandFailed(
+            f"{_ENDPOINTS[0]} names a collector, but {error.name} is not installed: "
+            "pip install 'penstock[otel]'.",
+            code=ExitCode.USAGE,
+        ) from error

@@ -1,1 +1,0 @@
-"""Processes that run executions: those of a server, and those of their own."""

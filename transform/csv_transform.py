@@ -1,0 +1,134 @@
+"""A stream of bytes in, streams of CSV out: a plan applied to one input, chunk by chunk."""
+
+from collections.abc import Sequence
+from csv import Error
+from typing import NamedTuple, Protocol
+
+from penstock.transform.csv_records import MAX_RECORD, Records
+from penstock.transform.header import fields_of, read_header
+from penstock.transform.outcome import Ending, Outcome, Written, headings
+from penstock.transform.problems import Code, Problem, Refused
+from penstock.transform.program import Program
+
+BLANK = (b"", b"\r")
+
+
+class Transform(Protocol):
+    """A program applied to one input; after a refusal, what is fed is left aside."""
+
+    def feed(self, data: bytes) -> Written:
+        """Take more of the input; what it led to, which may wait for more."""
+
+    def finish(self) -> Written:
+        """Take the end of the input; the rest of what it led to."""
+
+    @property
+    def ending(self) -> Ending:
+        """The counts so far, and the refusal, if there was one."""
+
+
+class Above(NamedTuple):
+    """What a part of a file has to know of the rest above it.
+
+    `places` is where the header has each column, `row` the number of the part's first row, and
+    `failed` how many rows failed.
+    """
+
+    places: tuple[int, ...]
+    row: int
+    failed: int = 0
+
+
+class CsvTransform:
+    """A file of CSV from its header on; or, given what is `above`, a part below the header.
+
+    A part writes no headings.
+    """
+
+    def __init__(
+        self, program: Program, max_failed: int | None = None, above: Above | None = None
+    ) -> None:
+        self._program = program
+        self._outcome = Outcome(max_failed, above.failed if above else 0)
+        self._records = Records()
+        self._places = above.places if above else ()
+        self._awaits_header = above is None
+        self._row = above.row if above else 0
+        self._read = 0
+
+    @property
+    def ending(self) -> Ending:
+        return self._outcome.ending(self._read)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the header has each column, once it was read."""
+        return self._places
+
+    def feed(self, data: bytes) -> Written:
+        if self._outcome.refusal is not None:
+            return Written()
+        self._read += len(data)
+        return self._taken(self._records.feed(data))
+
+    def finish(self) -> Written:
+        if self._outcome.refusal is not None:
+            return Written()
+        records = self._records.finish()
+        if self._awaits_header and not records:
+            return self._begun(Problem(0, "", Code.EMPTY_INPUT, "the file is empty"))
+        return self._taken(records)
+
+    def _taken(self, records: Sequence[bytes]) -> Written:
+        if self._awaits_header and records:
+            start = self._begun(self._header_problem(records[0]))
+            return start.then(self._taken(records[1:]))
+        if self._awaits_header and self._records.overlong:
+            return self._begun(_overlong(0))
+        for record in records:
+            if self._outcome.refusal is not None:
+                break
+            if record not in BLANK:
+                self._take(record)
+            self._row += 1
+        if self._records.overlong and self._outcome.refusal is None:
+            self._outcome.refuse(_overlong(self._row))
+        return self._outcome.take()
+
+    def _begun(self, problem: Problem | None) -> Written:
+        """Both files begin with their headings, whatever is wrong with the input's."""
+        self._awaits_header, self._row = False, 1
+        if problem is not None:
+            self._outcome.refuse(problem)
+        return self._outcome.take(headings(self._program.headings))
+
+    def _header_problem(self, record: bytes) -> Problem | None:
+        try:
+            self._places = read_header(record, self._program.columns)
+        except Refused as refused:
+            return refused.problem
+        return None
+
+    def _take(self, record: bytes) -> None:
+        try:
+            fields = fields_of(record.decode())
+        except UnicodeDecodeError as error:
+            message = f"byte {error.start + 1} of the row is not UTF-8"
+            self._reject(Code.INVALID_ENCODING, message)
+        except Error as error:
+            self._reject(Code.MALFORMED_ROW, f"the row cannot be read: {error}")
+        else:
+            if len(fields) == len(self._places):
+                entries = [fields[place] for place in self._places]
+                self._outcome.take_row(self._program, self._row, entries)
+            else:
+                message = f"the row has {len(fields)} fields, the header {len(self._places)}"
+                self._reject(Code.FIELD_COUNT, message)
+
+    def _reject(self, code: Code, message: str) -> None:
+        self._outcome.fail([Problem(self._row, "", code, message)])
+
+
+def _overlong(row: int) -> Problem:
+    message = f"the row is larger than {MAX_RECORD} bytes; is a quote in or above it not closed?"
+    return Problem(row, "", Code.ROW_TOO_LARGE, message)

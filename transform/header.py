@@ -1,0 +1,75 @@
+"""Which field of a record belongs to which declared column."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from csv import Error, reader
+from typing import Final
+
+from penstock.transform.plan import Column
+from penstock.transform.problems import Code, Refused
+
+BOM: Final = b"\xef\xbb\xbf"
+WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def names_of(columns: Sequence[Column]) -> Mapping[str, int]:
+    """Every heading by which a column is known: its label, and its key unless that is a label.
+
+    A label that several columns share names none of them.
+    """
+    shared = Counter(column.label for column in columns)
+    keys = {column.key.strip(): n for n, column in enumerate(columns)}
+    labels = {
+        column.label.strip(): n
+        for n, column in enumerate(columns)
+        if column.label and shared[column.label] == 1
+    }
+    return {**keys, **labels}
+
+
+def fields_of(text: str) -> list[str]:
+    """The fields of one record; csv.Error where its quotes make no sense."""
+    text = text.removesuffix("\r")
+    return text.split(",") if '"' not in text else next(reader((text,), strict=True))
+
+
+def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
+    """The place of each column in the file; raises Refused with what is missing or unknown."""
+    headings = _headings(record)
+    names = names_of(columns)
+    places: dict[int, int] = {}
+    for place, heading in enumerate(headings):
+        column = names.get(heading)
+        if column is None:
+            known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
+            message = f"no parameter is called {heading[:100]!r}; there are {known}"
+            raise Refused(Code.UNKNOWN_COLUMN, message, heading[:100])
+        if column in places:
+            message = f"the column {columns[column].key!r} is there twice"
+            raise Refused(Code.DUPLICATE_COLUMN, message, columns[column].key)
+        places[column] = place
+    if missing := [n for n in range(len(columns)) if n not in places]:
+        listed = ", ".join(_headings_for(missing, columns))
+        message = f"the header lacks {listed}; it has {', '.join(map(repr, headings))}"
+        raise Refused(Code.MISSING_COLUMN, message, columns[missing[0]].key)
+    return tuple(places[n] for n in range(len(columns)))
+
+
+def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[str]:
+    """By what each of these columns is best called: its label, where that names it."""
+    names = names_of(columns)
+    for n in places:
+        label = columns[n].label or ""
+        yield repr(label if names.get(label.strip()) == n else columns[n].key)
+
+
+def _headings(record: bytes) -> list[str]:
+    if record.startswith(WIDE_BOMS):
+        raise Refused(Code.INVALID_ENCODING, "the file is in UTF-16; save it as UTF-8")
+    try:
+        return [field.strip() for field in fields_of(record.removeprefix(BOM).decode())]
+    except UnicodeDecodeError as error:
+        message = f"the header is not UTF-8, from byte {error.start} on"
+        raise Refused(Code.INVALID_ENCODING, message) from None
+    except Error as error:
+        raise Refused(Code.INVALID_HEADER, f"the header cannot be read: {error}") from None

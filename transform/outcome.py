@@ -1,0 +1,133 @@
+"""What comes out of rows: CSV for those that succeed, CSV for what is wrong with the others."""
+
+from collections.abc import Iterable, Sequence
+from csv import writer
+from io import StringIO
+from typing import Final, NamedTuple
+
+import msgspec
+
+from penstock.transform.problems import Code, Problem
+from penstock.transform.program import Program
+
+ERROR_HEADINGS: Final = ("row", "column", "code", "message")
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Rows read, and what became of them; bytes read and written, errors included."""
+
+    rows: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Counts(*(one + another for one, another in pairs))
+
+
+class Written(NamedTuple):
+    """More of the output file and of the errors file."""
+
+    output: bytes = b""
+    errors: bytes = b""
+
+    def then(self, other: "Written") -> "Written":
+        return Written(self.output + other.output, self.errors + other.errors)
+
+
+NOTHING: Final = Written()
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How it ended: the counts, and why the file or the rest of it could not be used, if so."""
+
+    counts: Counts
+    refusal: Problem | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether there is an output: rows that fail do not spoil it, unless all do."""
+        return self.refusal is None and (self.counts.succeeded > 0 or self.counts.rows == 0)
+
+
+def csv_lines(lines: Iterable[Sequence[object]]) -> bytes:
+    """Lines of CSV as RFC 4180 has it, in UTF-8."""
+    text = StringIO()
+    writer(text, lineterminator="\r\n").writerows(lines)
+    return text.getvalue().encode()
+
+
+def headings(names: Sequence[str]) -> Written:
+    """The first lines of both files."""
+    return Written(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
+
+
+class Outcome:
+    """Collects what becomes of rows, until it is taken as bytes.
+
+    More than `max_failed` failed rows, those `failed_above` included, are a refusal; nothing may be
+    given after one.
+    """
+
+    __slots__ = (
+        "_cells",
+        "_failed",
+        "_failed_above",
+        "_max_failed",
+        "_problems",
+        "_succeeded",
+        "_written",
+        "refusal",
+    )
+
+    def __init__(self, max_failed: int | None, failed_above: int = 0) -> None:
+        self.refusal: Problem | None = None
+        self._max_failed = max_failed
+        self._failed_above = failed_above
+        self._cells: list[Sequence[str]] = []
+        self._problems: list[Problem] = []
+        self._succeeded = self._failed = self._written = 0
+
+    def ending(self, bytes_read: int) -> Ending:
+        """How it stands, of what was taken."""
+        rows = self._succeeded + self._failed
+        counts = Counts(rows, self._succeeded, self._failed, bytes_read, self._written)
+        return Ending(counts, self.refusal)
+
+    def take_row(self, program: Program, row: int, entries: Sequence[object]) -> None:
+        """Run a program over a row's entries, which are in the order of its columns."""
+        problems: list[Problem] = []
+        values = program.bound(row, entries, problems)
+        cells = () if problems else program.evaluated(row, values, problems)
+        if problems:
+            self.fail(problems)
+        else:
+            self._cells.append(cells)
+
+    def fail(self, problems: Sequence[Problem]) -> None:
+        """Leave a row out, for at least one problem."""
+        self._problems += problems
+        self._failed += 1
+        if self._max_failed is not None and self._failed_above + self._failed > self._max_failed:
+            self.refuse(_over_threshold(problems[0].row, self._max_failed))
+
+    def refuse(self, problem: Problem) -> None:
+        """Give up the input, or the rest of it."""
+        self.refusal = problem
+        self._problems.append(problem)
+
+    def take(self, before: Written = NOTHING) -> Written:
+        """What came together since the last time, behind what goes before it."""
+        written = before.then(Written(csv_lines(self._cells), csv_lines(self._problems)))
+        self._succeeded += len(self._cells)
+        self._written += len(written.output) + len(written.errors)
+        self._cells.clear()
+        self._problems.clear()
+        return written
+
+
+def _over_threshold(row: int, maximum: int) -> Problem:
+    message = f"more than {maximum} rows failed; those below were not looked at"
+    return Problem(row, "", Code.TOO_MANY_FAILED_ROWS, message)

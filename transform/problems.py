@@ -1,0 +1,48 @@
+"""What can be wrong with a file as a whole, and with single rows of it."""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+MAX_MESSAGE: Final = 500
+"""Characters of a message that are kept."""
+
+
+class Code(StrEnum):
+    """The closed list of codes, beside those of formulas (`penstock.formula.core.errors.Code`)."""
+
+    # nothing can be done with the file, or with the rest of it
+    EMPTY_INPUT = "EMPTY_INPUT"
+    INVALID_HEADER = "INVALID_HEADER"
+    MISSING_COLUMN = "MISSING_COLUMN"
+    UNKNOWN_COLUMN = "UNKNOWN_COLUMN"
+    DUPLICATE_COLUMN = "DUPLICATE_COLUMN"
+    ROW_TOO_LARGE = "ROW_TOO_LARGE"
+    INVALID_ROWS = "INVALID_ROWS"
+    TOO_MANY_STEPS = "TOO_MANY_STEPS"
+    TOO_MANY_FAILED_ROWS = "TOO_MANY_FAILED_ROWS"
+    INVALID_FORMULA = "INVALID_FORMULA"
+    # one row is left out
+    FIELD_COUNT = "FIELD_COUNT"
+    MALFORMED_ROW = "MALFORMED_ROW"
+    INVALID_ENCODING = "INVALID_ENCODING"
+
+
+class Problem(NamedTuple):
+    """Why a row is left out; `row` counts from 1 below the header, blank lines included.
+
+    `column` is the parameter or output at fault, if one is. The refusal of a whole file has row 0
+    where it is about none in particular.
+    """
+
+    row: int
+    column: str
+    code: str
+    message: str
+
+
+class Refused(Exception):
+    """The file, or the rest of it, cannot be used."""
+
+    def __init__(self, code: str, message: str, column: str = "", row: int = 0) -> None:
+        super().__init__(message)
+        self.problem = Problem(row, column, code, message[:MAX_MESSAGE])

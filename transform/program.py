@@ -1,0 +1,142 @@
+"""From an entry of a row to its value; what most files are made of is read the short way.
+
+A plan made ready to run: one function for each formula, and the reading of each column.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal, DecimalException
+from typing import Final, NamedTuple
+
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import link
+from penstock.formula.codegen.emitter import FAULTS, Routine
+from penstock.formula.codegen.generator import for_arguments
+from penstock.formula.core.datasets import Rows
+from penstock.formula.core.errors import Fault, FormulaInvalid
+from penstock.formula.core.limits import MAX_STRING, Work
+from penstock.formula.core.numbers import number_text
+from penstock.formula.core.row_inputs import binder
+from penstock.formula.core.values import Parameter, Scalar, Value, ValueType, text_of
+from penstock.formula.evaluate import failure_of
+from penstock.formula.syntax.parser import parse
+from penstock.transform.plan import PinnedCalls, PinnedDatasets, Plan, Step
+from penstock.transform.problems import MAX_MESSAGE, Code, Problem, Refused
+
+_plain: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
+"""Numbers that cannot be beyond any limit."""
+
+
+def reader(parameter: Parameter) -> Callable[[object], Value]:
+    """The function that turns an entry into a value, as `row_inputs.binder` has it."""
+    bind = binder(parameter)
+
+    def number(entry: object) -> Value:
+        return Decimal(entry) if type(entry) is str and _plain(entry) else bind(entry)
+
+    def text(entry: object) -> Value:
+        return entry if type(entry) is str and len(entry) <= MAX_STRING else bind(entry)
+
+    match parameter.type:
+        case ValueType.NUMBER:
+            return number
+        case ValueType.STRING:
+            return text
+        case _:
+            return bind
+
+
+NO_DATA: Final[Mapping[str, Rows]] = {}
+
+
+class Filled(NamedTuple):
+    """An output column with the function that fills it."""
+
+    name: str
+    key: str | None
+    routine: Routine
+
+
+class Program:
+    """A plan ready to run over any number of rows; it keeps nothing between them.
+
+    `data` has the rows of the plan's datasets, by their identities. Raises Refused where a formula
+    cannot be used. `cost` bounds the operations of one row.
+    """
+
+    def __init__(self, plan: Plan, data: Mapping[str, Rows] = NO_DATA) -> None:
+        self.columns = plan.columns
+        self.headings = tuple(step.name for step in plan.steps)
+        self._datasets = PinnedDatasets(plan.datasets, data)
+        self._parameters = tuple(Parameter(c.key, c.type, c.required) for c in plan.columns)
+        self._readers = tuple(map(reader, self._parameters))
+        self._library = PinnedCalls(plan.calls)
+        self.cost = 0
+        self._filled = tuple(self._compiled(plan, n) for n in range(len(plan.steps)))
+        self._is_metered = any(filled.routine.metered for filled in self._filled)
+
+    def bound(self, row: int, entries: Sequence[object], problems: list[Problem]) -> list[Value]:
+        """The values of a row's entries, which are in the order of the columns.
+
+        Of a row that cannot be read every problem is added, and the values are of no use.
+        """
+        try:
+            return [read(entry) for read, entry in zip(self._readers, entries, strict=True)]
+        except Fault:
+            problems += self._unreadable(row, entries)
+            return []
+
+    def evaluated(self, row: int, values: Sequence[Value], problems: list[Problem]) -> list[str]:
+        """The cells for the values of a row; the first formula that fails ends the row."""
+        work = Work() if self._is_metered else None
+        lookup, impact = self._datasets.lookup, self._datasets.impact
+        earlier: dict[str, Scalar] = {}
+        cells: list[str] = []
+        for filled in self._filled:
+            try:
+                value = filled.routine.run(*values, lookup, impact, earlier.get, work)
+                cells.append(cell(value))
+            except FAULTS as error:
+                problems.append(_failed(row, filled, error))
+                return cells
+            if filled.key is not None:
+                earlier[filled.key] = cells[-1] if isinstance(value, tuple) else value
+        return cells
+
+    def _unreadable(self, row: int, entries: Sequence[object]) -> Iterator[Problem]:
+        for read, entry in zip(self._readers, entries, strict=True):
+            try:
+                read(entry)
+            except Fault as fault:
+                yield Problem(row, fault.column or "", fault.code, fault.message[:MAX_MESSAGE])
+
+    def _compiled(self, plan: Plan, n: int) -> Filled:
+        step = plan.steps[n]
+        keys = frozenset(one.key for one in plan.steps[:n] if one.key is not None)
+        around = Surroundings(self._parameters, step.type, self._library, None, keys)
+        try:
+            linked = link(parse(step.formula), around)
+        except FormulaInvalid as invalid:
+            raise _unusable(step, invalid) from None
+        self.cost += linked.steps
+        return Filled(step.name, step.key, for_arguments(linked))
+
+
+def _unusable(step: Step, invalid: FormulaInvalid) -> Refused:
+    problem = invalid.problems[0]
+    message = f"the formula cannot be used, {problem.at}: {problem.message}"
+    return Refused(Code.INVALID_FORMULA, message, step.name)
+
+
+def _failed(row: int, filled: Filled, error: Fault | DecimalException) -> Problem:
+    failure = failure_of(error, filled.routine)
+    return Problem(row, filled.name, failure.code, str(failure)[:MAX_MESSAGE])
+
+
+def cell(value: Value) -> str:
+    """A value as its cell of CSV: null is empty, numbers are plain, lists are JSON."""
+    if type(value) is Decimal:
+        return number_text(value)
+    if type(value) is str:
+        return value
+    return "" if value is None else text_of(value)
