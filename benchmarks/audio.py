@@ -21,8 +21,8 @@ from benchmarks.audio_library import (
     open_store,
     storage,
 )
-from penstock.datastore.slices import Window
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
 
 EVERYTHING = 100_000
 HEADER = "| operation | one item for each attribute | calculated | measured |\n|---|--:|--:|--:|"

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.datastore.access import Caller
-from penstock.datastore.audio.adding import Draft
-from penstock.datastore.audio.objects import upload_key
+from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.object_keys import upload_key
 from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
-from penstock.datastore.limits import size_of
-from penstock.datastore.metered import Units
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.roles import Caller
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Query
+from penstock.datastore.table.instrumentation import Units
+from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.port import Query
 
 TRACKS, ALBUM, PER_ARTIST = 10_000, 10, 20
 ROW_OVERHEAD = 100
@@ -66,7 +66,7 @@ def draft(n: int, *, genre: str | None = None) -> Draft:
 
 
 async def open_store(directory: Path) -> tuple[Store, SqliteTable]:
-    """An empty embedded table; it charges by the arithmetic of `penstock.datastore.limits`."""
+    """An empty embedded table; it is charged by `table.limits`."""
     table = SqliteTable.open(directory / "audio.sqlite")
     await table.create()
     return Store(table), table

@@ -13,9 +13,6 @@ import orjson
 import uvloop
 
 from penstock.datastore.dynamodb.wire import encode_item
-from penstock.datastore.items import latest_item
-from penstock.datastore.layout import PIPELINE
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -26,7 +23,10 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.table import Item, Key
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.items import latest_item
+from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.port import Item, Key
 
 TABLE = "benchmark"
 PIPELINES = "P"

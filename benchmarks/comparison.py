@@ -9,11 +9,10 @@ from benchmarks.cost import Cost, Measured
 from benchmarks.documents_way import documents_way
 from benchmarks.postings_table import PostingsTable
 from benchmarks.worlds import KIND, World, bare_range, covering_range
-from penstock.datastore.intersect.filters import Filter, Wanted
-from penstock.datastore.intersect.search import Budget, search
-from penstock.datastore.paths import ROOT, GroupPath
-from penstock.datastore.resources.postings import Postings, Travel
-from penstock.datastore.table import Table
+from penstock.datastore.roles import ROOT, GroupPath
+from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.postings import Postings, Travel
+from penstock.datastore.tag_search.search import Budget, Filter, Wanted, search
 
 COPIES = 4
 WHOLE = 10_000_000

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from typing import NamedTuple, TypeVar
 
 from benchmarks.postings_table import PostingsTable
-from penstock.datastore.table import Batch, Key, Page, Query
+from penstock.datastore.table.port import Batch, Key, Page, Query
 
 P = TypeVar("P", Batch, Page)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchmarks.cost import Measured
-from penstock.datastore.table import Key, Query, Range
+from penstock.datastore.table.port import Key, Query, Range
 
 
 class TagRange(NamedTuple):

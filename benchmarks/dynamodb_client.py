@@ -21,10 +21,10 @@ from benchmarks.canned_dynamodb import (
     small,
 )
 from penstock.datastore.dynamodb.protocol import ClientKind
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.items import load, resource_id
+from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.records import Pipeline
-from penstock.datastore.table import Missing, Put, Query
+from penstock.datastore.table.items import load, resource_id
+from penstock.datastore.table.port import Missing, Put, Query
 
 ROUNDS = 15
 SECONDS = 0.15

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import uvloop
 
-from penstock.datastore.sqlite import SqliteTable
-from penstock.datastore.table import Item, Key, Operation, Put, Query, Update
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Item, Key, Operation, Put, Query, Update
 
 SECONDS = 2.0
 TICK = 0.001

@@ -18,13 +18,12 @@ from tempfile import TemporaryDirectory
 from time import process_time
 
 from penstock.datastore import records
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.evaluations import Evaluations
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.paths import ROOT
-from penstock.datastore.prepared import MAX_ROWS, Prepared
+from penstock.datastore.evaluation.evaluations import Evaluations
+from penstock.datastore.evaluation.evaluator import MAX_ROWS, Prepared
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import DatasetColumn, Output
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link

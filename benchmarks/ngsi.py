@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.destinations import EmbeddedDestinations, Placed
 from penstock.datastore.ngsi.events import Update
-from penstock.datastore.ngsi.naming import Place, table_name
 from penstock.datastore.ngsi.notification import (
     Defaults,
     Notification,
@@ -25,9 +23,10 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.options import Ack, Batching, Layout, Naming, Persistence, SinkOptions
 from penstock.datastore.ngsi.rows import Event, items_of
-from penstock.datastore.ngsi.samples import Placed
 from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.ngsi.table_names import Place, table_name
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.sqlite.table import SqliteTable
 
 NOTIFICATIONS = 2_000
 ENTITIES = 50

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from penstock.datastore.limits import (
+from penstock.datastore.table.limits import (
     PAGE_BYTES,
     batch_units,
     guard_get,
@@ -14,7 +14,7 @@ from penstock.datastore.limits import (
     page_units,
     size_of,
 )
-from penstock.datastore.table import Batch, Item, Key, Page, Query
+from penstock.datastore.table.port import Batch, Item, Key, Page, Query
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from benchmarks.peers.load import request
 from benchmarks.peers.options import Served
 from benchmarks.peers.page import placed
 from benchmarks.peers.shapes import SHAPES, Shape
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.runtime.run_server import settle_garbage_collector
 

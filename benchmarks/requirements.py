@@ -7,7 +7,7 @@ from benchmarks.cost import Measured
 from benchmarks.documents_way import documents_way
 from benchmarks.lists import DISTRIBUTIONS, draw
 from benchmarks.worlds import MANY_TAGS, covering_range, joined, world_of
-from penstock.datastore.paths import GroupPath, ancestors
+from penstock.datastore.roles import GroupPath, ancestors
 
 SIZES = (10, 1_000, 100_000)
 SMALLER_SIZES = (10, 1_000, 10_000)

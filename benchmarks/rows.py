@@ -11,14 +11,13 @@ import msgspec
 import orjson
 
 from benchmarks.canned_dynamodb import ROWS, pipeline
-from penstock.datastore.dynamodb.answers import read
+from penstock.datastore.dynamodb.record_views import WireItem
+from penstock.datastore.dynamodb.responses import read
 from penstock.datastore.dynamodb.wire import encode_item, measured_item
-from penstock.datastore.dynamodb.wire_items import WireItem
-from penstock.datastore.items import load, resource_id
-from penstock.datastore.json_items import JsonItem, decode, encode
-from penstock.datastore.parts import Asked
 from penstock.datastore.records import Pipeline
-from penstock.datastore.table import Item, key_of
+from penstock.datastore.sqlite.rows import JsonItem, decode, encode
+from penstock.datastore.table.items import Asked, load, resource_id
+from penstock.datastore.table.port import Item, key_of
 
 ASKED: Final[Asked] = frozenset(("id", "name", "description", "state", "version", "tags", "groups"))
 WAYS: Final = ("items, then records", "records", "what is asked for")

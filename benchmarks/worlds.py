@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from benchmarks.documents_way import TagRange
 from benchmarks.postings_table import Partition, PostingsTable
-from penstock.datastore.intersect.filters import Wanted
-from penstock.datastore.keys import split
-from penstock.datastore.layout import TAG, TAG_VALUE_COUNT
-from penstock.datastore.paths import ROOT, GroupPath
-from penstock.datastore.table import Item, Key, Value
+from penstock.datastore.roles import ROOT, GroupPath
+from penstock.datastore.table.keys import split
+from penstock.datastore.table.layout import TAG, TAG_VALUE_COUNT
+from penstock.datastore.table.port import Item, Key, Value
+from penstock.datastore.tag_search.search import Wanted
 
 KIND = "P"
 VALUE = "steel"

@@ -21,6 +21,8 @@ PenstockError
 └── TryAgain                what failed may succeed a little later
     ├── RateLimited         the caller used up what they may spend for now
     └── Unavailable         the store did not answer in time, whatever was retried
+
+The failure that no further attempt helps against, known without AWS's library.
 """
 
 from collections.abc import Iterator, Sequence
@@ -278,3 +280,15 @@ class Unavailable(TryAgain):
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
         super().__init__(message, retry_after)
+
+
+class Refused(Exception):
+    """DynamoDB will not do what was asked, however often: a bug here or a wrong set-up.
+
+    `code` and `message` are DynamoDB's; they are for the log, not for clients.
+    """
+
+    def __init__(self, operation: str, code: str, message: str) -> None:
+        super().__init__(f"{operation} was refused with {code}: {message}")
+        self.code = code
+        self.message = message

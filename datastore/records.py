@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath, Role
 
 
 class State(StrEnum):

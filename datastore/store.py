@@ -1,39 +1,188 @@
-"""The door to everything stored: repositories bound to a caller, and nothing without one."""
+"""Everything one caller can do with one kind of resource.
+
+What one caller sees of a store: repositories bound to the caller, made when asked for.
+
+The door to everything stored: repositories bound to a caller, and nothing without one.
+"""
 
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
 
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.api_keys import Credential, find_credential
-from penstock.datastore.audio.import_work import import_audio
-from penstock.datastore.audio.library import Buckets
-from penstock.datastore.cascade import begun_unheard
+from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
+from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.audio.import_job import import_audio
+from penstock.datastore.audio.library import AudioLibrary, Buckets
 from penstock.datastore.clock import Clock, canonical
-from penstock.datastore.dataset_files import sweep_uploads
-from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
+from penstock.datastore.datasets.staged_files import sweep_staged
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.evaluation.evaluations import Evaluations
 from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.engine import HERE, Engine
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.executions.running import Runner
-from penstock.datastore.executions.sweeping import Sweeping
-from penstock.datastore.files import Files
-from penstock.datastore.job_runs import JobRuns
-from penstock.datastore.jobs import JobKind, left_alone
-from penstock.datastore.layout import KINDS
-from penstock.datastore.leases import Lease
-from penstock.datastore.manifest.stale import Stale, stale_manifests
-from penstock.datastore.ngsi.reading import Ingest
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.observed import WatchBatch, unwatched
-from penstock.datastore.paths import ROOT
-from penstock.datastore.playlists.deleting import Deleting as PlaylistDeleting
-from penstock.datastore.resources.attachments import sweep_staged
-from penstock.datastore.resources.deleting import Deleting
-from penstock.datastore.resources.scope import Budget, Scope
-from penstock.datastore.table import Key, Table
-from penstock.datastore.view import View
+from penstock.datastore.executions.maintenance import Sweeping
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.executions.repository import Executions
+from penstock.datastore.executions.row_engine import HERE, Engine
+from penstock.datastore.executions.worker import Runner
+from penstock.datastore.groups.repository import Groups
+from penstock.datastore.jobs.delete_group import Cascades, begun_unheard
+from penstock.datastore.jobs.jobs import JobKind, Jobs, left_alone
+from penstock.datastore.jobs.leases import Lease
+from penstock.datastore.jobs.runner import JobRuns
+from penstock.datastore.listening.repository import Listening
+from penstock.datastore.manifest.import_runs import Importing
+from penstock.datastore.manifest.lists import RunLists, Stale, stale_manifests
+from penstock.datastore.manifest.manifests import Manifests
+from penstock.datastore.manifest.recovery import Recovery
+from penstock.datastore.manifest.runs import Folders, Runs
+from penstock.datastore.ngsi.repository import Ingest, Notified
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.playlists.delete import Deleting as PlaylistDeleting
+from penstock.datastore.playlists.repository import Playlists
+from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
+from penstock.datastore.resources.delete import Deleting
+from penstock.datastore.resources.reading import Listing, Reading
+from penstock.datastore.resources.tags_in_use import TagLists
+from penstock.datastore.resources.versions import Versions
+from penstock.datastore.resources.write import Writing
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.instrumentation import Metered, WatchBatch, unwatched
+from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.table.port import Key, Table
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository(Generic[R]):
+    """The reads, lists, writes and deletes of one kind, bound to a caller."""
+
+    kind: Kind[R]
+    reading: Reading[R]
+    versions: Versions[R]
+    listing: Listing[R]
+    writing: Writing[R]
+    deleting: Deleting[R]
+    tags: TagLists
+
+    @classmethod
+    def of(cls, kind: Kind[R], scope: Scope) -> "Repository[R]":
+        return cls(
+            kind,
+            Reading(kind, scope),
+            Versions(kind, scope),
+            Listing(kind, scope),
+            Writing(kind, scope),
+            Deleting(kind, scope),
+            TagLists(kind.letter, scope),
+        )
+
+
+class View:
+    """Opened by `Store.seen_by` for one request; `units` counts what it costs to look.
+
+    `watch` is shown each batch that is read. A request uses few of the repositories, so that
+    making all of them would be most of what a small one costs.
+    """
+
+    def __init__(self, store: "Store", caller: Caller) -> None:
+        table = Metered(store.table)
+        self.caller: Final = caller
+        self.units: Final = table.units
+        self.watch: Final = store.watch
+        self._store: Final = store
+        self._scope: Final = Scope(table, caller, store.clock, store.budget, store.files)
+        self._resources: Final[dict[str, Repository[Any]]] = {}
+
+    def of(self, kind: Kind[R]) -> Repository[R]:
+        """What the caller can do with one kind of resource."""
+        found = self._resources.get(kind.letter)
+        if found is None:
+            found = self._resources[kind.letter] = Repository.of(kind, self._scope)
+        return found
+
+    @property
+    def pipelines(self) -> Repository[Pipeline]:
+        return self.of(PIPELINE)
+
+    @property
+    def calculations(self) -> Repository[Calculation]:
+        return self.of(CALCULATION)
+
+    @property
+    def datasets(self) -> Repository[ReferenceDataset]:
+        return self.of(REFERENCE_DATASET)
+
+    @cached_property
+    def groups(self) -> Groups:
+        return Groups(self._scope)
+
+    @cached_property
+    def cascades(self) -> Cascades:
+        return Cascades(self._scope, self._store.job_begun)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        return Jobs(self._scope)
+
+    @cached_property
+    def dataset_files(self) -> DatasetFiles:
+        return DatasetFiles(self._scope)
+
+    @cached_property
+    def evaluations(self) -> Evaluations:
+        return Evaluations(self._scope, self._store.tables)
+
+    @cached_property
+    def api_keys(self) -> ApiKeys:
+        return ApiKeys(self._scope, self._store.longest_api_key)
+
+    @cached_property
+    def audio(self) -> AudioLibrary:
+        store = self._store
+        return AudioLibrary.of(self._scope, store.files, store.buckets, store.job_begun)
+
+    @cached_property
+    def executions(self) -> Executions:
+        store = self._store
+        return Executions.of(
+            self._scope, store.rules, store.files, store.tables, store.execution_ready
+        )
+
+    @cached_property
+    def manifests(self) -> Manifests:
+        return Manifests(self._scope)
+
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(self._scope, Folders(self._store.files, self._store.bucket))
+
+    @cached_property
+    def run_lists(self) -> RunLists:
+        return RunLists(self.runs)
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        return Recovery(self.runs)
+
+    @cached_property
+    def importing(self) -> Importing:
+        return Importing(self.runs)
+
+    @cached_property
+    def playlists(self) -> Playlists:
+        return Playlists.of(self._scope)
+
+    @cached_property
+    def listening(self) -> Listening:
+        return Listening.of(self._scope)
+
+    @cached_property
+    def notified(self) -> Notified:
+        return Notified(self._scope, self._store.ingest, self._store.files, self.units)
+
 
 __all__ = ["Store", "View"]
 

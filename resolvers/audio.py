@@ -8,11 +8,11 @@ from aiodataloader import DataLoader
 
 from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Connection
-from penstock.datastore.audio.registering import Upload
+from penstock.datastore.audio.uploads import Upload
 from penstock.datastore.errors import NotFound
-from penstock.datastore.files import Download
-from penstock.datastore.parts import Asked
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.objects.port import Download
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import known
 

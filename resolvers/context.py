@@ -4,11 +4,11 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.datastore.access import Caller
-from penstock.datastore.layout import Kind
-from penstock.datastore.metered import Units
 from penstock.datastore.records import Resource
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import View
+from penstock.datastore.table.instrumentation import Units
+from penstock.datastore.table.layout import Kind
 from penstock.resolvers.loaders import Desk, Loaders
 
 R = TypeVar("R", bound=Resource)

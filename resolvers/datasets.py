@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from penstock.datastore.dataset_files import Brought
+from penstock.datastore.datasets.files import Brought
 from penstock.datastore.records import DatasetColumn
 from penstock.resolvers.context import Context
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.datastore.errors import NotPermitted, about
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.external import Claimed
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.external_workers import Claimed
 from penstock.datastore.executions.listing import ListedExecutions
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.files import UploadForm
-from penstock.datastore.parts import Asked
+from penstock.datastore.objects.port import UploadForm
 from penstock.datastore.records import Pipeline
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import known
 from penstock.transform.outcome import Counts

@@ -1,9 +1,9 @@
 """Reads and writes of groups that take more than a call of a repository."""
 
 from penstock.datastore.errors import about
-from penstock.datastore.jobs import Job
-from penstock.datastore.paths import GroupPath, parent
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.records import Group
+from penstock.datastore.roles import GroupPath, parent
 from penstock.resolvers.context import Context
 
 

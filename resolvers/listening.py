@@ -8,7 +8,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.listening.annotations import Kept, Thing
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 

@@ -16,23 +16,22 @@ from aiodataloader import DataLoader
 
 from penstock.datastore.audio.records import Album, Artist, Audio, Connection, Totals
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.files import Download
-from penstock.datastore.jobs import Job
-from penstock.datastore.layout import Kind
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.listening.annotations import Thing
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
-from penstock.datastore.observed import WatchBatch
-from penstock.datastore.parts import Asked
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.repository import Repository
-from penstock.datastore.resources.found import Found
+from penstock.datastore.resources.reading import Found
 from penstock.datastore.resources.versions import Wanted
-from penstock.datastore.slices import Slice, Window
-from penstock.datastore.store import View
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.store import Repository, View
+from penstock.datastore.table.instrumentation import WatchBatch
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.pages import Slice, Window
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from penstock.datastore.manifest.asks import Ask
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.manifest.recovery import Output
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.manifest.transitions import Ask
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 

@@ -4,14 +4,20 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 
 from penstock.datastore.errors import BadInput, NotFound
-from penstock.datastore.ngsi.aggregates import Bucket, Method, Period, aggregated
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
-from penstock.datastore.ngsi.encoding import Encoding, components, encode
-from penstock.datastore.ngsi.following import followed
+from penstock.datastore.ngsi.name_encoding import Encoding, components, encode
 from penstock.datastore.ngsi.naming_rules import Documents
 from penstock.datastore.ngsi.notification import checked_path
-from penstock.datastore.ngsi.series import Sample, Span
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.ngsi.series import (
+    Bucket,
+    Method,
+    Period,
+    Sample,
+    Span,
+    aggregated,
+    followed,
+)
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 MAX_TEXT = 2000

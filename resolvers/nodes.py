@@ -7,13 +7,13 @@ from typing import TypeAlias
 from penstock.datastore.audio.records import Album, Artist, Audio, Connection
 from penstock.datastore.errors import BadInput, NotFound
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.jobs import Job
-from penstock.datastore.layout import KINDS
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
-from penstock.datastore.parts import Asked
-from penstock.datastore.paths import parse_group_path
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.records import Group, Resource
+from penstock.datastore.roles import parse_group_path
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.layout import KINDS
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import Loaders
 

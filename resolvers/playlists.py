@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.datastore.playlists.formats.files import PlaylistFile, file_of, read
-from penstock.datastore.playlists.importing import Imported, Wish
+from penstock.datastore.playlists.import_playlist import Imported, Wish
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.playlists.targets import Target
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
+from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, about
-from penstock.datastore.layout import KINDS, Kind
-from penstock.datastore.parts import Asked
-from penstock.datastore.paths import GroupPath, covers
-from penstock.datastore.prepared import Prepared
+from penstock.datastore.evaluation.evaluator import Prepared
 from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
-from penstock.datastore.resources.attachments import Attachment
-from penstock.datastore.resources.differences import Change, changes
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.resources.tag_lists import TagLists
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.tags_in_use import TagLists
+from penstock.datastore.resources.version_diff import Change, changes
+from penstock.datastore.roles import GroupPath, covers
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.layout import KINDS, Kind
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import Desk, known
 

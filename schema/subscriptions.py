@@ -6,14 +6,14 @@ from typing import Annotated, TypeAlias
 import strawberry
 
 from penstock.datastore import records
-from penstock.datastore.access import Caller
-from penstock.datastore.changes import Changes, followed
-from penstock.datastore.executions.following import followed_execution
+from penstock.datastore.executions.reading import followed_execution
 from penstock.datastore.executions.records import Execution as ExecutionRecord
-from penstock.datastore.layout import PIPELINE
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.series import Sample
+from penstock.datastore.resources.changes import Changes, followed
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.layout import PIPELINE
 from penstock.resolvers import ngsi
 from penstock.resolvers.loaders import Loaders
 from penstock.schema.core.context import Cursors, RequestContext

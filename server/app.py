@@ -25,11 +25,11 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.datastore.access import Caller
-from penstock.datastore.changes import Changes, polled
-from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.ngsi.notification import Defaults
 from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.resources.changes import Changes, polled
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.core.context import Cursors

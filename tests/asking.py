@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from penstock.datastore.access import Caller
-from penstock.datastore.metered import Units
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Units
 from penstock.schema import schema
 from penstock.schema.core.context import Cursors, RequestContext
 from penstock.schema.engine.engine import Engine, OperationRequest, Refused

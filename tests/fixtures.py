@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.repository import Ingest
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
 from penstock.schema.engine import engine as executors

@@ -19,11 +19,11 @@ import certifi
 
 from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
 from penstock.datastore.dynamodb.retry import DEADLINE
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from graphql import OperationDefinitionNode, OperationType, parse
 
-from penstock.datastore.access import Caller
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.auth.dev_identity import dev_identity
 from penstock.server.commands.seed import DEFAULT_SIZE

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import Key
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.table.port import Key
 from tests.faults import Fault, FaultProxy
 from tests.stores import moto_endpoint, open_dynamodb
 

@@ -1,6 +1,6 @@
 """Who is shown the calls of a store in tests."""
 
-from penstock.datastore.observed import Call, Ended
+from penstock.datastore.table.instrumentation import Call, Ended
 
 
 class Watcher:

@@ -11,8 +11,8 @@ from benchmarks.peers.competitors import ROOT
 from benchmarks.peers.options import REGION, TABLE
 from benchmarks.peers.processes import cores, free_port, started
 from benchmarks.peers.records import Data, rows_of
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import Put
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.table.port import Put
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "test",

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from benchmarks.peers.options import REGION, Served
 from benchmarks.peers.records import LIST, Data, made, rows_of
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import Batch, Item, Key, Page, Query, key_of
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.table.port import Batch, Item, Key, Page, Query, key_of
 
 _HEADERS = [(b"content-type", b"application/json")]
 Json = dict[str, Any]

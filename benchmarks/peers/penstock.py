@@ -11,11 +11,10 @@ from strawberry import Schema
 from benchmarks.peers import records, types
 from benchmarks.peers.options import REGION, Served
 from benchmarks.peers.sources import MemorySource, TableSource
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.metered import Metered
-from penstock.datastore.observed import Observed
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Metered, Observed
 from penstock.server import app
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.table import Item as Row
+from penstock.datastore.table.port import Item as Row
 
 ITEMS = 120
 PARTS = 8

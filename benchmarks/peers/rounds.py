@@ -16,8 +16,8 @@ from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
 from benchmarks.peers.processes import cores, free_port, started, usage
 from benchmarks.peers.records import Data
 from benchmarks.peers.shapes import Shape, expected
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT as ROOT_GROUP
+from penstock.datastore.roles import ROOT as ROOT_GROUP
+from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 
 T = TypeVar("T")

@@ -15,9 +15,8 @@ from benchmarks.peers.records import (
     owner_of,
     part_of,
 )
-from penstock.datastore.items import load
-from penstock.datastore.parts import Asked
-from penstock.datastore.table import Attributes, Key, Query, Table
+from penstock.datastore.table.items import Asked, load
+from penstock.datastore.table.port import Attributes, Key, Query, Table
 
 T = TypeVar("T")
 Soon: TypeAlias = T | Awaitable[T]

@@ -3,22 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from penstock.datastore.audio.adding import Adding
-from penstock.datastore.audio.bucket_pool import BucketPool
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.vault import NO_VAULT, Vault
+from penstock.datastore.audio.add_tracks import Adding
+from penstock.datastore.audio.buckets import BucketPool
 from penstock.datastore.audio.connections import Connections
-from penstock.datastore.audio.editing import Editing
-from penstock.datastore.audio.endpoints import PUBLIC, EndpointRules
-from penstock.datastore.audio.importing import Importing
+from penstock.datastore.audio.edit_tracks import Editing, Removing
+from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
+from penstock.datastore.audio.import_job import Importing
 from penstock.datastore.audio.lists import Lists
-from penstock.datastore.audio.reading import Reading
-from penstock.datastore.audio.registering import Registering
-from penstock.datastore.audio.removing import Removing
-from penstock.datastore.audio.roles import NO_ROLES, Roles
-from penstock.datastore.audio.sources import Sources
-from penstock.datastore.audio.streaming import Streaming
-from penstock.datastore.files import Files
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.vault import NO_VAULT, Vault
+from penstock.datastore.audio.sources import NO_ROLES, Roles, Sources
+from penstock.datastore.audio.stream_urls import Streaming
+from penstock.datastore.audio.tracks import Reading
+from penstock.datastore.audio.uploads import Registering
+from penstock.datastore.objects.port import Files
 
 
 @dataclass(frozen=True, slots=True)

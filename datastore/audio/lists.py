@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
-from penstock.datastore.audio.rows import album_of, artist_of, audio_of, genre_of, link_of
-from penstock.datastore.keys import escape
-from penstock.datastore.layout import (
+from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
+from penstock.datastore.table.items import Asked
+from penstock.datastore.table.keys import escape
+from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
     AUDIO,
@@ -21,10 +23,8 @@ from penstock.datastore.layout import (
     GENRE,
     Row,
 )
-from penstock.datastore.parts import Asked
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Attributes, Key, Query, Range
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from penstock.datastore.audio.records import Album, Tags
-from penstock.datastore.keys import escape
+from penstock.datastore.table.keys import escape
 from penstock.datastore.text import comparison_form
 
 UNKNOWN_ARTIST: Final = "[Unknown Artist]"

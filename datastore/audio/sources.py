@@ -1,17 +1,53 @@
-"""Where audio lies: the server's own bucket, or one of the user's, opened with their rights."""
+"""Lending the rights of users' roles, of which each must ask for the external id we made for it.
+
+Where audio lies: the server's own bucket, or one of the user's, opened with their rights.
+"""
 
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
 
-from penstock.datastore.audio.bucket_pool import BucketPool, Rights
+from penstock.datastore.audio.buckets import BucketPool, OpenBucket, Rights, Source
 from penstock.datastore.audio.connections import Connections
 from penstock.datastore.audio.records import Connection, ConnectionKind
-from penstock.datastore.audio.roles import Roles
-from penstock.datastore.audio.source import OpenBucket, Source
-from penstock.datastore.errors import NotFound
-from penstock.datastore.files import Files
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.objects.port import Credentials, Files
+
+
+class Lent(NamedTuple):
+    """Rights of a role, and until when they last, in seconds since the epoch."""
+
+    credentials: Credentials
+    expires: float
+
+
+class Roles(Protocol):
+    """Lends the rights of roles."""
+
+    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+        """Assume a role for a user.
+
+        Raises IllegalState where the role does not let us, or would also do it without the external
+        id, and Unavailable.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class NoRoles:
+    """What a server has that knows nothing of AWS."""
+
+    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+        raise Unavailable("This server cannot assume roles of AWS.")
+
+    async def close(self) -> None:
+        """Let go of nothing."""
+
+
+NO_ROLES: Final[Roles] = NoRoles()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from botocore.exceptions import BotoCoreError
 
 from penstock.datastore.audio.records import Connection
-from penstock.datastore.aws_credentials import Credentials, SocketFactory
-from penstock.datastore.aws_sessions import warm_up
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import IllegalState, Unavailable
-from penstock.datastore.files import LISTING, Chunks, Download, Stat
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.aws_session import warm_up
+from penstock.datastore.errors import IllegalState, Refused, Unavailable
+from penstock.datastore.objects.port import (
+    LISTING,
+    Chunks,
+    Credentials,
+    Download,
+    SocketFactory,
+    Stat,
+)
+from penstock.datastore.objects.s3 import S3Files
 
 
 @dataclass(frozen=True, slots=True)

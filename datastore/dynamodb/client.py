@@ -1,15 +1,21 @@
-"""Chooses the client, and finds out where it goes and as whom."""
+"""Chooses the client, and finds out where it goes and as whom.
+
+Reading a table that is not ours, a page at a time.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from urllib.parse import urlsplit
 
 from botocore.utils import get_environ_proxies
 
-from penstock.datastore.aws_sessions import sharing_session
+from penstock.datastore.aws_session import sharing_session
+from penstock.datastore.dynamodb.botocore_client import open_stock
 from penstock.datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
-from penstock.datastore.dynamodb.stock import open_stock
-from penstock.datastore.dynamodb.thin import open_thin
+from penstock.datastore.dynamodb.raw_client import open_thin
+from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
+from penstock.datastore.dynamodb.wire import Raw
 
 
 @asynccontextmanager
@@ -36,3 +42,24 @@ async def connect(
 
 def _proxied(url: str) -> bool:
     return urlsplit(url).scheme in get_environ_proxies(url)
+
+
+PAGE = 500
+
+
+async def scan(
+    table: str, *, region: str | None = None, endpoint_url: str | None = None, page: int = PAGE
+) -> AsyncIterator[list[Raw]]:
+    """Yield the items as DynamoDB writes them, a page with at most so many after the other.
+
+    Raises Unavailable and `failures.Refused`.
+    """
+    async with connect(region, endpoint_url, kind="stock") as client:
+        start: Raw = {}
+        while True:
+            request = {"TableName": table, "Limit": page, "ConsistentRead": True, **start}
+            answer = await Attempts(DEADLINE).send(partial(client.call, "Scan", request))
+            yield answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}

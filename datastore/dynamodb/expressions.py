@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.datastore.dynamodb.wire import Raw, encode
-from penstock.datastore.limits import SK_BYTES
-from penstock.datastore.table import (
+from penstock.datastore.table.limits import SK_BYTES
+from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
     Compare,

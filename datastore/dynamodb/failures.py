@@ -9,11 +9,10 @@ from botocore.exceptions import ChecksumError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
-from penstock.datastore import limits
-from penstock.datastore.dynamodb.refused import Refused
 from penstock.datastore.dynamodb.wire import decode_item
-from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.table import FailedCheck
+from penstock.datastore.errors import LimitExceeded, Refused
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import FailedCheck
 
 LOST_ANSWER: tuple[type[Exception], ...] = (
     HTTPClientError,

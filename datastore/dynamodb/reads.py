@@ -5,13 +5,13 @@ from functools import partial
 
 import msgspec
 
-from penstock.datastore import limits
 from penstock.datastore.dynamodb.expressions import Aliases, key_expression
 from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw, decode_key, encode_key, measured_item
-from penstock.datastore.dynamodb.wire_items import WireItem
-from penstock.datastore.table import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
 
 
 async def get(

@@ -5,8 +5,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from penstock.datastore.sizes import number_size
-from penstock.datastore.table import Item, Key, Value
+from penstock.datastore.table.limits import number_size
+from penstock.datastore.table.port import Item, Key, Value
 
 Raw: TypeAlias = dict[str, Any]
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import uuid4
 
-from penstock.datastore import limits
 from penstock.datastore.dynamodb.expressions import Aliases, condition_expression, update_expression
 from penstock.datastore.dynamodb.failures import Cancelled
 from penstock.datastore.dynamodb.protocol import Client
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw, encode_item, encode_key
-from penstock.datastore.limits import Footprint
-from penstock.datastore.table import (
+from penstock.datastore.table import limits
+from penstock.datastore.table.limits import Footprint
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
     ConditionFailed,

@@ -1,14 +1,12 @@
 """Who may run a pipeline, and who may interfere with an execution."""
 
-from penstock.datastore.access import Caller, Role
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.items import load
-from penstock.datastore.layout import CALCULATION, REFERENCE_DATASET, Kind
-from penstock.datastore.paths import covers
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
+from penstock.datastore.roles import Caller, Role, covers
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, Kind
 
 RUN = Role.CONTRIBUTOR
 

@@ -13,10 +13,14 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.clock import Clock, canonical
-from penstock.datastore.commit import Moved, Write, commit
 from penstock.datastore.executions.queue import due
 from penstock.datastore.executions.reading import find_execution
-from penstock.datastore.executions.records import Execution, ExecutionState, Happening
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionRules,
+    ExecutionState,
+    Happening,
+)
 from penstock.datastore.executions.rows import (
     Guard,
     Stage,
@@ -25,9 +29,8 @@ from penstock.datastore.executions.rows import (
     key_of_execution,
     transition,
 )
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.layout import EXECUTION_RESULT
-from penstock.datastore.table import (
+from penstock.datastore.table.layout import EXECUTION_RESULT
+from penstock.datastore.table.port import (
     AllOf,
     Compare,
     Condition,
@@ -38,6 +41,7 @@ from penstock.datastore.table import (
     Update,
     Value,
 )
+from penstock.datastore.table.transaction import Moved, Write, commit
 from penstock.transform.outcome import Counts
 
 STUCK: Final = timedelta(minutes=5)

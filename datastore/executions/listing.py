@@ -6,24 +6,22 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.datastore.executions.creating import KIND
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.executions.create import KIND
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import execution_of, key_of_execution
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.intersect.search import Budget, search
-from penstock.datastore.intersect.streams import Stream
-from penstock.datastore.keys import split
-from penstock.datastore.layout import EXECUTION
-from penstock.datastore.metered import Metered
-from penstock.datastore.parts import Asked, both
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.listing import wanted_tags
-from penstock.datastore.resources.postings import IndexRows, TagRows, Travel
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window
-from penstock.datastore.table import Query, Range
+from penstock.datastore.resources.reading import wanted_tags
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.items import Asked, both, read_rows
+from penstock.datastore.table.keys import split
+from penstock.datastore.table.layout import EXECUTION
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import Query, Range
+from penstock.datastore.tag_search.postings import IndexRows, TagRows, Travel
+from penstock.datastore.tag_search.search import Budget, Stream, search
+from penstock.datastore.tag_search.tags import TagFilter
 
 CHUNK = 100
 

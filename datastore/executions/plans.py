@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
-from penstock.datastore.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
-from penstock.datastore.resources.callees import Callees, library_for
-from penstock.datastore.resources.dataset_uses import Found as FoundDatasets
-from penstock.datastore.resources.dataset_uses import datasets_for, unknown_datasets
-from penstock.datastore.resources.scope import Scope
+from penstock.datastore.resources.calculation_refs import Callees, library_for
+from penstock.datastore.resources.dataset_refs import Found as FoundDatasets
+from penstock.datastore.resources.dataset_refs import datasets_for, unknown_datasets
+from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import Found
 from penstock.formula.core.values import ValueType
 from penstock.transform.plan import Column, Dataset, Plan, Step

@@ -15,10 +15,10 @@ from penstock.datastore.executions.rows import (
     execution_of,
     key_of_execution,
 )
-from penstock.datastore.layout import EXECUTION_DUE
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.table import Attributes, Delete, Key, Query, Range, Table, key_of
-from penstock.datastore.walks import pages
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import EXECUTION_DUE
+from penstock.datastore.table.pages import pages
+from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
 
 
 async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIterator[Execution]:

@@ -1,25 +1,26 @@
-"""Reading executions: whoever sees the pipeline sees them."""
+"""Reading executions: whoever sees the pipeline sees them.
 
-from collections.abc import Sequence
+Following an execution, by asking the table for its row.
+"""
+
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
+from penstock.datastore.access.scope import Scope, absent
 from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
-from penstock.datastore.items import load
-from penstock.datastore.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.parts import Asked
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.found import DECISIVE
-from penstock.datastore.resources.reading import Reading
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope, absent
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import Query, Range, Table
+from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.reading import DECISIVE, Reading
+from penstock.datastore.table.items import Asked, load, read_rows
+from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Query, Range, Table
 from penstock.transform.plan import Plan
 
 NOUN = "execution"
@@ -101,3 +102,24 @@ async def find_plan(table: Table, id: str) -> Plan | None:
     key = EXECUTION_PLAN.key(id=id)
     item = (await table.get([key], consistent=True)).items.get(key)
     return None if item is None else msgspec.json.decode(str(item["plan"]), type=Plan)
+
+
+async def followed_execution(
+    reading: ReadExecutions, changes: Changes, id: str
+) -> AsyncIterator[Execution]:
+    """Yield an execution as it is now, then after each write of it, until it is over.
+
+    A follower who is slow misses states, never the last. Ends also when it is gone or the caller no
+    longer sees it. Raises NotFound where they do not see it to begin with.
+    """
+    execution = (await reading.one(id, consistent=True)).execution
+    yield execution
+    with changes.watch(key_of_execution(id), execution.revision) as watch:
+        while not execution.state.is_over:
+            await watch.next()
+            (found,) = await reading.many([id], consistent=True)
+            if isinstance(found, NotFound):
+                return
+            if found.revision > execution.revision:
+                execution = found
+                yield execution

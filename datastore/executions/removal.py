@@ -5,15 +5,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.commit import Moved, Write, commit
-from penstock.datastore.executions.creating import tag_writes
-from penstock.datastore.executions.keys import all_keys
+from penstock.datastore.executions.create import tag_writes
+from penstock.datastore.executions.files import all_keys
 from penstock.datastore.executions.queue import due
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import Stage, due_key, execution_of, key_of_execution
-from penstock.datastore.files import Files
-from penstock.datastore.items import resource_id
-from penstock.datastore.layout import (
+from penstock.datastore.objects.port import Files
+from penstock.datastore.resources.derived_rows import counter_writes
+from penstock.datastore.table import counters
+from penstock.datastore.table.items import read_rows, resource_id
+from penstock.datastore.table.layout import (
     EXECUTION,
     EXECUTION_COUNT,
     EXECUTION_EVENT,
@@ -22,10 +23,8 @@ from penstock.datastore.layout import (
     PIPELINE,
     TOMBSTONE,
 )
-from penstock.datastore.resources import counts
-from penstock.datastore.resources.footprint import counter_writes
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.table import (
+from penstock.datastore.table.pages import pages
+from penstock.datastore.table.port import (
     Compare,
     ConditionFailed,
     Delete,
@@ -36,7 +35,7 @@ from penstock.datastore.table import (
     Update,
     key_of,
 )
-from penstock.datastore.walks import pages
+from penstock.datastore.table.transaction import Moved, Write, commit
 
 BATCH = 25
 
@@ -79,7 +78,7 @@ class Removal:
             await self.files.delete(key)
         await self._forget_result(execution)
         await self._forget_events(execution)
-        counter = counts.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})
+        counter = counters.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})
         writes = [
             Write(Delete(key_of_execution(execution.id), Exists())),
             Write(Delete(EXECUTION_PLAN.key(id=execution.id))),

@@ -3,21 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.datastore.cascade import begun_unheard
-from penstock.datastore.dataset_tables import DatasetTables
-from penstock.datastore.executions.answers import ReadAnswers
-from penstock.datastore.executions.changing import ChangeExecutions
-from penstock.datastore.executions.creating import KIND, CreateExecutions
-from penstock.datastore.executions.downloads import Downloads
-from penstock.datastore.executions.external import ExternalWorkers
-from penstock.datastore.executions.inline import InlineExecutions
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
+from penstock.datastore.executions.create import KIND, CreateExecutions
+from penstock.datastore.executions.external_workers import ExternalWorkers
+from penstock.datastore.executions.files import Downloads
+from penstock.datastore.executions.inline import InlineExecutions, ReadAnswers
 from penstock.datastore.executions.listing import ListExecutions
 from penstock.datastore.executions.reading import ReadExecutions
-from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.uploads import Uploads
-from penstock.datastore.files import Files
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.resources.tag_lists import TagLists
+from penstock.datastore.jobs.delete_group import begun_unheard
+from penstock.datastore.objects.port import Files
+from penstock.datastore.resources.tags_in_use import TagLists
 
 
 @dataclass(frozen=True, slots=True)

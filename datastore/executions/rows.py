@@ -5,12 +5,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.commit import Refusal, Write, moved
 from penstock.datastore.executions.records import Execution, ExecutionEvent, Happening
-from penstock.datastore.items import attributes_of, load, resource_id
-from penstock.datastore.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
-from penstock.datastore.parts import Asked
-from penstock.datastore.table import (
+from penstock.datastore.table.items import Asked, attributes_of, load, resource_id
+from penstock.datastore.table.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
+from penstock.datastore.table.port import (
     AllOf,
     Attributes,
     Compare,
@@ -22,6 +20,7 @@ from penstock.datastore.table import (
     Put,
     Update,
 )
+from penstock.datastore.table.transaction import Refusal, Write, moved
 
 SHARDS: Final = 8
 """Over how many partitions the executions that somebody has to look at are spread."""

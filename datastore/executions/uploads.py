@@ -9,26 +9,26 @@ from random import uniform
 
 import msgspec
 
+from penstock.datastore.access.scope import Scope, absent
 from penstock.datastore.clock import is_id
-from penstock.datastore.commit import Moved, commit
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_run
-from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.listing import ListedExecutions, ListExecutions
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
     Execution,
     ExecutionMode,
+    ExecutionRules,
     ExecutionState,
     Happening,
 )
 from penstock.datastore.executions.rows import Told, transition
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.files import Files, Stat, UploadForm
-from penstock.datastore.layout import PIPELINE
+from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.resources.reading import Reading
-from penstock.datastore.resources.scope import Scope, absent
-from penstock.datastore.slices import Window
+from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.transaction import Moved, commit
 
 CONTENT_TYPE = "text/csv"
 NEAR = timedelta(seconds=10)

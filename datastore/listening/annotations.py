@@ -1,22 +1,54 @@
-"""Ratings and places in tracks, and the reading of all that is kept about things."""
+"""Pages of what the caller's partition lists under a prefix, latest first.
+
+Ratings and places in tracks, and the reading of all that is kept about things.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.datastore.audio.reading import Reading as AudioReading
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.tracks import Reading as AudioReading
 from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.items import load
-from penstock.datastore.layout import ANNOTATION
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import Reading as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.table import ConditionFailed, Exists, Key, Update, Value
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import ANNOTATION, LIBRARY
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import (
+    Attributes,
+    ConditionFailed,
+    Exists,
+    Key,
+    Query,
+    Range,
+    Update,
+    Value,
+)
+
+
+async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:
+    """One page of the rows whose sort key begins so; positions are what follows the prefix."""
+    pk = LIBRARY.pk.fill({"user": scope.caller.user_id})
+    query = Query(
+        partition=pk,
+        range=Range(prefix),
+        after=None if window.after is None else Key(pk, prefix + window.after),
+        descending=not window.backward,
+        limit=window.size + 1,
+    )
+    page = await scope.table.query(query)
+    return sliced(
+        page.items,
+        window,
+        lambda item: str(item["sk"]).removeprefix(prefix),
+        more=page.last is not None,
+    )
+
 
 Thing: TypeAlias = tuple[Kind, str]
 Kept: TypeAlias = tuple[Audio | Playlist, Annotation]

@@ -2,16 +2,24 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.commit import Write, commit
-from penstock.datastore.keys import unescape
-from penstock.datastore.layout import FAVOURITE
-from penstock.datastore.listening.annotations import Annotations, Kept, Thing
-from penstock.datastore.listening.pages import latest_first
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.listening.annotations import Annotations, Kept, Thing, latest_first
 from penstock.datastore.listening.records import Annotation, Favourite, Kind
 from penstock.datastore.playlists.header import until_settled
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window
-from penstock.datastore.table import Attributes, Compare, Delete, Item, Key, Missing, Put, Update
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import FAVOURITE
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import (
+    Attributes,
+    Compare,
+    Delete,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Update,
+)
+from penstock.datastore.table.transaction import Write, commit
 
 FAVOURITE_AT = "favouriteAt"
 

@@ -4,19 +4,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import canonical
-from penstock.datastore.commit import Write, commit
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.items import load
-from penstock.datastore.keys import unescape
-from penstock.datastore.layout import PLAY
-from penstock.datastore.listening.annotations import Annotations
-from penstock.datastore.listening.pages import latest_first
+from penstock.datastore.listening.annotations import Annotations, latest_first
 from penstock.datastore.listening.records import Annotation, Kind, Play
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window
-from penstock.datastore.table import AnyOf, Attributes, Compare, Missing, Put, Update
+from penstock.datastore.table.items import load
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import PLAY
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, Put, Update
+from penstock.datastore.table.transaction import Write, commit
 
 LONG_ENOUGH_MS = 240_000
 """A track that was played so long counts as played, however long it is itself."""

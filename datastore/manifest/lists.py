@@ -1,21 +1,25 @@
-"""Lists of runs: by state and time, those that got stuck, and the history of one."""
+"""Lists of runs: by state and time, those that got stuck, and the history of one.
+
+Which manifests of a whole store have runs that got stuck.
+"""
 
 from asyncio import gather
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NotFound
-from penstock.datastore.layout import RUN_EVENT, RUN_LISTED
-from penstock.datastore.manifest.manifests import Manifests
+from penstock.datastore.manifest.manifests import Manifests, name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
 from penstock.datastore.manifest.rows import ALL, event_of, key_of_run, list_key, position_of
 from penstock.datastore.manifest.rules import LAST_SECOND
 from penstock.datastore.manifest.runs import Runs
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import TTL, Attributes, Key, Query, Range
+from penstock.datastore.table.layout import MANIFEST, RUN_EVENT, RUN_LISTED
+from penstock.datastore.table.pages import Slice, Window, items, sliced
+from penstock.datastore.table.port import TTL, Attributes, Key, Query, Range
 
 READ = 100
 STALE_AFTER = timedelta(hours=1)
@@ -215,3 +219,26 @@ def _second(moment: datetime | None, otherwise: int) -> int:
 
 def _within(position: str, end: str, *, back: bool) -> bool:
     return position >= end if back else position <= end
+
+
+COUNTED = 100
+
+
+class Stale(NamedTuple):
+    """A manifest, and how many of its runs got stuck; there are `more` than were counted."""
+
+    manifest: ManifestName
+    runs: int
+    more: bool
+
+
+async def stale_manifests(scope: Scope) -> list[Stale]:
+    """Look through all manifests, `siKey1 = RM`, in the scope of somebody who may see them."""
+    lists = RunLists(Runs(scope))
+    found = []
+    async for item in items(scope.table, Query(partition=MANIFEST.index_of(), index=True)):
+        manifest = name_of(item)
+        page = await lists.stale(manifest, Window(size=COUNTED))
+        if page.entries:
+            found.append(Stale(manifest, len(page.entries), page.more))
+    return found

@@ -4,20 +4,17 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access import Role
-from penstock.datastore.commit import Write, commit
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.items import load
-from penstock.datastore.keys import unescape
-from penstock.datastore.layout import MANIFEST
+from penstock.datastore.groups.rows import counted
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.resources.groups import counted
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import (
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import MANIFEST
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import (
     AllOf,
     Attributes,
     Compare,
@@ -31,6 +28,7 @@ from penstock.datastore.table import (
     Range,
     Update,
 )
+from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import comparison_form
 
 CLOSED = "deletingAt"

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.datastore.clock import canonical
-from penstock.datastore.keys import escape, join, split, unescape
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Struct
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.keys import escape, join, split, unescape
 from penstock.datastore.text import comparison_form
 
 SUCCESS = "_SUCCESS"

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access import Role
-from penstock.datastore.commit import Moved
 from penstock.datastore.errors import (
     FieldProblem,
     Invalid,
@@ -13,12 +11,13 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.manifest import rules
-from penstock.datastore.manifest.asks import Recover, Reset
-from penstock.datastore.manifest.deleting import erase
-from penstock.datastore.manifest.folders import beside
-from penstock.datastore.manifest.machine import step
+from penstock.datastore.manifest.delete import erase
 from penstock.datastore.manifest.records import SUCCESS, Run, RunName
-from penstock.datastore.manifest.runs import ATTEMPTS, Runs
+from penstock.datastore.manifest.runs import ATTEMPTS, Runs, beside
+from penstock.datastore.manifest.state_machine import step
+from penstock.datastore.manifest.transitions import Recover, Reset
+from penstock.datastore.roles import Role
+from penstock.datastore.table.transaction import Moved
 
 
 @dataclass(frozen=True, slots=True)

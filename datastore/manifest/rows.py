@@ -1,14 +1,16 @@
-"""The rows of runs: the run itself, its history, and where it is listed by time."""
+"""The rows of runs: the run itself, its history, and where it is listed by time.
+
+The history of a run, row by row.
+"""
 
 from decimal import Decimal
 
 import msgspec
 
-from penstock.datastore.commit import Done, Refusal, Write, moved
-from penstock.datastore.items import load
-from penstock.datastore.layout import RUN, RUN_EVENT, RUN_LISTED
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName
-from penstock.datastore.table import (
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import RUN, RUN_EVENT, RUN_LISTED
+from penstock.datastore.table.port import (
     TTL,
     AnyOf,
     Attributes,
@@ -19,7 +21,10 @@ from penstock.datastore.table import (
     Missing,
     Operation,
     Put,
+    Query,
+    Range,
 )
+from penstock.datastore.table.transaction import Done, Refusal, Write, moved
 
 ALL = "ALL"
 """The list of every run; the others are named after their states."""
@@ -136,3 +141,13 @@ def _written_by(event: RunEvent) -> Refusal:
         return Done() if same else moved(standing)
 
     return refused
+
+
+def history(run: Run, *, descending: bool = False) -> Query:
+    """The rows of what happened to a run: `pk = R:<manifest>:<runId>`, sk from `RH:`."""
+    return Query(
+        partition=key_of_run(run.name).pk,
+        range=Range(RUN_EVENT.sk.prefix({})),
+        descending=descending,
+        consistent=True,
+    )

@@ -1,21 +1,26 @@
-"""Runs: looked up, discovered, and taken from state to state, each time in one transaction."""
+"""The folders that runs are written to: whether one is complete, as its `_SUCCESS` says.
+
+Runs: looked up, discovered, and taken from state to state, each time in one transaction.
+"""
 
 from asyncio import sleep
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import uniform
 
-from penstock.datastore.access import Role
-from penstock.datastore.commit import Moved, Write, commit
-from penstock.datastore.errors import LeaseLost, NotFound, Unavailable
-from penstock.datastore.limits import INDEX_RANGE_BYTES
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import (
+    BadInput,
+    FieldProblem,
+    Invalid,
+    LeaseLost,
+    NotFound,
+    Unavailable,
+)
 from penstock.datastore.manifest import rules
-from penstock.datastore.manifest.asks import Ask
-from penstock.datastore.manifest.entering import enter
-from penstock.datastore.manifest.folders import Folders
-from penstock.datastore.manifest.history import history
-from penstock.datastore.manifest.machine import step
+from penstock.datastore.manifest.insert import enter
 from penstock.datastore.manifest.records import (
+    SUCCESS,
     Action,
     ManifestName,
     Run,
@@ -23,10 +28,56 @@ from penstock.datastore.manifest.records import (
     RunName,
     RunState,
 )
-from penstock.datastore.manifest.rows import changed_rows, event_of, key_bytes, key_of_run, run_of
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.walks import items
+from penstock.datastore.manifest.rows import (
+    changed_rows,
+    event_of,
+    history,
+    key_bytes,
+    key_of_run,
+    run_of,
+)
+from penstock.datastore.manifest.state_machine import step
+from penstock.datastore.manifest.transitions import Ask
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.roles import Role
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.limits import INDEX_RANGE_BYTES
+from penstock.datastore.table.pages import items
+from penstock.datastore.table.transaction import Moved, Write, commit
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of one bucket, which the server can look into; of none without its name."""
+
+    files: Files = NO_FILES
+    bucket: str | None = None
+
+    async def is_complete(self, saved_to: str) -> bool:
+        """Whether the folder holds `_SUCCESS`, which is written last.
+
+        Raises Invalid about `savedTo` where that cannot be known.
+        """
+        rules.refuse([("savedTo", rules.folder_problem(saved_to))])
+        bucket, path = rules.folder_parts(rules.folder(saved_to)) or ("", "")
+        if self.bucket is None:
+            raise _unseen("cannot be looked into: the server keeps no files")
+        if bucket != self.bucket:
+            raise _unseen(f"is not in the bucket of the server, {self.bucket}")
+        try:
+            return await self.files.stat(f"{path}{SUCCESS}") is not None
+        except BadInput as odd:
+            raise _unseen(f"names no folder: {odd.message}") from odd
+
+
+def _unseen(message: str) -> Invalid:
+    return Invalid([FieldProblem(["savedTo"], message)])
+
+
+def beside(stage: str, run_id: str) -> str:
+    """The folder of a run in a stage: its last part, like `run=2018-12-11-00-00-00`, under that."""
+    return rules.folder(rules.folder(stage) + run_id.rstrip("/").rpartition("/")[2])
+
 
 ATTEMPTS = 20
 PAUSE = 0.005

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from penstock.datastore.commit import Write
-from penstock.datastore.items import load
-from penstock.datastore.layout import INGEST_COUNT
 from penstock.datastore.records import Struct
-from penstock.datastore.table import Query, Range, Table, Update
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import INGEST_COUNT
+from penstock.datastore.table.port import Query, Range, Table, Update
+from penstock.datastore.table.transaction import Write
 
 SHARDS: Final = 16
 """Rows that a count is spread over, so that servers do not meet at one; a process uses one."""

@@ -1,19 +1,143 @@
-"""Name mappings and grouping rules as they are kept: put by an admin, read by every sink."""
+"""Grouping rules: updates of several entities under one destination.
 
+They change names of tables only, and win over name mappings for the path and the entity.
+
+Name mappings and grouping rules as they are kept: put by an admin, read by every sink.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from penstock.datastore.access import Role
-from penstock.datastore.errors import NotFound, NotPermitted
-from penstock.datastore.layout import NAMING_RULES
-from penstock.datastore.ngsi.grouping import Grouper, GroupingRules, Renaming, read_rules
-from penstock.datastore.ngsi.mappings import Mapper, NameMappings, read_mappings
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, NotPermitted
+from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
+from penstock.datastore.ngsi.notification import checked_path
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.datastore.paths import ROOT
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.table import Item, Put, Table
+from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
+from penstock.datastore.ngsi.table_names import Place
+from penstock.datastore.roles import ROOT, Role
+from penstock.datastore.table.layout import NAMING_RULES
+from penstock.datastore.table.port import Item, Put, Table
+
+MAX_RULES: Final = 1000
+MAX_DESTINATION: Final = 256
+FIELDS: Final = ("entityId", "entityType", "servicePath")
+
+
+class GroupingRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rule: whatever it matches goes to `destination`, in `fiware_service_path`.
+
+    Its `regex` is held against the fields, one behind the other in the order in which they are
+    listed, without anything between.
+    """
+
+    id: int
+    fields: tuple[str, ...]
+    regex: str
+    destination: str
+    fiware_service_path: str
+
+
+class GroupingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The document: the first rule that matches counts."""
+
+    grouping_rules: tuple[GroupingRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grouper:
+    """Rules whose every pattern can be used."""
+
+    rules: GroupingRules
+
+    @classmethod
+    def over(cls, rules: GroupingRules) -> "Grouper":
+        """Take rules; raises Invalid with every problem."""
+        if problems := list(_problems(rules)):
+            raise Invalid(problems)
+        return cls(rules)
+
+    def match(self, place: Place) -> GroupingRule | None:
+        """The rule for the updates of a place, if there is one."""
+        texts = dict(zip(FIELDS, (place.entity_id, place.entity_type, place.path), strict=True))
+        for rule in self.rules.grouping_rules:
+            if pattern_of(rule.regex).matches("".join(texts[field] for field in rule.fields)):
+                return rule
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Renaming:
+    """What decides what a destination is named after; None where a feature is off."""
+
+    mapper: Mapper | None = None
+    grouper: Grouper | None = None
+
+    def place(self, notified: Place) -> Place:
+        """What the destination of a place is named after."""
+        place = notified if self.mapper is None else self.mapper.place(notified)
+        rule = None if self.grouper is None else self.grouper.match(notified)
+        if rule is None:
+            return place
+        return place._replace(
+            path=rule.fiware_service_path, entity_id=rule.destination, entity_type=""
+        )
+
+
+def read_rules(document: bytes) -> GroupingRules:
+    """Read the document; raises Invalid where it is none."""
+    if len(document) > MAX_BYTES:
+        raise Invalid([FieldProblem(["rules"], f"are more than {MAX_BYTES} bytes")])
+    try:
+        return msgspec.json.decode(document, type=GroupingRules)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Invalid([FieldProblem(["rules"], f"are no grouping rules: {error}")]) from None
+
+
+def _problems(rules: GroupingRules) -> Iterator[FieldProblem]:
+    if len(rules.grouping_rules) > MAX_RULES:
+        yield FieldProblem(["grouping_rules"], f"are more than {MAX_RULES}")
+        return
+    ids = [rule.id for rule in rules.grouping_rules]
+    for position, rule in enumerate(rules.grouping_rules):
+        at = ["grouping_rules", str(position)]
+        if ids.index(rule.id) < position:
+            yield FieldProblem([*at, "id"], "is the id of another rule")
+        for field, message in _messages(rule):
+            if message:
+                yield FieldProblem([*at, field], message)
+
+
+def _messages(rule: GroupingRule) -> Iterator[tuple[str, str | None]]:
+    unknown = [field for field in rule.fields if field not in FIELDS]
+    if unknown or not rule.fields or len(set(rule.fields)) < len(rule.fields):
+        yield "fields", f"must be one or more of {', '.join(FIELDS)}, each once"
+    yield "regex", _regex_problem(rule.regex)
+    if not 0 < len(rule.destination) <= MAX_DESTINATION:
+        yield "destination", f"must have 1 to {MAX_DESTINATION} characters"
+    yield "fiware_service_path", _path_problem(rule.fiware_service_path)
+
+
+def _regex_problem(text: str) -> str | None:
+    if not text:
+        return "must not be empty"
+    try:
+        pattern_of(text)
+    except BadPattern as bad:
+        return str(bad)
+    return None
+
+
+def _path_problem(path: str) -> str | None:
+    try:
+        checked_path(path)
+    except BadInput as bad:
+        return bad.message
+    return None
+
 
 MAPPINGS: Final = "mappings"
 GROUPING: Final = "grouping"

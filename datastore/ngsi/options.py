@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.name_encoding import Encoding
 
 INFINITE: Final = -1
 """A `batch_ttl` with which a batch is tried again until it is stored."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from penstock.datastore.keys import Template, escape
-from penstock.datastore.layout import Row
 from penstock.datastore.ngsi.events import (
     Attribute,
     Json,
@@ -23,7 +21,9 @@ from penstock.datastore.ngsi.events import (
     write_json,
 )
 from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
-from penstock.datastore.table import INDEX_HASH, TTL, Item, Value
+from penstock.datastore.table.keys import Template, escape
+from penstock.datastore.table.layout import Row
+from penstock.datastore.table.port import INDEX_HASH, TTL, Item, Value
 
 ROW_SERIES: Final = Row(
     Template("{service}:{path}:{entity}:{type}:{attribute}"), Template("{at.15}:{id}")

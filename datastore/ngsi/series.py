@@ -1,18 +1,25 @@
-"""Samples read back: a series between two times, its latest, and what it amounts to by period."""
+"""Samples read back: a series between two times, its latest, and what it amounts to by period.
 
+What a series amounts to, by period: counts, sums, averages, least and greatest.
+
+Following a series: its samples as they are stored, whichever server stores them.
+"""
+
+import logging
 import re
-from collections.abc import AsyncIterator, Callable
+from asyncio import sleep
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from typing import Final
+from decimal import Context, Decimal
+from enum import StrEnum
+from typing import Any, Final
 
 import msgspec
 
-from penstock.datastore import sizes
-from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.lanes import Lane, read_lanes
-from penstock.datastore.metered import MeteredQueries, Units
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.errors import LimitExceeded, PenstockError
+from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
@@ -23,9 +30,10 @@ from penstock.datastore.ngsi.rows import (
     TAKEN,
     recv_time,
 )
-from penstock.datastore.ngsi.samples import Destinations
-from penstock.datastore.slices import Slice, Window
-from penstock.datastore.table import Attributes, Query, Range, Value
+from penstock.datastore.table import limits
+from penstock.datastore.table.instrumentation import MeteredQueries, Units
+from penstock.datastore.table.pages import Lane, Slice, Window, read_lanes
+from penstock.datastore.table.port import Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000
@@ -173,7 +181,7 @@ def number_of(value: Value) -> Decimal | None:
         value = found["number"]
     number = Decimal(value)
     try:
-        sizes.value_size(number)
+        limits.value_size(number)
     except LimitExceeded:
         return None
     return number
@@ -181,3 +189,183 @@ def number_of(value: Value) -> Decimal | None:
 
 def _ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+MAX_SAMPLES: Final = 100_000
+MAX_BUCKETS: Final = 10_000
+
+_EXACT = Context(prec=38)
+
+
+class Method(StrEnum):
+    """What is made of the samples of a period; those that are no numbers only count."""
+
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+class Period(StrEnum):
+    """A length of calendar time, in UTC."""
+
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+    HOUR = "hour"
+    MINUTE = "minute"
+    SECOND = "second"
+
+    def start(self, moment: datetime) -> datetime:
+        """When the period of a moment began."""
+        return moment.replace(microsecond=0, **_BEGINNINGS[self])
+
+    def following(self, start: datetime) -> datetime:
+        """When the next period begins."""
+        if self is Period.YEAR:
+            return start.replace(year=start.year + 1)
+        if self is Period.MONTH:
+            years, month = divmod(start.month, 12)
+            return start.replace(year=start.year + years, month=month + 1)
+        return start + _LENGTHS[self]
+
+
+_LOWEST = (("month", 1), ("day", 1), ("hour", 0), ("minute", 0), ("second", 0))
+_BEGINNINGS: Mapping[Period, dict[str, Any]] = {
+    period: dict(_LOWEST[position:]) for position, period in enumerate(Period)
+}
+_LENGTHS: Mapping[Period, timedelta] = {
+    Period.DAY: timedelta(days=1),
+    Period.HOUR: timedelta(hours=1),
+    Period.MINUTE: timedelta(minutes=1),
+    Period.SECOND: timedelta(seconds=1),
+}
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """The samples of a period; `value` is None where the method has none, as of no numbers."""
+
+    start: str
+    samples: int
+    value: Decimal | None
+
+
+@dataclass(slots=True)
+class _Running:
+    """A period that is being read."""
+
+    start: datetime
+    samples: int = 0
+    numbers: int = 0
+    total: Decimal = Decimal(0)
+    least: Decimal | None = None
+    greatest: Decimal | None = None
+
+    def add(self, number: Decimal | None) -> None:
+        self.samples += 1
+        if number is None:
+            return
+        self.numbers += 1
+        self.total = _EXACT.add(self.total, number)
+        self.least = number if self.least is None else min(self.least, number)
+        self.greatest = number if self.greatest is None else max(self.greatest, number)
+
+    def bucket(self, method: Method) -> Bucket:
+        return Bucket(canonical(self.start), self.samples, _VALUES[method](self))
+
+
+_VALUES: Mapping[Method, Callable[[_Running], Decimal | None]] = {
+    Method.COUNT: lambda found: Decimal(found.samples),
+    Method.SUM: lambda found: found.total if found.numbers else None,
+    Method.AVG: lambda found: (
+        _EXACT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
+    ),
+    Method.MIN: lambda found: found.least,
+    Method.MAX: lambda found: found.greatest,
+}
+
+
+async def aggregated(
+    samples: AsyncIterator[Sample], method: Method, period: Period, *, fill: bool = False
+) -> list[Bucket]:
+    """The buckets of samples that come oldest first; with `fill`, also the empty ones between.
+
+    Raises LimitExceeded beyond 100,000 samples, and beyond 10,000 buckets.
+    """
+    found: list[Bucket] = []
+    running: _Running | None = None
+    count = 0
+    async for sample in samples:
+        count += 1
+        if count > MAX_SAMPLES:
+            raise LimitExceeded("samples of an aggregate", MAX_SAMPLES, count)
+        start = period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
+        if running is None or start != running.start:
+            if running is not None:
+                _close(found, running, method, _between(running, start, period) if fill else ())
+            running = _Running(start)
+        running.add(sample.number)
+    if running is not None:
+        _close(found, running, method, ())
+    return found
+
+
+def _between(running: _Running, start: datetime, period: Period) -> Iterator[datetime]:
+    empty = period.following(running.start)
+    while empty < start:
+        yield empty
+        empty = period.following(empty)
+
+
+def _close(
+    found: list[Bucket], running: _Running, method: Method, empty: Iterable[datetime]
+) -> None:
+    found.append(running.bucket(method))
+    for start in empty:
+        found.append(_Running(start).bucket(method))
+        if len(found) > MAX_BUCKETS:
+            raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))
+
+
+LATE = timedelta(minutes=1)
+"""How long after it arrived a sample may be stored and still be told of."""
+
+PAGE = 100
+
+logger = logging.getLogger("penstock.ngsi")
+
+
+async def followed(
+    series: SeriesReading, clock: Clock, of: Attribute, seconds: float
+) -> AsyncIterator[Sample]:
+    """Yield the latest sample, then each that is stored, asked for every so many seconds."""
+    # What is stored between the two is told of: the other way round it would be missed.
+    known = {sk for sk, _ in await _recent(series, clock, of)}
+    latest = await series.latest(of)
+    if latest is not None:
+        yield latest
+    while True:
+        await sleep(seconds)
+        try:
+            recent = await _recent(series, clock, of)
+        except PenstockError as error:
+            logger.warning("a series could not be read: %s", error.message)
+            continue
+        for sk, sample in recent:
+            if sk not in known:
+                yield sample
+        known = {sk for sk, _ in recent}
+
+
+async def _recent(series: SeriesReading, clock: Clock, of: Attribute) -> list[tuple[str, Sample]]:
+    """The samples of the last minute by their sort keys, oldest first."""
+    span = Span(start=clock.now() - LATE)
+    found: list[tuple[str, Sample]] = []
+    window = Window(size=PAGE)
+    while True:
+        page = await series.page(of, span, window)
+        found += page.entries
+        if not page.more:
+            return found
+        window = Window(size=PAGE, after=page.reached)

@@ -11,30 +11,28 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from penstock.datastore.access.scope import Budget, Scope
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.files import Files
-from penstock.datastore.ngsi.accepting import Sorter
-from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.batch_writer import Loading, Persisting
+from penstock.datastore.ngsi.commit import Keeping
 from penstock.datastore.ngsi.counts import SHARDS
-from penstock.datastore.ngsi.intake import WORKERS, Accepted, Intake
-from penstock.datastore.ngsi.keeping import Keeping
-from penstock.datastore.ngsi.ledger import LEASE_SECONDS, SINK, Ledger
-from penstock.datastore.ngsi.letters import Contents
-from penstock.datastore.ngsi.loading import Loading
+from penstock.datastore.ngsi.dead_letters import Contents
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import Catalog
+from penstock.datastore.ngsi.events import Lines
+from penstock.datastore.ngsi.inbox import WORKERS, Accepted, Intake, Load, Room
 from penstock.datastore.ngsi.naming_rules import renaming_of
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import Ack, SinkOptions
-from penstock.datastore.ngsi.persisting import Persisting
-from penstock.datastore.ngsi.registry import Registry
-from penstock.datastore.ngsi.replaying import Replaying
-from penstock.datastore.ngsi.room import Load, Room
+from penstock.datastore.ngsi.replay import Replaying
+from penstock.datastore.ngsi.router import Sorter
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.samples import Destinations
-from penstock.datastore.ngsi.segments import Lines
-from penstock.datastore.repeating import Chore, repeating, stopped
-from penstock.datastore.resources.scope import Budget, Scope
-from penstock.datastore.table import Table
+from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK, Ledger
+from penstock.datastore.ngsi.table_names import Registry
+from penstock.datastore.objects.port import Files
+from penstock.datastore.periodic import Chore, repeating, stopped
+from penstock.datastore.table.port import Table
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0

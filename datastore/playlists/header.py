@@ -8,11 +8,20 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.datastore.commit import Moved, Write
 from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
 from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
-from penstock.datastore.table import AllOf, Compare, Condition, Exists, Item, Missing, Update, Value
+from penstock.datastore.table.port import (
+    AllOf,
+    Compare,
+    Condition,
+    Exists,
+    Item,
+    Missing,
+    Update,
+    Value,
+)
+from penstock.datastore.table.transaction import Moved, Write
 
 T = TypeVar("T")
 

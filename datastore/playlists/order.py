@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.commit import Moved, Write, commit, done
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NotFound
-from penstock.datastore.layout import PLAYLIST_ENTRY
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.header import ranked_anew
 from penstock.datastore.playlists.reading import Reading
 from penstock.datastore.playlists.records import MAX_MOVED, Entry, Playlist
 from penstock.datastore.playlists.rows import PREFIX, entry_item, entry_of, key_at, key_of_entry
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.table import Delete, Exists, Key, Missing, Put, Query, Range
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import PLAYLIST_ENTRY
+from penstock.datastore.table.port import Delete, Exists, Key, Missing, Put, Query, Range
+from penstock.datastore.table.transaction import Moved, Write, commit, done
 
 PAGE = 1_000
 """How many entries are made of rows before other work of the process has its turn."""

@@ -4,10 +4,10 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
-from penstock.datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import (
     PREFIX,
@@ -20,10 +20,10 @@ from penstock.datastore.playlists.rows import (
     no_playlist,
     playlist_of,
 )
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import Query, Range
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Query, Range
 
 BEYOND = "~"
 """Sorts behind every character of an id."""

@@ -4,12 +4,12 @@ from typing import cast
 
 import msgspec
 
+from penstock.datastore.access.scope import absent
 from penstock.datastore.errors import NotFound
-from penstock.datastore.items import load
-from penstock.datastore.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.resources.scope import absent
-from penstock.datastore.table import INDEX_HASH, Attributes, Item, Key
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
+from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key
 
 KIND = "PL"
 PREFIX = PLAYLIST_ENTRY.sk.prefix({})

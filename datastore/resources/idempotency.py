@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.commit import Write
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.layout import IDEMPOTENCY
-from penstock.datastore.resources.scope import Scope
-from penstock.datastore.table import TTL, AnyOf, Compare, Item, Missing, Put
+from penstock.datastore.table.layout import IDEMPOTENCY
+from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put
+from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import text_problem
 
 WINDOW = timedelta(hours=24)

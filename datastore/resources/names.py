@@ -3,16 +3,30 @@
 The row of a name and a group is either a *claim* (`id`: who holds the name here) or a *marker*
 (`below`: how many claims lie in groups below). Claims and the markers of all their ancestors are
 written together, so two creates on one line always meet in some row, whatever their order.
+
+What a caller is told of a name that is taken: where it is held, as far as they see.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from penstock.datastore.commit import Write
+from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NameTaken
-from penstock.datastore.layout import NAME
-from penstock.datastore.paths import GroupPath, ancestors
-from penstock.datastore.table import Compare, Delete, Item, Key, Missing, Put, Update
+from penstock.datastore.roles import ROOT, GroupPath, ancestors
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import NAME
+from penstock.datastore.table.port import (
+    Compare,
+    Delete,
+    Item,
+    Key,
+    Missing,
+    Put,
+    Query,
+    Range,
+    Update,
+)
+from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import comparison_form
 
 
@@ -87,3 +101,31 @@ class Names(NamedTuple):
     def _taken(self, group: GroupPath, standing: Item | None) -> NameTaken:
         holder = standing.get("id") if standing else None
         return NameTaken(self.kind, self.name, group, holder if isinstance(holder, str) else None)
+
+
+async def told(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
+    """The failure of the resource `id`, which wanted a name that another holds."""
+    return _shown(scope, await _located(scope, taken, id))
+
+
+async def _located(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
+    """Find out where below the marked group another than `id` holds the name, if still so."""
+    if taken.holder is not None:
+        return taken
+    below = ROOT if taken.group == ROOT else f"{taken.group}/"
+    top = NAME.key(kind=taken.kind, name=comparison_form(taken.name), group=GroupPath(below))
+    page = await scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
+    for item in page.items:
+        if item.get("id") not in (None, id):
+            group = unescape(NAME.sk.read(str(item["sk"]))["group"])
+            return NameTaken(taken.kind, taken.name, group, str(item["id"]))
+    return taken
+
+
+def _shown(scope: Scope, taken: NameTaken) -> NameTaken:
+    """What the caller may know: not who holds the name in a group that they do not see."""
+    line = reversed(ancestors(GroupPath(taken.group)))
+    nearest = next(group for group in line if scope.caller.sees(group))
+    if nearest == taken.group:
+        return taken
+    return NameTaken(taken.kind, taken.name, nearest, None)

@@ -1,24 +1,64 @@
-"""Reading the latest version of resources; what comes back has been admitted to the caller."""
+"""Resources that were found for a caller, and are decoded as far as they are asked for.
 
+Reading the latest version of resources; what comes back has been admitted to the caller.
+
+Lists of resources: what a group sees, filtered by tags, a full page at a time.
+"""
+
+from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from penstock.datastore.access.scope import Scope, absent
 from penstock.datastore.clock import is_id
-from penstock.datastore.errors import NotFound
-from penstock.datastore.layout import NAME, Kind
-from penstock.datastore.parts import Asked, both
-from penstock.datastore.paths import ROOT, GroupPath, ancestors
-from penstock.datastore.records import Resource
-from penstock.datastore.resources.found import DECISIVE, Found
-from penstock.datastore.resources.groups import key_of_group, unknown
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope, absent
-from penstock.datastore.rules import MAX_NAME
-from penstock.datastore.table import Attributes
+from penstock.datastore.errors import LimitExceeded, NotFound
+from penstock.datastore.groups.repository import Groups
+from penstock.datastore.groups.rows import key_of_group, unknown
+from penstock.datastore.records import Resource, Tag
+from penstock.datastore.resources.rules import MAX_NAME
+from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
+from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.items import Asked, both, load, read_rows, resource_id
+from penstock.datastore.table.layout import NAME, Kind
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import Attributes
+from penstock.datastore.tag_search import tags
+from penstock.datastore.tag_search.postings import Everything, Postings, Travel
+from penstock.datastore.tag_search.search import Budget, Filter, Source, Wanted, search
+from penstock.datastore.tag_search.tags import TagFilter
 from penstock.datastore.text import comparison_form
 
 R = TypeVar("R", bound=Resource)
+
+DECISIVE: Asked = frozenset(("id", "groups"))
+"""The fields by which a resource is found and admitted."""
+
+
+class Found(Generic[R]):
+    """The latest row of a resource, which its caller may see."""
+
+    __slots__ = ("_kind", "_parts", "_row")
+
+    def __init__(self, kind: Kind[R], row: Attributes) -> None:
+        self._kind = kind
+        self._row = row
+        self._parts: dict[Asked, R] = {}
+
+    @classmethod
+    def whole(cls, kind: Kind[R], resource: R) -> "Found[R]":
+        """Hold a resource that is in hand."""
+        found = cls(kind, {})
+        found._parts[None] = resource
+        return found
+
+    def record(self, asked: Asked = None) -> R:
+        """Give the resource; at least what is asked for of it is there."""
+        known = self._parts.get(None) or self._parts.get(asked)
+        if known is None:
+            id, part = resource_id(self._row), both(asked, DECISIVE)
+            known = self._parts[asked] = load(self._kind.record, self._row, part, id=id)
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +125,85 @@ class Reading(Generic[R]):
             return absent(self.kind.noun)
         found = Found(self.kind, row)
         return found if self.scope.sees(found.record(asked)) else absent(self.kind.noun)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Which list: of a group or the caller's default, with some tags, one way or the other."""
+
+    group: GroupPath | None = None
+    tags: TagFilter = field(default_factory=TagFilter)
+    include_child_groups: bool = False
+    newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[R]):
+    """The lists of one kind, in the caller's scope."""
+
+    kind: Kind[R]
+    scope: Scope
+
+    async def page(self, listed: Listed, window: Window, asked: Asked = None) -> Slice[R]:
+        """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
+
+        The chain has at most one grant of a resource; below the group several may lead to one,
+        which is listed once. A search that reaches its budget ends the page early. Of each resource
+        at least what is asked for is there.
+        """
+        listed.tags.check()
+        group = self.scope.seen_group(listed.group)
+        table = Metered(self.scope.table)
+        descending = listed.newest_first is not window.backward
+        travel = Travel(table, self.kind.letter, descending)
+        limits = self.scope.budget
+        found, _ = await gather(
+            search(
+                await self._sources(listed, group, travel),
+                wanted_tags(listed.tags),
+                after=window.after,
+                limit=window.size,
+                descending=descending,
+                budget=Budget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units),
+            ),
+            self.scope.require_group(group),
+        )
+        records = await Reading(self.kind, self.scope).many(found.ids, asked=asked)
+        # An index or a replica may be behind: what is gone by now is left out.
+        entries = [
+            (id, record)
+            for id, record in zip(found.ids, records, strict=True)
+            if not isinstance(record, NotFound)
+        ]
+        if window.backward:
+            entries.reverse()
+        return Slice(tuple(entries), found.more, found.examined)
+
+    async def _sources(self, listed: Listed, group: GroupPath, travel: Travel) -> Sequence[Source]:
+        if not listed.include_child_groups:
+            return [Postings(travel, above) for above in ancestors(group)]
+        selective = listed.tags.all or listed.tags.any
+        sees_all = group == ROOT and self.scope.caller.has(Role.READER, ROOT)
+        if sees_all and not selective:
+            return self._everything(travel)
+        *above, _ = ancestors(group)
+        try:
+            below = await Groups(self.scope).subtree(group)
+        except LimitExceeded:
+            if not sees_all:
+                raise
+            return self._everything(travel)
+        return [Postings(travel, each) for each in (*above, *below)]
+
+    def _everything(self, travel: Travel) -> Sequence[Source]:
+        latest = self.kind.latest
+        return [Everything(travel, latest.index_of(), latest.sk.fill({}))]
+
+
+def wanted_tags(wanted: TagFilter) -> Filter:
+    """The filter of a user as one of tags in comparison form."""
+    return Filter(all=_wanted(wanted.all), any=_wanted(wanted.any), none=_wanted(wanted.none))
+
+
+def _wanted(terms: tuple[Tag, ...]) -> tuple[Wanted, ...]:
+    return tuple(Wanted(key, value) for tag in terms for key, value in tags.cover([tag]).items())

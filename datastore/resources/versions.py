@@ -7,18 +7,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from penstock.datastore.access.scope import Scope, absent
 from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
-from penstock.datastore.items import load
-from penstock.datastore.layout import Kind
-from penstock.datastore.parts import Asked, both
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.found import DECISIVE
-from penstock.datastore.resources.reading import Reading
-from penstock.datastore.resources.rows import read_rows
-from penstock.datastore.resources.scope import Scope, absent
-from penstock.datastore.slices import Slice, Window, sliced
-from penstock.datastore.table import Attributes, Key, Query, Range
+from penstock.datastore.resources.reading import DECISIVE, Reading
+from penstock.datastore.table.items import Asked, both, load, read_rows
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Attributes, Key, Query, Range
 
 R = TypeVar("R", bound=Resource)
 

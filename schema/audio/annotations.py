@@ -8,8 +8,8 @@ from strawberry import UNSET
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.listening.annotations import Thing
 from penstock.datastore.listening.records import Annotation, Kind
-from penstock.datastore.parts import record_type
 from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.table.items import record_type
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import Connection, connect, page_of
 from penstock.schema.core.scalars import DateTime

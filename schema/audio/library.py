@@ -9,7 +9,7 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records
 from penstock.datastore.errors import BadInput
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import attributes_asked
 from penstock.resolvers import audio
 from penstock.schema.audio.tracks import Album, Artist, Audio, AudioLink, Genre

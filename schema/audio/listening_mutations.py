@@ -9,7 +9,7 @@ from penstock.datastore.errors import NotFound as Absent
 from penstock.datastore.errors import about
 from penstock.datastore.listening import records
 from penstock.datastore.listening.annotations import MAX_RATING, Thing
-from penstock.datastore.listening.queue import MAX_QUEUED
+from penstock.datastore.listening.play_queue import MAX_QUEUED
 from penstock.datastore.listening.records import Kind
 from penstock.resolvers import listening
 from penstock.schema.audio.annotations import Markable

@@ -6,9 +6,9 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
-from penstock.datastore.audio.rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
+from penstock.datastore.audio.track_rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
 from penstock.datastore.errors import about
-from penstock.datastore.jobs import Job as JobRecord
+from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.resolvers import audio
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, given

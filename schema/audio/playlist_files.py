@@ -9,7 +9,8 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.playlists import importing, records
+from penstock.datastore.playlists import import_playlist as importing
+from penstock.datastore.playlists import records
 from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.resolvers import playlists

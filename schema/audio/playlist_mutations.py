@@ -7,8 +7,8 @@ from strawberry import UNSET
 
 from penstock.datastore.errors import about
 from penstock.datastore.playlists import records
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
-from penstock.datastore.playlists.targets import Target
 from penstock.resolvers import playlists
 from penstock.schema.audio.playlists import Playlist, PlaylistEntry, entries_of
 from penstock.schema.core.context import Info, given

@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
-from penstock.datastore.aws_credentials import Credentials
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.objects.port import Credentials
 from penstock.schema.core.context import After, Before, First, Info, Last, given
 from penstock.schema.core.failures import (
     IllegalState,

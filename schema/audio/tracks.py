@@ -5,9 +5,9 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore import files
 from penstock.datastore.audio import records
 from penstock.datastore.clock import canonical
+from penstock.datastore.objects import port
 from penstock.graphql_jit import reads
 from penstock.resolvers import audio
 from penstock.schema.audio.annotations import Listened
@@ -26,7 +26,7 @@ class SignedUrl:
     )
 
     @classmethod
-    def of(cls, download: files.Download) -> "SignedUrl":
+    def of(cls, download: port.Download) -> "SignedUrl":
         return cls(url=download.url, expires_at=DateTime(canonical(download.expires_at)))
 
 
@@ -221,5 +221,5 @@ class AudioLink:
         return await audio.linked(info.context, link)
 
 
-def _signed(download: files.Download | None) -> SignedUrl | None:
+def _signed(download: port.Download | None) -> SignedUrl | None:
     return None if download is None else SignedUrl.of(download)

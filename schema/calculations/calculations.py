@@ -4,8 +4,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.layout import CALCULATION
-from penstock.datastore.resources import differences
+from penstock.datastore.resources import version_diff
+from penstock.datastore.table.layout import CALCULATION
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import resources
 from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
@@ -76,7 +76,7 @@ class Calculation(Resource):
         info: Info,
         from_: FromVersion,
         to: ToVersion,
-    ) -> list[differences.Change]:
+    ) -> list[version_diff.Change]:
         return await resources.diff(info.context.desk(CALCULATION), calculation, from_, to)
 
 

@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.prepared import MAX_ROWS, Prepared
+from penstock.datastore.evaluation.evaluator import MAX_ROWS, Prepared
+from penstock.datastore.roles import GroupPath
 from penstock.resolvers import resources
 from penstock.resolvers.resources import Draft, Subject
 from penstock.schema.calculations.formula_values import EvaluationError, Explanation, FormulaValue

@@ -4,7 +4,7 @@ from enum import Enum
 
 import strawberry
 
-from penstock.datastore.prepared import MAX_PARTS, Explained, Shown
+from penstock.datastore.evaluation.evaluator import MAX_PARTS, Explained, Shown
 from penstock.formula.core.errors import FormulaFailure, Position
 from penstock.formula.core.values import Kind, Value, kind_of
 from penstock.formula.evaluate import RowError

@@ -6,10 +6,10 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.calculations import MAX_SUMMARY
-from penstock.datastore.layout import CALCULATION
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.transformers import MAX_ENTRIES
+from penstock.datastore.formulas.calculations import MAX_SUMMARY
+from penstock.datastore.formulas.transformers import MAX_ENTRIES
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import CALCULATION
 from penstock.formula.core.limits import MAX_TEXT
 from penstock.schema.calculations.calculations import Calculation
 from penstock.schema.core.context import Info

@@ -16,12 +16,11 @@ import msgspec
 import strawberry
 
 from penstock.datastore import records
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import BadInput
 from penstock.datastore.manifest.records import Action, RunState, Stage
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.tags import MAX_DEPTH, MAX_LENGTH
+from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import Loaders
 

@@ -6,8 +6,8 @@ from strawberry.types.field import StrawberryField
 
 from penstock.datastore import errors
 from penstock.datastore.errors import ErrorCode
-from penstock.datastore.layout import KINDS
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import KINDS
 from penstock.schema.core.relay import GlobalId
 
 _NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import strawberry
 
-from penstock.datastore import files
 from penstock.datastore.clock import canonical
-from penstock.datastore.files import FileStatus
+from penstock.datastore.objects import port
+from penstock.datastore.objects.port import FileStatus
 from penstock.schema.core.scalars import DateTime, Long
 
 DOWNLOAD_SECONDS = 900
@@ -20,7 +20,7 @@ strawberry.enum(
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(
-        description=f"For how many seconds the URL can be used, 1 to {files.EXPIRY_SECONDS}."
+        description=f"For how many seconds the URL can be used, 1 to {port.EXPIRY_SECONDS}."
     ),
 ]
 
@@ -43,7 +43,7 @@ class UploadForm:
     expires_at: DateTime = strawberry.field(description="Until when an upload may begin.")
 
     @classmethod
-    def of(cls, form: files.UploadForm) -> "UploadForm":
+    def of(cls, form: port.UploadForm) -> "UploadForm":
         return cls(
             method=form.method,
             url=form.url,

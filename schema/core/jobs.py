@@ -5,8 +5,8 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore import jobs as records
 from penstock.datastore.audio.records import ImportFailure as ImportFailureRecord
+from penstock.datastore.jobs import jobs as records
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import DateTime

@@ -18,7 +18,7 @@ from graphql import (
     VariableNode,
 )
 
-from penstock.datastore.table import Value
+from penstock.datastore.table.port import Value
 
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000

@@ -19,13 +19,13 @@ from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.audio.records import Connection as StorageConnection
 from penstock.datastore.errors import BadInput, NotFound
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.jobs import Job
-from penstock.datastore.layout import KINDS
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, Run
-from penstock.datastore.parts import record_type
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.table.items import record_type
+from penstock.datastore.table.layout import KINDS
+from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import reads
 from penstock.graphql_jit.projection import Reads
 from penstock.schema.core.context import (

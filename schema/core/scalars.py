@@ -23,9 +23,9 @@ from graphql import (
 )
 from strawberry.types.scalar import ScalarDefinition
 
-from penstock.datastore import paths
+from penstock.datastore import roles
 from penstock.datastore.errors import BadInput
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.schema.core.json_scalar import exact_number, json_input, json_literal, json_output
 
 MAX_NUMBER: Final = 1_200
@@ -121,7 +121,7 @@ def _group_path(value: object) -> GroupPath:
     if not isinstance(value, str):
         raise GraphQLError("A GroupPath is a text such as /usa/northwest.")
     try:
-        return paths.parse_group_path(value)
+        return roles.parse_group_path(value)
     except BadInput as error:
         raise GraphQLError(error.message) from None
 

@@ -5,10 +5,10 @@ from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.clock import canonical
-from penstock.datastore.files import FileStatus
-from penstock.datastore.layout import REFERENCE_DATASET
+from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import ValueType
-from penstock.datastore.resources import differences
+from penstock.datastore.resources import version_diff
+from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import resources
 from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
@@ -127,7 +127,7 @@ class ReferenceDataset(_Holding, Resource):
         info: Info,
         from_: FromVersion,
         to: ToVersion,
-    ) -> list[differences.Change]:
+    ) -> list[version_diff.Change]:
         return await resources.diff(
             info.context.desk(REFERENCE_DATASET), reference_dataset, from_, to
         )

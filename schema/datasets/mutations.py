@@ -6,8 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.dataset_files import Brought
-from penstock.datastore.datasets import (
+from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_CELLS,
     MAX_COLUMNS,
@@ -16,9 +15,10 @@ from penstock.datastore.datasets import (
     MAX_NAME,
     MAX_ROWS,
 )
-from penstock.datastore.layout import REFERENCE_DATASET
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.datasets.files import Brought
 from penstock.datastore.records import ValueType
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.resolvers import datasets
 from penstock.resolvers.context import Context
 from penstock.resolvers.datasets import Source

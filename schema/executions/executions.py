@@ -9,13 +9,13 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.clock import canonical
-from penstock.datastore.executions import answers as answer_records
+from penstock.datastore.executions import inline as answer_records
 from penstock.datastore.executions import records
-from penstock.datastore.executions.downloads import FileDownload as DownloadRecord
-from penstock.datastore.executions.downloads import FileKind
+from penstock.datastore.executions.files import FileDownload as DownloadRecord
+from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
-from penstock.datastore.layout import PIPELINE
 from penstock.datastore.records import Pipeline as PipelineRecord
+from penstock.datastore.table.layout import PIPELINE
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import executions
 from penstock.schema.core.context import After, Before, First, Info, Last, Tag, given

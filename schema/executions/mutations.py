@@ -10,11 +10,11 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.executions.creating import Wanted
+from penstock.datastore.executions.create import Wanted
 from penstock.datastore.executions.records import Execution as Record
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.records import DatasetContent as ContentRecord
-from penstock.datastore.tags import MAX_TAGS
+from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info, TagInput, given
 from penstock.schema.core.failures import (

@@ -6,8 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.access import Role
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath, Role
 from penstock.schema.core.context import After, Before, First, GroupRole, Info, Last
 from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
 from penstock.schema.core.relay import Connection, connect, page_of

@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.jobs import Job as JobRecord
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.jobs.jobs import Job as JobRecord
+from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
 from penstock.schema.core.context import After, Before, First, Info, Last, given
 from penstock.schema.core.failures import (

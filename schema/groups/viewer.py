@@ -6,7 +6,7 @@ from typing import Annotated
 import strawberry
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.graphql_jit import attributes_asked
 from penstock.resolvers.nodes import Record, by_ids
 from penstock.schema.audio.listening import ListeningViewer

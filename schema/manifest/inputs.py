@@ -3,11 +3,11 @@
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.manifest import asks
+from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import ManifestName, RunName, Stage
 from penstock.datastore.manifest.recovery import Output
 from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.resolvers.manifest import manifest_named
 from penstock.schema.core.context import Info, given
 from penstock.schema.core.scalars import Long
@@ -65,19 +65,25 @@ class ClaimRunInput(OfRun):
     owner: str = strawberry.field(
         description="The worker: one process, which does one thing at a time with a run."
     )
-    lease_seconds: int | None = strawberry.field(default=asks.LEASE_SECONDS, description=_LEASE)
+    lease_seconds: int | None = strawberry.field(
+        default=transitions.LEASE_SECONDS, description=_LEASE
+    )
 
-    def ask(self) -> asks.Ask:
-        return asks.Claim(stage=self.stage, owner=self.owner, seconds=_seconds(self.lease_seconds))
+    def ask(self) -> transitions.Ask:
+        return transitions.Claim(
+            stage=self.stage, owner=self.owner, seconds=_seconds(self.lease_seconds)
+        )
 
 
 @strawberry.input(description="The run to keep in hand.")
 class HeartbeatRunInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
-    lease_seconds: int | None = strawberry.field(default=asks.LEASE_SECONDS, description=_LEASE)
+    lease_seconds: int | None = strawberry.field(
+        default=transitions.LEASE_SECONDS, description=_LEASE
+    )
 
-    def ask(self) -> asks.Ask:
-        return asks.Heartbeat(fence=self.fence, seconds=_seconds(self.lease_seconds))
+    def ask(self) -> transitions.Ask:
+        return transitions.Heartbeat(fence=self.fence, seconds=_seconds(self.lease_seconds))
 
 
 @strawberry.input(description="The run that was transformed, and where to.")
@@ -87,8 +93,8 @@ class MarkRunProcessedInput(OfRun):
     saved_to: str = strawberry.field(description=_SAVED_TO)
     counts: list[RunCountInput] | None = strawberry.field(default=UNSET, description=_COUNTS)
 
-    def ask(self) -> asks.Ask:
-        return asks.Processed(
+    def ask(self) -> transitions.Ask:
+        return transitions.Processed(
             fence=self.fence,
             shred_types=tuple(self.shred_types),
             saved_to=self.saved_to,
@@ -102,8 +108,10 @@ class MarkRunLoadedInput(OfRun):
     loaded_by: str = strawberry.field(description="The version of the Loader.")
     counts: list[RunCountInput] | None = strawberry.field(default=UNSET, description=_COUNTS)
 
-    def ask(self) -> asks.Ask:
-        return asks.Loaded(fence=self.fence, loaded_by=self.loaded_by, counts=_counted(self.counts))
+    def ask(self) -> transitions.Ask:
+        return transitions.Loaded(
+            fence=self.fence, loaded_by=self.loaded_by, counts=_counted(self.counts)
+        )
 
 
 @strawberry.input(description="The run that failed, and why.")
@@ -111,24 +119,24 @@ class FailRunInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
     error: str = strawberry.field(description=f"What went wrong; at most {MAX_PROSE} characters.")
 
-    def ask(self) -> asks.Ask:
-        return asks.Fail(fence=self.fence, error=self.error)
+    def ask(self) -> transitions.Ask:
+        return transitions.Fail(fence=self.fence, error=self.error)
 
 
 @strawberry.input(description="The run that nobody is to work on.")
 class SkipRunInput(OfRun):
     reason: str = strawberry.field(description=_REASON)
 
-    def ask(self) -> asks.Ask:
-        return asks.Skip(reason=self.reason)
+    def ask(self) -> transitions.Ask:
+        return transitions.Skip(reason=self.reason)
 
 
 @strawberry.input(description="The run that may be worked on again.")
 class UnskipRunInput(OfRun):
     reason: str | None = strawberry.field(default=UNSET, description=_REASON)
 
-    def ask(self) -> asks.Ask:
-        return asks.Unskip(reason=given(self.reason))
+    def ask(self) -> transitions.Ask:
+        return transitions.Unskip(reason=given(self.reason))
 
 
 @strawberry.input(description="The run that is to be loaded again.")
@@ -138,8 +146,8 @@ class ReloadRunInput(OfRun):
         description="True: what was loaded is not taken back, and may be there twice."
     )
 
-    def ask(self) -> asks.Ask:
-        return asks.Reload(reason=self.reason, force=self.force)
+    def ask(self) -> transitions.Ask:
+        return transitions.Reload(reason=self.reason, force=self.force)
 
 
 @strawberry.input
@@ -184,7 +192,7 @@ class DeleteManifestInput:
 
 
 def _seconds(given_seconds: int | None) -> int:
-    return asks.LEASE_SECONDS if given_seconds is None else given_seconds
+    return transitions.LEASE_SECONDS if given_seconds is None else given_seconds
 
 
 def _counted(counts: list[RunCountInput] | None) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ from strawberry import UNSET
 from penstock.datastore.errors import BadInput
 from penstock.datastore.manifest import records
 from penstock.datastore.manifest.lists import Listed
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.resolvers import manifest as runs
 from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
 from penstock.schema.core.relay import Connection, Node, connect, page_of, shows

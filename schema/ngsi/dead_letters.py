@@ -2,8 +2,8 @@
 
 import strawberry
 
-from penstock.datastore.ngsi.encoding import Encoding
-from penstock.datastore.ngsi.letters import Dead, DeadLetter
+from penstock.datastore.ngsi.dead_letters import Dead, DeadLetter
+from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.options import DataModel
 from penstock.schema.core.context import Info
 from penstock.schema.core.scalars import DateTime, Long

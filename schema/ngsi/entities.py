@@ -6,9 +6,9 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.ngsi import aggregates, directory
-from penstock.datastore.ngsi.aggregates import Method, Period
-from penstock.datastore.ngsi.series import Sample
+from penstock.datastore.ngsi import directory
+from penstock.datastore.ngsi import series as aggregates
+from penstock.datastore.ngsi.series import Method, Period, Sample
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, given
 from penstock.schema.core.relay import Connection, connect, page_of

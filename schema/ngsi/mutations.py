@@ -4,7 +4,7 @@ from typing import Annotated
 
 import strawberry
 
-from penstock.datastore.ngsi import replaying
+from penstock.datastore.ngsi import replay
 from penstock.datastore.ngsi.naming_rules import Documents
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
@@ -22,7 +22,7 @@ class NgsiReplayed:
 
 @strawberry.type(description="Dead letters were tried again.")
 class ReplayDeadLettersPayload:
-    replayed: list[replaying.Replayed] = strawberry.field(graphql_type=list[NgsiReplayed])
+    replayed: list[replay.Replayed] = strawberry.field(graphql_type=list[NgsiReplayed])
 
 
 @strawberry.type(description="The name mappings were replaced.")

@@ -5,9 +5,10 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.ngsi import directory, letters, naming_rules, reading, registry
+from penstock.datastore.ngsi import dead_letters as letters
+from penstock.datastore.ngsi import directory, naming_rules, repository, table_names
 from penstock.datastore.ngsi.counts import Counts
-from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, given
 from penstock.schema.core.relay import Connection, connect, page_of
@@ -153,7 +154,7 @@ class NgsiService:
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[registry.Destination]:
+    ) -> Connection[table_names.Destination]:
         return await connect(
             info,
             ("destinations", service),
@@ -177,7 +178,7 @@ class NgsiService:
         attrs_format: Annotated[
             str | None, strawberry.argument(description="As in the header.")
         ] = UNSET,
-    ) -> list[reading.Preview]:
+    ) -> list[repository.Preview]:
         path, form = service_path or "/", given(attrs_format)
         return await info.context.view.notified.preview(service, path, notification, form)
 

@@ -6,8 +6,8 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.layout import PIPELINE
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import PIPELINE
 from penstock.schema.core.context import Info
 from penstock.schema.core.failures import (
     IllegalState,

@@ -13,9 +13,9 @@ from penstock.datastore import records
 from penstock.datastore.executions.listing import ListedExecutions
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.executions.records import ExecutionState
-from penstock.datastore.filters import TagFilter as Filter
-from penstock.datastore.layout import PIPELINE
-from penstock.datastore.resources import differences
+from penstock.datastore.resources import version_diff
+from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import executions, resources
 from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
@@ -187,7 +187,7 @@ class Pipeline(Resource, HasExecutions):
         info: Info,
         from_: FromVersion,
         to: ToVersion,
-    ) -> list[differences.Change]:
+    ) -> list[version_diff.Change]:
         return await resources.diff(info.context.desk(PIPELINE), pipeline, from_, to)
 
 

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import strawberry
 from strawberry import UNSET
 
+from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import State
-from penstock.datastore.resources.attachments import Attachment
-from penstock.datastore.rules import MAX_DESCRIPTION, MAX_NAME
-from penstock.datastore.tags import MAX_TAGS
+from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers.context import Context
 from penstock.resolvers.resources import Given
 from penstock.schema.core.context import TagInput, given

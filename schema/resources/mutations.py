@@ -2,9 +2,9 @@
 
 from typing import Final, TypeVar
 
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Resource
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import Kind
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, given
 from penstock.schema.core.relay import key_of

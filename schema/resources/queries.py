@@ -9,11 +9,11 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.filters import MAX_TERMS
-from penstock.datastore.filters import TagFilter as Filter
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.resources.listing import Listed
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.tag_search.tags import MAX_TERMS
+from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import attributes_asked
 from penstock.resolvers import resources
 from penstock.resolvers.resources import ResourceKind, tag_lists

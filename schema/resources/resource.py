@@ -9,11 +9,11 @@ import strawberry
 
 from penstock.datastore import records
 from penstock.datastore.errors import NotFound
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import State
-from penstock.datastore.resources.differences import MAX_CHANGES, Operation
+from penstock.datastore.resources.version_diff import MAX_CHANGES, Operation
 from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import Kind
 from penstock.graphql_jit import attributes_asked
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, PageArguments, Tag

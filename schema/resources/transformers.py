@@ -4,9 +4,14 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.formulas import MAX_FORMULA
+from penstock.datastore.formulas.checks import MAX_FORMULA
+from penstock.datastore.formulas.transformers import (
+    MAX_DESCRIPTION,
+    MAX_ENTRIES,
+    MAX_KEY,
+    MAX_LABEL,
+)
 from penstock.datastore.records import ValueType
-from penstock.datastore.transformers import MAX_DESCRIPTION, MAX_ENTRIES, MAX_KEY, MAX_LABEL
 from penstock.schema.core.context import given
 
 _POSITION = "The position, from 0; entries are given in this order."

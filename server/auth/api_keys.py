@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from cachetools import TLRUCache
 
-from penstock.datastore.access import Caller
-from penstock.datastore.api_keys import PREFIX, Credential, KeyText
+from penstock.datastore.access.api_keys import PREFIX, Credential, KeyText
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import Unauthenticated
+from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
 from penstock.server.auth.tokens import Authenticator, Session, bearer_token
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import BadInput
-from penstock.datastore.paths import GroupPath, parse_group_path
+from penstock.datastore.roles import Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.text import text_problem
 
 ROLES_CLAIM = "penstock:roles"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from joserfc.jwk import OKPKey
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import NotFound
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.store import Store
 from penstock.server.auth.dev_tokens import PREFERRED_GROUP, USER, VALID, dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings

@@ -14,8 +14,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, OKPKey
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
 from penstock.server.auth.jwks import pick
 from penstock.server.settings.key_files import BadKeyFile, make_once

@@ -19,8 +19,8 @@ from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
 from starlette.datastructures import Headers
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import BadInput, Unauthenticated
+from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
 from penstock.server.auth.jwks import Jwks

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.permissions import of_buckets_of_users, policy, with_destinations
+from penstock.datastore.iam_policy import of_buckets_of_users, policy, with_destinations
 from penstock.server.commands.options import option
 from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import PREFERRED_GROUP, USER, VALID, dev_key, sign_dev_token
 from penstock.server.commands.options import option
 from penstock.server.commands.run_file import Client, Trip, trip

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import BadInput
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import default_group_from, roles_from, user_id_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.commands.options import option, span

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import NotFound, PenstockError
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.edge.response import refusal

@@ -9,8 +9,8 @@ from graphql import OperationType
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.roles import Caller
 from penstock.schema.engine.engine import Answer, Engine, Refused
 from penstock.schema.engine.limits import Operation
 from penstock.server.core.headers import MediaType

@@ -15,9 +15,8 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.files import Chunks, Stat, disposition
-from penstock.datastore.local_files import LocalFiles, Opened
-from penstock.datastore.signed_urls import Link
+from penstock.datastore.objects.directory import Link, LocalFiles, Opened
+from penstock.datastore.objects.port import Chunks, Stat, disposition
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"

@@ -9,12 +9,12 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
-from penstock.datastore.ngsi.intake import Accepted
+from penstock.datastore.ngsi.directory import require
+from penstock.datastore.ngsi.inbox import Accepted
 from penstock.datastore.ngsi.notification import Defaults, read_heading, read_notification
 from penstock.datastore.ngsi.sink import Sink
-from penstock.datastore.ngsi.tenancy import require
+from penstock.datastore.roles import Caller, Role
 from penstock.schema.core.errors import FormattedError, formatted
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import Fields, MediaType, fields_of, is_json

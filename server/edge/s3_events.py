@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import ErrorCode, Failure, PenstockError
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator

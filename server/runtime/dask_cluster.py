@@ -14,13 +14,13 @@ from uuid import uuid4
 from distributed import Client, Future, KilledWorker
 from msgspec.structs import replace
 
-from penstock.datastore.dataset_files import key_of_file
+from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.engine import CHUNK, HERE, Step, Task, taken_through
-from penstock.datastore.executions.keys import input_key
+from penstock.datastore.executions.files import input_key
 from penstock.datastore.executions.plans import identity_of
 from penstock.datastore.executions.records import ExecutionMode
-from penstock.datastore.files import Files
+from penstock.datastore.executions.row_engine import CHUNK, HERE, Step, Task, taken_through
+from penstock.datastore.objects.port import Files
 from penstock.server.runtime.dask_tasks import Recipe, TableFile, installed, survey, transform
 from penstock.server.runtime.dask_transport import PartFailed, Source, open_call, packed, unpacked
 from penstock.transform.csv_records import Span, Survey, spans

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 from cachetools import LRUCache
 
-from penstock.datastore.dataset_csv import read_table
-from penstock.datastore.executions.engine import Step
+from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.executions.row_engine import Step
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.datasets import Rows
 from penstock.server.runtime.dask_transport import PartFailed, Source, fetched

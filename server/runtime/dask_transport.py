@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 
 import msgspec
 
-from penstock.datastore.executions.engine import CHUNK
+from penstock.datastore.executions.row_engine import CHUNK
 
 ATTEMPTS: Final = 5
 PAUSE: Final = 0.2

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
-from penstock.datastore.repeating import Chore, repeated, stopped, whenever
+from penstock.datastore.periodic import Chore, repeated, stopped, whenever
 from penstock.datastore.store import Store
 from penstock.server.settings.settings import Settings
 

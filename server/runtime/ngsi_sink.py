@@ -5,11 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
-from penstock.datastore.ngsi.embedded import EmbeddedDestinations
-from penstock.datastore.ngsi.reading import Ingest
-from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.destinations import Destinations, EmbeddedDestinations
+from penstock.datastore.ngsi.repository import Ingest
 from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.settings.settings import Settings
 
@@ -34,7 +33,7 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
 
 async def _dynamodb(settings: Settings) -> Destinations:
     # It loads AWS's library, for half a second that the embedded store starts without.
-    from penstock.datastore.dynamodb.samples import DynamoDBDestinations  # noqa: PLC0415
+    from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations  # noqa: PLC0415
 
     return await DynamoDBDestinations.open(
         region=settings.ngsi_region,

@@ -14,8 +14,8 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from penstock.datastore.files import Files
-from penstock.datastore.table import Table
+from penstock.datastore.objects.port import Files
+from penstock.datastore.table.port import Table
 from penstock.server.app import Beside, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.commands.seed import DEFAULT_SIZE

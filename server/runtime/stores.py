@@ -7,18 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
+from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import Buckets
-from penstock.datastore.audio.roles import NO_ROLES, Roles
-from penstock.datastore.dataset_tables import DatasetTables
-from penstock.datastore.files import Files
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.resources.scope import Budget
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.audio.sources import NO_ROLES, Roles
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
-from penstock.datastore.vault import NO_VAULT, LocalVault, Vault
+from penstock.datastore.table.port import Table
 from penstock.server.settings.key_files import url_key, vault_key
 from penstock.server.settings.settings import Settings
 
@@ -43,7 +42,7 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
 
 
 async def _dynamodb(settings: Settings) -> Table:
-    from penstock.datastore.dynamodb.store import DynamoDBTable  # noqa: PLC0415 - see the top
+    from penstock.datastore.dynamodb.table import DynamoDBTable  # noqa: PLC0415 - see the top
 
     return await DynamoDBTable.open(
         settings.table,
@@ -73,7 +72,7 @@ async def _files(settings: Settings, url: str) -> Files:
         return await LocalFiles.open(directory, base_url=url, key=url_key(settings.data_dir))
     if settings.bucket is None:
         return NO_FILES
-    from penstock.datastore.s3_files import S3Files  # noqa: PLC0415 - see the top
+    from penstock.datastore.objects.s3 import S3Files  # noqa: PLC0415 - see the top
 
     return await S3Files.open(
         settings.bucket, region=settings.region, endpoint_url=settings.s3_endpoint_url
@@ -99,7 +98,7 @@ async def _vault(settings: Settings) -> Vault:
         return LocalVault(vault_key(settings.data_dir))
     if settings.kms_key is None:
         return NO_VAULT
-    from penstock.datastore.kms_vault import KmsVault  # noqa: PLC0415 - see the top
+    from penstock.datastore.access.kms_vault import KmsVault  # noqa: PLC0415 - see the top
 
     return await KmsVault.open_with(settings.kms_key, region=settings.region)
 
@@ -107,7 +106,7 @@ async def _vault(settings: Settings) -> Vault:
 async def _roles(settings: Settings) -> Roles:
     if settings.store == "sqlite" or not settings.assume_roles:
         return NO_ROLES
-    from penstock.datastore.audio.sts_roles import StsRoles  # noqa: PLC0415 - see the top
+    from penstock.datastore.audio.assumed_roles import StsRoles  # noqa: PLC0415 - see the top
 
     return await StsRoles.open(region=settings.region)
 

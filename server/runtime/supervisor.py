@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.repeating import stopped
+from penstock.datastore.periodic import stopped
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.siblings import Orders, Siblings
 from penstock.server.runtime.child_process import ordered, told_of

@@ -20,9 +20,9 @@ import msgspec
 from uvloop import new_event_loop
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.engine import HERE, Engine
-from penstock.datastore.executions.running import Runner
-from penstock.datastore.repeating import heed, stopped
+from penstock.datastore.executions.row_engine import HERE, Engine
+from penstock.datastore.executions.worker import Runner
+from penstock.datastore.periodic import heed, stopped
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.child_process import first_line, further_lines
 from penstock.server.runtime.stores import open_files, open_table, store_over

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.repeating import Chore, stopped, whenever
+from penstock.datastore.periodic import Chore, stopped, whenever
 from penstock.datastore.store import Store
 from penstock.server.runtime.child_process import ordered, told_of
 from penstock.server.runtime.worker import Orders, require_engine

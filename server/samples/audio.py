@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.library import AudioLibrary
-from penstock.datastore.audio.objects import upload_key, uploads_prefix
+from penstock.datastore.audio.object_keys import upload_key, uploads_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound, ObjectTaken
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from penstock.server.samples.sounds.m4a import m4a
 from penstock.server.samples.sounds.opus import opus
 from penstock.server.samples.sounds.tags import png

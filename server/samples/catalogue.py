@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Output, Parameter, Tag, Transform, Transformer, ValueType
+from penstock.datastore.roles import GroupPath
 
 HEADER = "Date,Activity,Emission factor"
 BAD_EVERY = 1000

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import DatasetColumn, Tag, ValueType
+from penstock.datastore.roles import GroupPath
 from penstock.server.samples.catalogue import GROUPS
 
 _FACTORS = (

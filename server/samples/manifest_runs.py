@@ -4,8 +4,8 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.manifest.deleting import erase
-from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.delete import erase
+from penstock.datastore.manifest.import_runs import Found
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.store import View
 from penstock.server.samples.catalogue import GROUPS

@@ -6,15 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import IllegalState, NameTaken, NotFound
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
-from penstock.datastore.repository import Repository
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
-from penstock.datastore.store import Store, View
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.store import Repository, Store, View
+from penstock.datastore.table.pages import Window
 from penstock.server.samples.calculations import calculations
 from penstock.server.samples.catalogue import GROUPS, Sample, samples
 from penstock.server.samples.datasets import SampleDataset, datasets

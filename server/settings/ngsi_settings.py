@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from penstock.datastore.dynamodb.protocol import AccessKey
 from penstock.datastore.errors import BadInput
-from penstock.datastore.ngsi.encoding import Encoding
+from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.notification import checked_path, checked_service
 from penstock.datastore.ngsi.options import (
     Ack,

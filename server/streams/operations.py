@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import ErrorCode, PenstockError
-from penstock.datastore.metered import Units
+from penstock.datastore.roles import Caller
+from penstock.datastore.table.instrumentation import Units
 from penstock.schema.core.errors import FormattedError, formatted, internal, known
 from penstock.schema.engine.engine import Answer, Engine, OperationRequest, Prepared, Refused
 from penstock.server.auth.tokens import Session

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from types import TracebackType
 from typing import Final, Self
 
-from penstock.datastore.access import Caller
+from penstock.datastore.roles import Caller
 
 _LONGEST: Final = 100 * 24 * 3600.0
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access import Caller
 from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
+from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, formatted
 from penstock.server.auth.tokens import Session
 from penstock.server.core.headers import Fields, fields_of

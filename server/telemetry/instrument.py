@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.observed import Ended, Observed, WatchBatch
-from penstock.datastore.observed_files import ObservedFiles
+from penstock.datastore.objects.instrumentation import ObservedFiles
+from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Ended, Observed, WatchBatch
 from penstock.graphql_jit import Reason
 from penstock.schema.engine.engine import Engine
 from penstock.server.core.headers import fields_of

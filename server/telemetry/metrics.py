@@ -25,10 +25,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.observed import Call, Ended
-from penstock.datastore.table import ConditionFailed
+from penstock.datastore.errors import LimitExceeded, Refused, Unavailable
+from penstock.datastore.table.instrumentation import Call, Ended
+from penstock.datastore.table.port import ConditionFailed
 from penstock.graphql_jit import Reason
 from penstock.server.core.siblings import Siblings
 from penstock.server.telemetry.gathered_metrics import gather_metrics, share_metrics

@@ -19,7 +19,7 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode,
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from penstock.datastore.errors import ErrorCode
-from penstock.datastore.observed import Call, Ended, unwatched
+from penstock.datastore.table.instrumentation import Call, Ended, unwatched
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.telemetry.operation import OK, OperationEnded, Seen
 

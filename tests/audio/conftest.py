@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.audio.library import AudioLibrary
-from penstock.datastore.files import Files
+from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.audio.uploads import open_files
 from tests.audio.world import listener
 from tests.stores import open_table, skip_reason

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.adding import Draft
+from penstock.datastore.audio.add_tracks import Draft
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.errors import Invalid, ObjectTaken
-from penstock.datastore.slices import Window
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.audio.world import BOB, add, draft, drift, library_rows, listener
 from tests.datastore.watched import Traced
 from tests.datastore.world import on_sqlite, without_moto

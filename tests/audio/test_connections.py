@@ -12,15 +12,14 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from penstock.datastore.access import Caller
-from penstock.datastore.audio.bucket_pool import KEPT_SECONDS, BucketPool
+from penstock.datastore.access.vault import LocalVault, Tampered
+from penstock.datastore.audio.assumed_roles import StsRoles
+from penstock.datastore.audio.buckets import KEPT_SECONDS, BucketPool
 from penstock.datastore.audio.connections import MAX_CONNECTIONS
-from penstock.datastore.audio.endpoints import PUBLIC, EndpointRules
+from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, Buckets
 from penstock.datastore.audio.records import Connection, ConnectionKind
-from penstock.datastore.audio.roles import Lent
-from penstock.datastore.audio.sts_roles import StsRoles
-from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.audio.sources import Lent
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -30,11 +29,12 @@ from penstock.datastore.errors import (
     ObjectTaken,
     Unavailable,
 )
-from penstock.datastore.s3_files import S3Files
-from penstock.datastore.slices import Window
+from penstock.datastore.objects.port import Credentials
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table import Put, Table
-from penstock.datastore.vault import LocalVault, Tampered
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Put, Table
 from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, listener
 from tests.datastore.recount import contents

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.records import Audio, Tags
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.audio.world import BOB, add, draft, drift, library_rows, listener
 from tests.datastore.watched import Interrupted, Traced
 from tests.datastore.world import on_sqlite, without_moto

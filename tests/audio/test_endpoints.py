@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.endpoints import PUBLIC, EndpointRules
-from penstock.datastore.aws_credentials import Credentials
+from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
 from penstock.datastore.errors import IllegalState, Invalid, Unavailable
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.objects.port import Credentials
+from penstock.datastore.objects.s3 import S3Files
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.stores import REGION
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.audio import import_work
-from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio import import_job
+from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import Buckets
 from penstock.datastore.audio.records import Tags
-from penstock.datastore.aws_credentials import Credentials
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb import retry
 from penstock.datastore.errors import Invalid, NotFound, Unavailable
-from penstock.datastore.jobs import Job, JobState, find_jobs
-from penstock.datastore.leases import HELD
-from penstock.datastore.slices import Window
+from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
+from penstock.datastore.jobs.leases import HELD
+from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
-from penstock.datastore.vault import LocalVault
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.audio.uploads import chunked, open_files, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 from tests.datastore.watched import Cut, Died
@@ -53,7 +53,7 @@ async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
 
 @pytest.fixture(autouse=True)
 def _unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_work, "PACE_SECONDS", 0)
+    monkeypatch.setattr(import_job, "PACE_SECONDS", 0)
 
 
 async def uploads(store: Store, count: int) -> None:
@@ -169,7 +169,7 @@ async def test_an_import_looks_among_the_callers_own_uploads_only(
 async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_work, "STEP", 2)
+    monkeypatch.setattr(import_job, "STEP", 2)
     await uploads(store, 7)
     watch = Watch()
     for writes in range(100):
@@ -195,8 +195,8 @@ async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
 async def test_an_import_lets_others_have_their_turn_and_goes_on_where_it_was(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_work, "STEP", 2)
-    monkeypatch.setattr(import_work, "SHARE_SECONDS", 0)
+    monkeypatch.setattr(import_job, "STEP", 2)
+    monkeypatch.setattr(import_job, "SHARE_SECONDS", 0)
     await uploads(store, 7)
     library = listener(store)
     job = await library.importing.begin(None, "")

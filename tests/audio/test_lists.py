@@ -10,8 +10,8 @@ from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Artist
 from penstock.datastore.errors import NotFound
-from penstock.datastore.slices import Slice, Window
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Slice, Window
 from tests.audio.world import ANN, BOB, add, listener
 from tests.datastore.watched import Traced
 from tests.datastore.world import on_sqlite, walk

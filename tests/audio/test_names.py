@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Caller
-from penstock.datastore.audio.footprint import claim_of, footprint
+from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.audio.derived_rows import claim_of, footprint
 from penstock.datastore.audio.names import (
     SORT_BYTES,
     AlbumKey,
@@ -20,14 +20,14 @@ from penstock.datastore.audio.names import (
     object_hash,
     sort_name,
 )
-from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Tags
-from penstock.datastore.audio.rows import audio_item, audio_of, new_audio
+from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
-from penstock.datastore.files import check_key
-from penstock.datastore.keys import escape
-from penstock.datastore.resources.scope import Budget, Scope
-from penstock.datastore.table import Key, key_of
+from penstock.datastore.objects.port import check_key
+from penstock.datastore.roles import Caller
+from penstock.datastore.table.keys import escape
+from penstock.datastore.table.port import Key, key_of
 from tests.audio.world import draft
 from tests.datastore.test_keys import TEXTS
 

@@ -7,18 +7,17 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from msgspec.structs import replace
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.library import AudioLibrary
-from penstock.datastore.audio.objects import artwork_key
+from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.records import Audio, AudioFormat, Tags
-from penstock.datastore.audio.registering import MAX_UPLOAD
-from penstock.datastore.audio.streaming import lifetime
+from penstock.datastore.audio.stream_urls import lifetime
+from penstock.datastore.audio.uploads import MAX_UPLOAD
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
-from penstock.datastore.files import Files
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.slices import Window
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.audio.uploads import COVER, TAGS, content_of, put, registered, sound
 from tests.audio.world import BOB, drift, library_rows, listener
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from penstock.datastore.audio import tag_parsing
-from penstock.datastore.audio.excerpt import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
+from penstock.datastore.audio import tag_parser
+from penstock.datastore.audio.partial_file import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
 from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.audio.scanning import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
-from penstock.datastore.audio.tag_parsing import MAX_PICTURE, Unreadable, parse
+from penstock.datastore.audio.tag_parser import MAX_PICTURE, Unreadable, parse
+from penstock.datastore.audio.tag_reader import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
 from penstock.datastore.errors import Invalid
 from penstock.server.samples.sounds.tags import id3
 from penstock.server.samples.sounds.wav_flac_mp3 import mp3
@@ -132,7 +132,7 @@ def test_no_file_however_broken_does_more_than_fail(
 
 def test_tags_that_would_take_hours_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of so many distinct values is compared with all that came before."""
-    monkeypatch.setattr(tag_parsing, "CPU_SECONDS", 0.2)
+    monkeypatch.setattr(tag_parser, "CPU_SECONDS", 0.2)
     values = "\0".join(f"{n:x}" for n in range(200_000))
     content = id3(Tags(title="t", artists=(values,)))
     excerpt = Excerpt(len(content), {0: content[:BLOCK]} | _rest(content), 1000)

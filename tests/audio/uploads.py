@@ -7,9 +7,9 @@ from uuid import uuid4
 
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.records import Audio, Tags
-from penstock.datastore.files import Files
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.s3 import S3Files
 from penstock.server.samples.sounds.m4a import m4a
 from penstock.server.samples.sounds.opus import opus
 from penstock.server.samples.sounds.tags import png

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.datastore.access import Caller
-from penstock.datastore.audio.adding import Draft
+from penstock.datastore.audio.add_tracks import Draft
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.names import (
     album_artist,
@@ -15,12 +14,13 @@ from penstock.datastore.audio.names import (
     object_hash,
     sort_name,
 )
-from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
-from penstock.datastore.audio.rows import audio_of
-from penstock.datastore.metered import Metered
+from penstock.datastore.audio.tracks import audio_of
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key, Table
+from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.port import Key, Table
 from tests.datastore.recount import contents, escaped
 
 ANN = Caller("ann", {})

@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.canned_dynamodb import ROWS, canned_endpoint, pipeline, small
 from benchmarks.dynamodb_client import CALLS, measured, opened, table
-from penstock.datastore.items import load, resource_id
-from penstock.datastore.limits import size_of
 from penstock.datastore.records import Pipeline
-from penstock.datastore.table import key_of
+from penstock.datastore.table.items import load, resource_id
+from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.port import key_of
 from tests.stores import aws_environment
 
 

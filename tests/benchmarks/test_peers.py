@@ -26,7 +26,7 @@ from benchmarks.peers.shapes import SHAPES, Shape, expected
 from benchmarks.peers.sources import MemorySource, Source, TableSource
 from benchmarks.peers.tables import Spread, cpu_table, figure, pace_table, ratios
 from benchmarks.peers.targets import PROMISES, verdicts
-from penstock.datastore.table import Put
+from penstock.datastore.table.port import Put
 from penstock.schema.engine.documents import core_schema
 from tests.stores import open_table
 

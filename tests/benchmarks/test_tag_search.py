@@ -16,17 +16,16 @@ from benchmarks.lists import DISTRIBUTIONS, draw, id_of
 from benchmarks.postings_table import PostingsTable
 from benchmarks.tag_search import HEADER, table, with_tables
 from benchmarks.worlds import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.clock import Clock, is_id
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.json_items import encode
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import Output, Tag, Transform, Transformer, ValueType
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.sqlite.rows import encode
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key, Put, Query, Range, Table, key_of
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key, Put, Query, Range, Table, key_of
+from penstock.datastore.tag_search.tags import TagFilter
 
 SIZES = (10, 1_000)
 UNIVERSE = 20_000

@@ -11,9 +11,8 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, Response
 
-from penstock.datastore.access import Role
 from penstock.datastore.audio.records import Tags
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.samples.audio import library
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav

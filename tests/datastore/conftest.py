@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.stores import open_files, open_table, skip_reason
 
 

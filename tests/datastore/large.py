@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.items import version_item
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import ROOT
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Key, Table, Update
+from penstock.datastore.table.items import version_item
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key, Table, Update
 from tests.datastore.recount import contents
 from tests.datastore.samples import store as put_all
 from tests.datastore.watched import Cut, Died

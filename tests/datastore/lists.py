@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.datastore.intersect.filters import Filter, Wanted
-from penstock.datastore.intersect.lane import Sizes
-from penstock.datastore.intersect.search import SIZES, Budget, Found, search
+from penstock.datastore.tag_search.search import SIZES, Budget, Filter, Found, Sizes, Wanted, search
 from tests.datastore.streams import Meter, World
 
 UNLIMITED = 10**9

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import Failure, NotFound, NotPermitted
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import ROOT, GroupPath, covers, on_one_line
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, on_one_line
+from penstock.datastore.table.layout import Kind
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw, decode_item
-from penstock.datastore.json_items import decode
-from penstock.datastore.sqlite import SqliteTable
-from penstock.datastore.table import Attributes, Key, Table, key_of
+from penstock.datastore.sqlite.rows import decode
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Attributes, Key, Table, key_of
 from tests.datastore.watched import Watched
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")

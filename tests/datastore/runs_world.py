@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from penstock.datastore.manifest.asks import Claim, Fail, Loaded, Processed, Reload
 from penstock.datastore.manifest.records import (
     ManifestName,
     Run,
@@ -14,9 +13,10 @@ from penstock.datastore.manifest.records import (
     Stage,
 )
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import Claim, Fail, Loaded, Processed, Reload
 from penstock.datastore.store import View
-from penstock.datastore.table import Attributes, Key, Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Attributes, Key, Table
 from tests.datastore.recount import contents
 from tests.datastore.world import USA
 

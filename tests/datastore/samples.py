@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from penstock.datastore.limits import size_of
-from penstock.datastore.table import (
+from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
     Item,

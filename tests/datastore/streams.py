@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.datastore.intersect.filters import Filter, Wanted
-from penstock.datastore.intersect.streams import Row, Rows
+from penstock.datastore.tag_search.search import Filter, Row, Rows, Wanted
 
 ROW_BYTES = 320
 BLOCK_BYTES = 4096

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from penstock.datastore.jobs import Job
-from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, Kind
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.jobs.jobs import Job
+from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store
+from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, Kind
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -1,7 +1,7 @@
 """Small reference datasets for tests that look values up."""
 
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import View
 
 

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import Failure, NotFound, NotPermitted
-from penstock.datastore.paths import ROOT, GroupPath, ancestors, on_one_line
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, on_one_line
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
 from tests.datastore.recount import contents
 from tests.datastore.world import (
     EU,

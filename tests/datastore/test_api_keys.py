@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
+from penstock.datastore.access.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
+from penstock.datastore.access.scope import Budget, Scope
 from penstock.datastore.clock import Clock, canonical
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import ApiKey, GroupRole
-from penstock.datastore.resources.scope import Budget, Scope
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key, Put, Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key, Put, Table
 from tests.datastore.recount import contents
 from tests.datastore.watched import Watched
 from tests.datastore.world import EU, NORTHWEST, SOUTH, SUPER, USA, Watch, caller, on_sqlite, walk

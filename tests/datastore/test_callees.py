@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import (
     Calculation,
     Output,
@@ -20,8 +18,9 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Batch, Page, Query, Table
+from penstock.datastore.table.port import Batch, Page, Query, Table
 from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from tests.stores import open_table
 

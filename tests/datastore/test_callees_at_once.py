@@ -5,12 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from penstock.datastore.access import Role
-from penstock.datastore.calculations import identity_of
 from penstock.datastore.errors import Invalid, LimitExceeded, VersionConflict
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.formulas.calculations import identity_of
 from penstock.datastore.records import Calculation
-from penstock.datastore.resources.callees import library_for
+from penstock.datastore.resources.calculation_refs import library_for
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store, View
 from penstock.formula.checking.calculation_library import find_cycle
 from penstock.formula.checking.check import Surroundings

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
-from penstock.datastore.jobs import JobKind, JobState
-from penstock.datastore.layout import KINDS, PIPELINE, Kind
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.jobs.jobs import JobKind, JobState
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.layout import KINDS, PIPELINE, Kind
 from tests.datastore.large import cut_short, spread
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import (

@@ -8,12 +8,12 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.jobs import Job, JobState
-from penstock.datastore.layout import KINDS
-from penstock.datastore.leases import HELD
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.jobs.jobs import Job, JobState
+from penstock.datastore.jobs.leases import HELD
+from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.layout import KINDS
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import STEPS, WITHIN, assert_only_the_rest, begun, follow, plant
 from tests.datastore.watched import Cut, Died, Interrupted

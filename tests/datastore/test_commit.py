@@ -2,9 +2,8 @@
 
 import pytest
 
-from penstock.datastore.commit import ATTEMPTS, Moved, Write, commit
 from penstock.datastore.errors import IllegalState, NameTaken, Unavailable
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     Compare,
     ConditionFailed,
     Exists,
@@ -15,6 +14,7 @@ from penstock.datastore.table import (
     Table,
     Update,
 )
+from penstock.datastore.table.transaction import ATTEMPTS, Moved, Write, commit
 from tests.datastore.recount import contents
 from tests.datastore.world import on_sqlite
 

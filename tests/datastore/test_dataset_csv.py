@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.dataset_csv import MAX_PROBLEMS, CsvCode, Unreadable, read_table
-from penstock.datastore.datasets import (
+from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_CELLS,
     MAX_COLUMNS,
+    MAX_PROBLEMS,
     MAX_ROWS,
+    CsvCode,
+    Unreadable,
     dataset_problems,
+    read_table,
 )
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType

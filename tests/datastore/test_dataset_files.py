@@ -11,11 +11,11 @@ import aioboto3
 import msgspec
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
-from penstock.datastore.dataset_files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
-from penstock.datastore.dataset_tables import DatasetTables
-from penstock.datastore.datasets import MAX_BYTES, MAX_INLINE
+from penstock.datastore.datasets.csv import MAX_BYTES, MAX_INLINE
+from penstock.datastore.datasets.files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
+from penstock.datastore.datasets.staged_files import PATIENCE
+from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import (
     Invalid,
     NameTaken,
@@ -24,11 +24,10 @@ from penstock.datastore.errors import (
     Unavailable,
     VersionConflict,
 )
-from penstock.datastore.files import Files
-from penstock.datastore.paths import ROOT
+from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
-from penstock.datastore.resources.attachments import PATIENCE
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store, View
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, Watch, caller, grow, on_sqlite

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import NotFound, VersionConflict
-from penstock.datastore.layout import Kind
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.layout import Kind
 from tests.datastore.large import aged, assert_gone, cut_short, laden, own_rows, remains, spread
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Cut, Died, Interrupted

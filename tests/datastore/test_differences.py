@@ -8,9 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.layout import KINDS
 from penstock.datastore.records import Pipeline, State, Tag
-from penstock.datastore.resources.differences import MAX_CHANGES, Change, Operation, changes
+from penstock.datastore.resources.version_diff import MAX_CHANGES, Change, Operation, changes
+from penstock.datastore.table.layout import KINDS
 from tests.datastore.world import OWN, TRANSFORMER, USA
 
 LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "/", "~1"])

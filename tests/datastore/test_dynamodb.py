@@ -9,11 +9,11 @@ import pytest
 from botocore.exceptions import ChecksumError, ClientError
 
 from penstock.datastore.dynamodb import failures
+from penstock.datastore.dynamodb.botocore_client import StockClient
 from penstock.datastore.dynamodb.protocol import CONNECTIONS, ClientKind
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.dynamodb.stock import StockClient
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import INDEX, Check, Exists, Key, Put, Query, Range
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.errors import Refused
+from penstock.datastore.table.port import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.stores import NOBODY, aws_environment, moto_endpoint, open_dynamodb

@@ -8,11 +8,11 @@ import pytest
 from aiobotocore.credentials import AioRefreshableCredentials
 from botocore.exceptions import NoCredentialsError, NoRegionError
 
+from penstock.datastore.dynamodb.botocore_client import StockClient
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.connections import Connections, Endpoint
 from penstock.datastore.dynamodb.protocol import AccessKey, ClientKind
-from penstock.datastore.dynamodb.stock import StockClient
-from penstock.datastore.dynamodb.thin import ThinClient
+from penstock.datastore.dynamodb.raw_client import ThinClient
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.stores import REGION, aws_environment
 

@@ -18,11 +18,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from penstock.datastore.dynamodb import connections, failures, protocol
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.errors import Unavailable
-from penstock.datastore.table import Key
+from penstock.datastore.errors import Refused, Unavailable
+from penstock.datastore.table.port import Key
 from tests.stores import REGION, aws_environment, open_dynamodb
 
 KEY = Key("P:1", "PV:latest")

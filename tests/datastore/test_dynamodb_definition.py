@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import INDEX
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.table.port import INDEX
 from tests.stores import moto_endpoint, open_dynamodb
 
 STRINGS = {"pk": "S", "sk": "S", "siKey1": "S"}

@@ -13,7 +13,7 @@ from penstock.datastore.dynamodb.expressions import (
     update_expression,
 )
 from penstock.datastore.dynamodb.wire import decode
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
     Compare,

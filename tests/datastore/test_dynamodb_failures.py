@@ -14,9 +14,8 @@ from penstock.datastore.dynamodb.failures import (
     meaning_of,
     verdict,
 )
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.table import FailedCheck
+from penstock.datastore.errors import LimitExceeded, Refused
+from penstock.datastore.table.port import FailedCheck
 
 CALLED = (
     "BatchGetItem",

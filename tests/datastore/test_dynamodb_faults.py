@@ -9,9 +9,9 @@ import pytest
 
 from penstock.datastore.dynamodb import protocol
 from penstock.datastore.dynamodb.protocol import ClientKind
-from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     Attributes,
     Check,
     Compare,

@@ -17,9 +17,8 @@ from penstock.datastore.dynamodb.wire import (
     encode_key,
     measured_item,
 )
-from penstock.datastore.limits import size_of
-from penstock.datastore.sizes import DIGITS, NEGATIVE_EXPONENT
-from penstock.datastore.table import Item, Key, Value
+from penstock.datastore.table.limits import NUMBER_DIGITS, NUMBER_NEGATIVE_EXPONENT, size_of
+from penstock.datastore.table.port import Item, Key, Value
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.decimals(
@@ -29,7 +28,10 @@ NUMBERS = st.integers(-(10**38) + 1, 10**38 - 1) | st.decimals(
 
 def storable(number: int | Decimal) -> bool:
     exact = Decimal(number)
-    return len(exact.as_tuple().digits) <= DIGITS and exact.adjusted() >= -NEGATIVE_EXPONENT
+    return (
+        len(exact.as_tuple().digits) <= NUMBER_DIGITS
+        and exact.adjusted() >= -NUMBER_NEGATIVE_EXPONENT
+    )
 
 
 def values(

@@ -9,15 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
-from penstock.datastore.layout import CALCULATION, REFERENCE_DATASET
-from penstock.datastore.lookups import MAX_DATASETS, MAX_FIELDS
-from penstock.datastore.paths import ROOT, GroupPath
-from penstock.datastore.prepared import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
+from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
+from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Update
+from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
+from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from tests.datastore.tables import renewed, table
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite

@@ -1,9 +1,9 @@
 """The formulas of a transformer, checked together when it is saved."""
 
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.formulas import MAX_FORMULAS
+from penstock.datastore.formulas.checks import MAX_FORMULAS
+from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Output, Parameter, Transform, Transformer, ValueType
-from penstock.datastore.transformers import transformer_problems
 
 
 def transformer(*formulas: str, output: ValueType = ValueType.NUMBER) -> Transformer:

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.paths import ROOT, GroupPath, covers, on_one_line
-from penstock.datastore.resources.groups import with_grant, without_grant
+from penstock.datastore.groups.rows import with_grant, without_grant
+from penstock.datastore.roles import ROOT, GroupPath, Role, covers, on_one_line
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key
+from penstock.datastore.table.port import Key
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

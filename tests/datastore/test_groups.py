@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access import Role
+from penstock.datastore.access.scope import Budget
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -14,12 +14,11 @@ from penstock.datastore.errors import (
     NotFound,
     NotPermitted,
 )
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import Group
-from penstock.datastore.resources.scope import Budget
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Key
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from uvloop import new_event_loop
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import Failure, IllegalState, NameTaken, NotFound, VersionConflict
-from penstock.datastore.layout import KINDS, Kind
-from penstock.datastore.paths import ROOT, GroupPath, covers, parent
-from penstock.datastore.resources.groups import with_grant, without_grant
-from penstock.datastore.slices import Window
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.groups.rows import with_grant, without_grant
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, parent
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.layout import KINDS, Kind
+from penstock.datastore.table.pages import Window
 from tests.datastore.model import Known, Model
 from tests.datastore.recount import faults
 from tests.datastore.world import (

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NameTaken
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -8,10 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.intersect.filters import Filter, Wanted
-from penstock.datastore.intersect.lane import Sizes
-from penstock.datastore.intersect.search import Budget, Found, search
-from penstock.datastore.intersect.streams import Rows
+from penstock.datastore.tag_search.search import Budget, Filter, Found, Rows, Sizes, Wanted, search
 from tests.datastore.lists import (
     GROUPS,
     UNLIMITED,

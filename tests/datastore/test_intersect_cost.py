@@ -3,8 +3,7 @@
 from functools import cache
 from itertools import combinations
 
-from penstock.datastore.intersect.filters import Filter, Wanted
-from penstock.datastore.intersect.search import Budget, Found
+from penstock.datastore.tag_search.search import Budget, Filter, Found, Wanted
 from tests.datastore.lists import (
     GROUPS,
     UNLIMITED,

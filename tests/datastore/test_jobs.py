@@ -7,14 +7,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
-from penstock.datastore.jobs import Job, JobState
-from penstock.datastore.layout import JOB
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.jobs.jobs import Job, JobState
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Page, Query, Table
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Page, Query, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.subtree import CITY, STEPS, assert_only_the_rest, begun, follow, plant
 from tests.datastore.watched import Watched

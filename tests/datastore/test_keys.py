@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.keys import Part, Template, escape, join, split, unescape
-from penstock.datastore.layout import (
+from penstock.datastore.table.keys import Part, Template, escape, join, split, unescape
+from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
     ATTRIBUTE,

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import LimitExceeded, NameTaken, NotFound
-from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import Tag
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Batch, Table
+from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Batch, Table
 from tests.datastore.world import NORTHWEST, OWN, SUPER, USA
 from tests.stores import open_files, open_table
 

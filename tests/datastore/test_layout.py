@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.items import latest_item, load, resource_id, version_item
-from penstock.datastore.keys import Part
-from penstock.datastore.layout import (
+from penstock.datastore.records import (
+    Parameter,
+    Pipeline,
+    PipelineVersion,
+    State,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.table.items import latest_item, load, resource_id, version_item
+from penstock.datastore.table.keys import Part
+from penstock.datastore.table.layout import (
     ALBUM,
     ANNOTATION,
     API_KEY,
@@ -63,14 +71,6 @@ from penstock.datastore.layout import (
     TAG_VALUE_COUNT,
     TOMBSTONE,
     Row,
-)
-from penstock.datastore.records import (
-    Parameter,
-    Pipeline,
-    PipelineVersion,
-    State,
-    Transformer,
-    ValueType,
 )
 from tests.datastore.world import NORTHWEST, TRANSFORMER, USA, tags
 

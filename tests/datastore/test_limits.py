@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore import limits
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.limits import Footprint
-from penstock.datastore.sizes import value_size
-from penstock.datastore.table import (
+from penstock.datastore.table import limits
+from penstock.datastore.table.limits import Footprint, value_size
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
     Compare,

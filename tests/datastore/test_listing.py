@@ -4,15 +4,14 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access import Role
+from penstock.datastore.access.scope import Budget
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.resources.scope import Budget
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.world import (
     EU,
     NORTHWEST,

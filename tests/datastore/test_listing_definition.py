@@ -6,14 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import NotFound
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.paths import ROOT, GroupPath, ancestors, covers
 from penstock.datastore.records import Pipeline, Tag
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.world import (
     EU,
     NORTHWEST,

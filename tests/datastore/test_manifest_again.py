@@ -4,13 +4,21 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LeaseHeld, LeaseLost, Unavailable
-from penstock.datastore.manifest.asks import Claim, Fail, Heartbeat, Loaded, Processed, Skip, Unskip
 from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.transitions import (
+    Claim,
+    Fail,
+    Heartbeat,
+    Loaded,
+    Processed,
+    Skip,
+    Unskip,
+)
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     LOAD,

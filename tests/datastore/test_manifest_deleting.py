@@ -7,15 +7,15 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LeaseHeld, LeaseLost, NotFound
-from penstock.datastore.files import Files
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.manifest.asks import Claim, Fail, Heartbeat
-from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.import_runs import Found
 from penstock.datastore.manifest.records import RunState
 from penstock.datastore.manifest.recovery import Output
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Item, Key, Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Item, Key, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     NAME,

@@ -9,17 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Role
-from penstock.datastore.dynamodb.scan import scan
+from penstock.datastore.dynamodb.client import scan
 from penstock.datastore.dynamodb.wire import encode_item
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted
-from penstock.datastore.manifest import legacy
-from penstock.datastore.manifest.importing import Found, Imported, InvalidItem
-from penstock.datastore.manifest.json_lines import read_lines, read_typed
+from penstock.datastore.manifest import legacy_items
+from penstock.datastore.manifest.import_runs import (
+    Found,
+    Imported,
+    InvalidItem,
+    read_lines,
+    read_typed,
+)
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
 from tests.datastore.foreign_table import make_manifest_table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
@@ -87,7 +92,7 @@ def test_a_line_that_is_no_item_is_told(line: bytes, words: str) -> None:
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
 def test_no_line_breaks_the_reading(line: bytes) -> None:
     for found in read_lines([line, b'{"RunId": ' + line + b"}"]):
-        assert found.values is None or isinstance(legacy.read(found.values), list)
+        assert found.values is None or isinstance(legacy_items.read(found.values), list)
 
 
 def table_of(*items: Mapping[str, Any]) -> list[Found]:
@@ -214,4 +219,4 @@ async def test_a_table_of_others_is_read_whole_in_pages(implementation: str) -> 
     assert sorted(str(each.values and each.values["RunId"]) for each in found) == [
         f"run={n}/" for n in range(7)
     ]
-    assert all(legacy.read(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]
+    assert all(legacy_items.read(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]

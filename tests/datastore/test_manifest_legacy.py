@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from penstock.datastore.dynamodb.wire import encode_item
 from penstock.datastore.errors import IllegalState
-from penstock.datastore.manifest import legacy
-from penstock.datastore.manifest.asks import (
+from penstock.datastore.manifest import legacy_items
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.transitions import (
     Fail,
     Heartbeat,
     Loaded,
@@ -21,7 +22,6 @@ from penstock.datastore.manifest.asks import (
     Skip,
     Unskip,
 )
-from penstock.datastore.manifest.records import RunState
 from penstock.datastore.store import Store, View
 from tests.datastore.manifest_reference import TYPES, parse
 from tests.datastore.recount import contents
@@ -122,8 +122,8 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
 def test_the_state_of_an_item_follows_from_its_attributes(
     item: Mapping[str, Any], state: RunState
 ) -> None:
-    run = legacy.read(item)
-    assert isinstance(run, legacy.LegacyRun)
+    run = legacy_items.read(item)
+    assert isinstance(run, legacy_items.LegacyRun)
     assert run.state is state
     assert run.saved_to in {None, "s3://stage/run=2/"}
 
@@ -174,7 +174,7 @@ def without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def test_all_that_is_wrong_with_an_item_is_told(
     item: Mapping[str, Any], problems: list[str]
 ) -> None:
-    assert legacy.read(item) == problems
+    assert legacy_items.read(item) == problems
 
 
 VALUES = st.one_of(
@@ -193,8 +193,8 @@ def test_we_take_nothing_for_valid_that_the_reference_does_not(
     changes: dict[str, Any], item: dict[str, Any]
 ) -> None:
     whole = {**item, **changes}
-    read = legacy.read(whole)
-    if isinstance(read, legacy.LegacyRun):
+    read = legacy_items.read(whole)
+    if isinstance(read, legacy_items.LegacyRun):
         assert parse(encode_item(whole)) == (read.state.value, [])
     else:
         assert read

@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from penstock.datastore.access import Role
+from penstock.datastore.access.scope import Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
-from penstock.datastore.manifest.asks import Heartbeat, Skip
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import ManifestName, Run, RunState
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.resources.scope import Budget
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import Heartbeat, Skip
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.datastore.runs_world import SNOW, TRANSFORM, bring_to, claim, discover, named
 from tests.datastore.watched import Traced
 from tests.datastore.world import EU, USA, Watch, caller, grow, on_sqlite, walk, without_moto

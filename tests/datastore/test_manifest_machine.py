@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
 from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
-from penstock.datastore.manifest.asks import (
+from penstock.datastore.manifest.records import Action, Run, RunState
+from penstock.datastore.manifest.state_machine import RULES, step
+from penstock.datastore.manifest.transitions import (
     Ask,
     Claim,
     Fail,
@@ -23,8 +25,6 @@ from penstock.datastore.manifest.asks import (
     Skip,
     Unskip,
 )
-from penstock.datastore.manifest.machine import RULES, step
-from penstock.datastore.manifest.records import Action, Run, RunState
 from tests.datastore.runs_world import LOAD, RUN_ID, SAVED_TO, TRANSFORM, TYPES
 from tests.datastore.world import USA
 

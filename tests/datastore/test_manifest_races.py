@@ -12,13 +12,13 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
-from penstock.datastore.intersect.streams import at_once
-from penstock.datastore.manifest.asks import Claim, Loaded, Processed
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import Claim, Loaded, Processed
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.search import at_once
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import SNOW, TYPES, discover, named, run_faults
 from tests.datastore.watched import Watched

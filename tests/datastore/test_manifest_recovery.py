@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
     AlreadyLoaded,
@@ -19,16 +18,17 @@ from penstock.datastore.errors import (
     OutputExists,
     OutputMissing,
 )
-from penstock.datastore.files import Files
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.manifest.asks import Fail
-from penstock.datastore.manifest.folders import beside
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Action, RunState
 from penstock.datastore.manifest.recovery import Output
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.runs import beside
+from penstock.datastore.manifest.transitions import Fail
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents
 from tests.datastore.runs_world import (
     LOAD,

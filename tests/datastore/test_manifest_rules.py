@@ -4,7 +4,10 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
-from penstock.datastore.manifest.asks import (
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import ManifestName, RunName, RunState
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import (
     Ask,
     Claim,
     Fail,
@@ -15,11 +18,8 @@ from penstock.datastore.manifest.asks import (
     Skip,
     Unskip,
 )
-from penstock.datastore.manifest.lists import Listed
-from penstock.datastore.manifest.records import ManifestName, RunName, RunState
-from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents
 from tests.datastore.runs_world import (
     NAME,

@@ -6,15 +6,23 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import AlreadyLoaded, LeaseHeld, LeaseLost, RunSkipped
-from penstock.datastore.manifest.asks import Claim, Fail, Heartbeat, Loaded, Processed, Skip, Unskip
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import (
+    Claim,
+    Fail,
+    Heartbeat,
+    Loaded,
+    Processed,
+    Skip,
+    Unskip,
+)
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Key, Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     LOAD,

@@ -4,16 +4,15 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
-from penstock.datastore.manifest.asks import Claim, Reload
 from penstock.datastore.manifest.records import ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.slices import Window
+from penstock.datastore.manifest.transitions import Claim, Reload
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.runs_world import (
     NAME,

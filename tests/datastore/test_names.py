@@ -2,11 +2,10 @@
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import NameTaken, NotFound
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Attributes, Key, Put, Table
+from penstock.datastore.table.port import Attributes, Key, Put, Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

@@ -7,9 +7,18 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.datastore.dynamodb.again import why
-from penstock.datastore.observed import Again, Observed, note, unwatched
-from penstock.datastore.table import Batch, ConditionFailed, Delete, Exists, Key, Put, Query, Table
+from penstock.datastore.dynamodb.retry import why
+from penstock.datastore.table.instrumentation import Again, Observed, note, unwatched
+from penstock.datastore.table.port import (
+    Batch,
+    ConditionFailed,
+    Delete,
+    Exists,
+    Key,
+    Put,
+    Query,
+    Table,
+)
 from tests.stores import open_table
 from tests.watcher import Watcher
 

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.paths import (
+from penstock.datastore.roles import (
     ROOT,
     GroupPath,
     ancestors,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import NameTaken, NotFound, VersionConflict
-from penstock.datastore.layout import KINDS, Kind
-from penstock.datastore.paths import ROOT, GroupPath, on_one_line
 from penstock.datastore.records import Resource
+from penstock.datastore.roles import ROOT, GroupPath, on_one_line
 from penstock.datastore.store import Store
+from penstock.datastore.table.layout import KINDS, Kind
 from tests.datastore.recount import faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

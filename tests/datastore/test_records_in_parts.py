@@ -20,17 +20,12 @@ from penstock.datastore.audio.records import (
     ImportFailure,
     Totals,
 )
+from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.wire import encode_item
-from penstock.datastore.dynamodb.wire_items import WireItem
 from penstock.datastore.executions.records import Execution, ExecutionEvent
-from penstock.datastore.items import load
-from penstock.datastore.jobs import Job
-from penstock.datastore.json_items import JsonItem, encode
-from penstock.datastore.limits import read_units, size_of
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.listening.records import Play
 from penstock.datastore.manifest.records import Manifest, Run, RunEvent
-from penstock.datastore.parts import record_type
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import (
     Calculation,
@@ -41,7 +36,11 @@ from penstock.datastore.records import (
     ReferenceDataset,
     Tag,
 )
-from penstock.datastore.table import Attributes, Item, Key
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.sqlite.rows import JsonItem, encode
+from penstock.datastore.table.items import load, record_type
+from penstock.datastore.table.limits import read_units, size_of
+from penstock.datastore.table.port import Attributes, Item, Key
 
 RECORDS = (
     *(Album, Audio, AudioLink, Connection, ImportFailure, Totals, Execution, ExecutionEvent, Job),

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import NoReturn
 
-from penstock.datastore.repeating import stopped, tried
+from penstock.datastore.periodic import stopped, tried
 
 
 async def forever() -> NoReturn:

@@ -5,13 +5,13 @@ from collections.abc import Awaitable
 import pytest
 
 from penstock.datastore.errors import NameTaken
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.paths import ROOT
-from penstock.datastore.resources.listing import Listed
+from penstock.datastore.resources.reading import Listed
 from penstock.datastore.resources.versions import Wanted
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.watched import Traced
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, draft, grow, make, on_sqlite, tags
 

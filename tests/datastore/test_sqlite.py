@@ -13,8 +13,8 @@ from time import perf_counter
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.sqlite import SqliteTable
-from penstock.datastore.table import Key, Put, Query
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Key, Put, Query
 from tests.datastore.samples import everything, item, sized, store, stored
 
 HELD = 0.05

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.json_items import decode, encode
-from penstock.datastore.sqlite import SWEEP_ITEMS, SqliteTable
-from penstock.datastore.sqlite_changes import changed
-from penstock.datastore.table import (
+from penstock.datastore.sqlite.conditions import changed
+from penstock.datastore.sqlite.rows import decode, encode
+from penstock.datastore.sqlite.table import SWEEP_ITEMS, SqliteTable
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
     ConditionFailed,

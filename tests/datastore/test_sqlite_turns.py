@@ -14,13 +14,20 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.datastore import sqlite_turns
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.sqlite import SqliteTable
-from penstock.datastore.sqlite_lane import Failed, Lane, Work
-from penstock.datastore.sqlite_rows import connect
-from penstock.datastore.sqlite_turns import read_together, write_together
-from penstock.datastore.table import ConditionFailed, FailedCheck, Key, Missing, Put, Query, Update
+from penstock.datastore.sqlite import group_commit
+from penstock.datastore.sqlite.group_commit import Failed, Lane, Work, read_together, write_together
+from penstock.datastore.sqlite.rows import connect
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import (
+    ConditionFailed,
+    FailedCheck,
+    Key,
+    Missing,
+    Put,
+    Query,
+    Update,
+)
 from tests.datastore.samples import everything, item, stored
 from tests.datastore.test_sqlite import locked, opened, path
 
@@ -147,7 +154,7 @@ def test_a_group_waits_once_for_a_lock(connection: Connection, path: Path) -> No
 def test_a_long_turn_ends_early(
     connection: Connection, together: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_turns, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(group_commit, "TURN_SECONDS", 0.0)
 
     assert together(connection, [partial(insert, number) for number in range(3)]) == [0]
     assert numbers(connection) == [0]
@@ -156,7 +163,7 @@ def test_a_long_turn_ends_early(
 async def test_everyone_is_answered_in_turns_that_end_early(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_turns, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(group_commit, "TURN_SECONDS", 0.0)
     async with opened(path) as table:
         writes = [table.transact([Update(key=Key("p", "s"), add={"n": 1})]) for _ in range(CHAIN)]
         assert await asyncio.gather(*writes) == [2.0] * CHAIN

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.datastore.table import Item, Key, Page, Put, Query, Range, Table, Value, key_of
+from penstock.datastore.table.port import Item, Key, Page, Put, Query, Range, Table, Value, key_of
 from tests.datastore.samples import (
     KB,
     item,

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
     Check,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
     ConditionFailed,

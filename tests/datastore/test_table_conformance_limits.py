@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
     ConditionFailed,

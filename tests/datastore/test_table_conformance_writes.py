@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.datastore.table import (
+from penstock.datastore.table.port import (
     Check,
     Compare,
     ConditionFailed,

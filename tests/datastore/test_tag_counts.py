@@ -5,11 +5,10 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import TagKey, TagValue
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import (
     EU,

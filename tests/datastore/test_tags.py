@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Invalid
-from penstock.datastore.filters import TagFilter
 from penstock.datastore.records import Tag
-from penstock.datastore.tags import Level, cover, levels_of, names_of, tag_problems, value_of
+from penstock.datastore.tag_search.tags import (
+    Level,
+    TagFilter,
+    cover,
+    levels_of,
+    names_of,
+    tag_problems,
+    value_of,
+)
 from tests.datastore.world import tags
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Output, Parameter, Transform, Transformer, ValueType
-from penstock.datastore.transformers import transformer_problems
 
 
 def parameter(index: int, key: str = "", **more: Any) -> Parameter:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datastore.access.kms_vault import KmsVault
+from penstock.datastore.access.vault import NO_VAULT, LocalVault, Tampered, Vault
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.kms_vault import KmsVault
-from penstock.datastore.vault import NO_VAULT, LocalVault, Tampered, Vault
 from tests.stores import NOBODY, REGION, aws_environment, moto_endpoint
 
 SECRET = b"wJalrXUtnFEMI/K7MDENG"

@@ -7,8 +7,8 @@ import pytest
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Pipeline, PipelineVersion
 from penstock.datastore.resources.versions import Wanted
-from penstock.datastore.slices import Slice, Window
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Slice, Window
 from tests.datastore.world import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
 
 NUMBERS = list(range(12, 0, -1))

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import Clock, is_id
 from penstock.datastore.errors import (
     BadInput,
@@ -16,10 +15,10 @@ from penstock.datastore.errors import (
     NotFound,
     VersionConflict,
 )
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Parameter, Pipeline, State, Transformer, ValueType
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Interrupted
 from tests.datastore.world import (

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from penstock.datastore.table import Batch, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Table
 
 T = TypeVar("T")
 

@@ -6,9 +6,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
-from penstock.datastore.paths import ROOT, GroupPath
 from penstock.datastore.records import (
     DatasetColumn,
     DatasetContent,
@@ -20,9 +17,11 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.resources.listing import Listed
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.table.pages import Slice, Window
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)

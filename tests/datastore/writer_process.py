@@ -4,8 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from penstock.datastore.sqlite import SqliteTable
-from penstock.datastore.table import Key, Put, Update
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Key, Put, Update
 
 
 async def write(path: Path, names: str, count: int) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, Buckets
-from penstock.datastore.aws_credentials import Credentials
 from penstock.datastore.errors import NotFound, ObjectTaken
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
-from penstock.datastore.vault import LocalVault
+from penstock.datastore.table.pages import Slice, Window
 from tests.audio.uploads import TAGS, chunked, open_files, sound
 from tests.audio.world import BOB, draft, drift, listener
 from tests.datastore.watched import Traced

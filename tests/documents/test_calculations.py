@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import Clock
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller, tagged
 

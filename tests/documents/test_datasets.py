@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from penstock.datastore.dataset_files import CONTENT_TYPE
+from penstock.datastore.datasets.files import CONTENT_TYPE
 from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller, tagged
 

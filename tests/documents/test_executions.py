@@ -9,17 +9,16 @@ import pytest
 
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import IllegalState
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.downloads import FileKind
-from penstock.datastore.executions.keys import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import FileKind, errors_key, ingest_key, output_key, staged
 from penstock.datastore.executions.listing import ListedExecutions, first_id
 from penstock.datastore.executions.records import ExecutionState
-from penstock.datastore.files import FileStatus
-from penstock.datastore.filters import TagFilter
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import Pipeline
-from penstock.datastore.slices import Window
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.tag_search.tags import TagFilter
 from penstock.transform.outcome import Counts
 from tests.datastore.world import tags
 from tests.executions.world import (

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.manifest.importing import Found
+from penstock.datastore.manifest.import_runs import Found
 from penstock.datastore.manifest.records import ManifestName
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.runs_world import one_chunk

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
 

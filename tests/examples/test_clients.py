@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT as TOP
+from penstock.datastore.roles import ROOT as TOP
+from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason

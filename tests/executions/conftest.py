@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.conftest import implementation, table
 from tests.datastore.world import Watch
 from tests.executions.world import planted

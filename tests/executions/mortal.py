@@ -3,8 +3,16 @@
 from collections.abc import AsyncIterable, Coroutine
 from typing import Any, TypeVar
 
-from penstock.datastore.files import LISTING, Chunks, Download, Files, Sentences, Stat, UploadForm
-from penstock.datastore.table import Table
+from penstock.datastore.objects.port import (
+    LISTING,
+    Chunks,
+    Download,
+    Files,
+    Sentences,
+    Stat,
+    UploadForm,
+)
+from penstock.datastore.table.port import Table
 from tests.datastore.watched import Died, Watched
 
 T = TypeVar("T")

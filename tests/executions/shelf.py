@@ -1,6 +1,5 @@
 """Pipelines that look values up in reference datasets, for tests of executions."""
 
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import (
     Calculation,
     Output,
@@ -10,6 +9,7 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from tests.datastore.tables import table
 from tests.datastore.world import NORTHWEST, SUPER, USA, grow

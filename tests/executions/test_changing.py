@@ -2,10 +2,10 @@
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.records import Pipeline, State
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
 from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults

@@ -9,11 +9,10 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.claims import ClaimLost, Claims, ended
-from penstock.datastore.executions.records import ExecutionState
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.executions.records import ExecutionRules, ExecutionState
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults

@@ -5,7 +5,6 @@ import asyncio
 import msgspec
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -14,14 +13,14 @@ from penstock.datastore.errors import (
     NotPermitted,
     Unavailable,
 )
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.keys import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import Pipeline, State
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from tests.datastore.recount import contents, faults
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite, tags
 from tests.executions.world import ANN, EVE, NORA, REED, TRIPS, begun, history, pipeline_in

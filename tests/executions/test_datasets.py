@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.dataset_tables import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.keys import errors_key, ingest_key, output_key
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import errors_key, ingest_key, output_key
 from penstock.datastore.executions.records import Execution, Pin
-from penstock.datastore.layout import REFERENCE_DATASET
-from penstock.datastore.lookups import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.records import State
+from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.store import Store
-from penstock.datastore.table import Update
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.datastore.table.port import Update
 from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.tables import renewed, table

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.keys import output_key
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.files import Chunks, Files
+from penstock.datastore.executions.files import output_key
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from tests.datastore.recount import faults
@@ -180,7 +180,7 @@ async def test_a_bug_fails_the_run_and_not_the_worker(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("penstock.datastore.executions.working.Program", broken)
+    monkeypatch.setattr("penstock.datastore.executions.run_one.Program", broken)
     assert await store.runner("w").run_all() == 1
     after = await now(store, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")

@@ -8,9 +8,8 @@ from datetime import timedelta
 import pytest
 from msgspec import convert
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
-from penstock.datastore.executions.keys import (
+from penstock.datastore.executions.files import (
     all_keys,
     errors_key,
     ingest_key,
@@ -19,6 +18,7 @@ from penstock.datastore.executions.keys import (
     staged,
 )
 from penstock.datastore.records import Pipeline
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
 from penstock.transform.csv_transform import CsvTransform
 from penstock.transform.outcome import Counts

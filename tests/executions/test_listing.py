@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from penstock.datastore.access.scope import Budget
 from penstock.datastore.executions.listing import ListedExecutions, first_id
 from penstock.datastore.executions.records import Execution, ExecutionState
-from penstock.datastore.filters import TagFilter
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.scope import Budget
-from penstock.datastore.slices import Window
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.world import on_sqlite, tags, walk
 from tests.executions.world import ANN, begun, pipeline_in
 

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.keys import ingest_key, output_key
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import ingest_key, output_key
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import Pin
 from penstock.datastore.records import (

@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.keys import all_keys
+from penstock.datastore.executions.files import all_keys
 from penstock.datastore.executions.listing import ListedExecutions
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.removal import Removal
-from penstock.datastore.files import Chunks
-from penstock.datastore.paths import ROOT
+from penstock.datastore.objects.port import Chunks
 from penstock.datastore.records import Pipeline
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Cut, Died
 from tests.datastore.world import SUPER, USA, Watch, on_sqlite, tags

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.keys import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.listing import ListedExecutions
 from penstock.datastore.records import Pipeline
-from penstock.datastore.slices import Window
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from penstock.transform.outcome import Counts
 from tests.datastore.recount import contents, faults
 from tests.datastore.watched import Died

@@ -9,8 +9,9 @@ import pytest
 
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.keys import errors_key, output_key
-from penstock.datastore.executions.rules import ExecutionRules
+from penstock.datastore.executions.files import errors_key, output_key
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -19,7 +20,6 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.s3_files import PART_BYTES, S3Files
 from penstock.datastore.store import Store
 from tests.datastore.recount import faults
 from tests.datastore.world import Watch, on_sqlite
@@ -67,7 +67,7 @@ async def far(
     store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Store]:
     """The store over S3, which is reached through the proxy."""
-    monkeypatch.setattr("penstock.datastore.s3_client.READ_SECONDS", 1.0)
+    monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(store, files=files, rules=ExecutionRules(beat=timedelta(seconds=60)))
@@ -146,7 +146,7 @@ async def test_an_outage_is_waited_for(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await ready(far, tenfold, INPUT)
-    monkeypatch.setattr("penstock.datastore.s3_files.Attempts", lambda _: Attempts(0.2))
+    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda _: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
     assert await far.runner("w").run_one()
     waiting = await now(far, made)

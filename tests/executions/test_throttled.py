@@ -1,8 +1,8 @@
 """Runs over a DynamoDB table that throttles, loses answers and breaks off."""
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.executions.keys import output_key
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.executions.files import output_key
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
 from tests.datastore.recount import faults
 from tests.datastore.world import Watch

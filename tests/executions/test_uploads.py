@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.store import Store
 from tests.datastore.recount import contents, faults

@@ -3,13 +3,11 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.executions.creating import Wanted
-from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.files import Files
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.objects.port import Files
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -18,8 +16,9 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
 from tests.datastore.world import EU, NORTHWEST, SUPER, USA, caller, draft, grow
 
 TRIPS = Transformer(

@@ -15,9 +15,9 @@ import uvicorn
 from httpx import AsyncClient, Response
 from starlette.applications import Starlette
 
-from penstock.datastore.files import Files, UploadForm
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.s3_files import PART_BYTES, S3Files
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files, UploadForm
+from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.server.edge.local_files import routes
 from tests.loopback import Answer, Connection, LoopbackServer, Request
 from tests.serving import PLAIN
@@ -135,7 +135,7 @@ async def breaking(then: Answer) -> AsyncIterator[tuple[S3Files, Breaking]]:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.objects.directory import LocalFiles
 
 async def chunks():
     while True:

@@ -13,10 +13,10 @@ from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore import files as port
 from penstock.datastore.errors import BadInput, LimitExceeded, NotFound, Unavailable
-from penstock.datastore.files import Files, disposition
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.objects import port
+from penstock.datastore.objects.port import Files, disposition
+from penstock.datastore.objects.s3 import S3Files
 from tests.files.conftest import breaking, broken, known, send, stream, whole
 from tests.loopback import Answer
 from tests.stores import aws_environment

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.signed_urls import Link, Signer
+from penstock.datastore.objects.directory import Link, LocalFiles, Signer
 from penstock.server.edge.local_files import Form
 from tests.files.conftest import (
     DIGITS,

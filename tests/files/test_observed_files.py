@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.observed_files import ObservedFiles
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.instrumentation import ObservedFiles
 from tests.files.conftest import SECRET, broken, stream, whole
 from tests.watcher import Watcher
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.serving import serving

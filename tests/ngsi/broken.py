@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
+from penstock.datastore.ngsi.destinations import Destinations, Placed, Samples, Trouble
 
 
 class NotAllowed(Exception):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.ngsi.samples import Destinations
-from penstock.datastore.table import Table
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.table.port import Table
 from tests.ngsi.places import open_destinations
 from tests.ngsi.sinks import World, open_world
 from tests.stores import open_table, skip_reason

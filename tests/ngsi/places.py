@@ -8,16 +8,21 @@ from typing import Any
 from uuid import uuid4
 
 from penstock.datastore.dynamodb.retry import DEADLINE
-from penstock.datastore.dynamodb.samples import DynamoDBDestinations
-from penstock.datastore.ngsi.embedded import EmbeddedDestinations
+from penstock.datastore.ngsi.destinations import (
+    Destinations,
+    EmbeddedDestinations,
+    Placed,
+    Samples,
+    Trouble,
+)
+from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.events import Attribute, Update
 from penstock.datastore.ngsi.options import Persistence
-from penstock.datastore.ngsi.reading import Ingest
+from penstock.datastore.ngsi.repository import Ingest
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Attributes, Query
+from penstock.datastore.table.port import Attributes, Query
 from tests.stores import (
     REGION,
     aws_environment,

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import Clock
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.ngsi.catalog import PLACE
 from penstock.datastore.ngsi.counts import Counts, counted, total
-from penstock.datastore.ngsi.letters import DeadLetter, letters
+from penstock.datastore.ngsi.dead_letters import DeadLetter, letters
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import PLACE
 from penstock.datastore.ngsi.notification import (
     Defaults,
     Notification,
@@ -21,11 +20,12 @@ from penstock.datastore.ngsi.notification import (
     read_notification,
 )
 from penstock.datastore.ngsi.options import Batching, SinkOptions
-from penstock.datastore.ngsi.reading import Ingest
-from penstock.datastore.ngsi.samples import Destinations
+from penstock.datastore.ngsi.repository import Ingest
 from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Item, Query, Range, Table
+from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.server.auth.claims import roles_from
 from tests.datastore.world import walk
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.commit import commit
-from penstock.datastore.ngsi.catalog import Catalog
+from penstock.datastore.ngsi.batch_writer import Persisting
 from penstock.datastore.ngsi.counts import Counts, Tally
+from penstock.datastore.ngsi.dead_letters import DeadLetter, written
+from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import Attribute, Update
-from penstock.datastore.ngsi.letters import DeadLetter, written
-from penstock.datastore.ngsi.naming import Place
 from penstock.datastore.ngsi.options import Layout, Naming, Persistence
-from penstock.datastore.ngsi.persisting import Persisting
-from penstock.datastore.ngsi.registry import Registry
 from penstock.datastore.ngsi.rows import Event, recv_time
+from penstock.datastore.ngsi.table_names import Place, Registry
 from penstock.datastore.store import Store
+from penstock.datastore.table.transaction import commit
 
 AT = 1_429_535_775_005
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.aggregates import MAX_BUCKETS, Bucket, Method, Period, aggregated
-from penstock.datastore.ngsi.series import Sample
+from penstock.datastore.ngsi.series import MAX_BUCKETS, Bucket, Method, Period, Sample, aggregated
 
 
 def sample(at: int, number: int | None) -> Sample:

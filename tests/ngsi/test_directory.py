@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import NotFound, NotPermitted
-from penstock.datastore.ngsi.directory import Service, ServicePath
-from penstock.datastore.ngsi.tenancy import group_of
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.slices import Window
+from penstock.datastore.ngsi.directory import Service, ServicePath, group_of
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.pages import Window
 from tests.datastore.world import on_sqlite, walk, without_moto
 from tests.ngsi.sinks import World, car, notification
 from tests.ngsi.test_reading import WHEELS, notify, reader

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.ngsi.encoding import CONCATENATOR, Encoding, components, decode, encode
+from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, components, decode, encode
 
 VECTORS = {
     "": "",

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Invalid
-from penstock.datastore.ngsi.grouping import Grouper, Renaming, read_rules
-from penstock.datastore.ngsi.mappings import Mapper, read_mappings
-from penstock.datastore.ngsi.naming import Place, table_name
+from penstock.datastore.ngsi.name_mappings import Mapper, read_mappings
+from penstock.datastore.ngsi.naming_rules import Grouper, Renaming, read_rules
 from penstock.datastore.ngsi.options import DataModel, Naming
+from penstock.datastore.ngsi.table_names import Place, table_name
 
 CAR = Place("vehicles", "/4wheels", "car1", "car")
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.encoding import Encoding
-from penstock.datastore.ngsi.naming import Place, is_table_name, table_name, told_apart
+from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
+from penstock.datastore.ngsi.table_names import Place, is_table_name, table_name, told_apart
 
 BY_ENTITY = Naming()
 BY_PATH = Naming(data_model=DataModel.BY_SERVICE_PATH)

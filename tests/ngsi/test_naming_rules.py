@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
+from penstock.datastore.access.scope import Budget, Scope
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted
 from penstock.datastore.ngsi.naming_rules import Documents, NamingRules
-from penstock.datastore.paths import ROOT, GroupPath
-from penstock.datastore.resources.scope import Budget, Scope
-from penstock.datastore.table import Table
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.table.port import Table
 from tests.datastore.world import SUPER, on_sqlite
 from tests.ngsi.sinks import QUICK, World
 from tests.ngsi.test_sink import accept, runs

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from penstock.datastore import limits
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.errors import LimitExceeded, Refused, Unavailable
+from penstock.datastore.ngsi.batch_writer import Persisting, write
+from penstock.datastore.ngsi.destinations import Destinations, Placed, Samples, Trouble
 from penstock.datastore.ngsi.events import Attribute, Update
 from penstock.datastore.ngsi.options import Layout, Persistence
-from penstock.datastore.ngsi.persisting import Persisting, write
-from penstock.datastore.ngsi.samples import Destinations, Placed, Samples, Trouble
-from penstock.datastore.table import Query, Range
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import Query, Range
 from tests.faults import Fault, FaultProxy
 from tests.ngsi.places import AT, event, open_dynamodb, series, unique
 from tests.stores import moto_endpoint

@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
 from penstock.datastore.ngsi.counts import Counts
 from penstock.datastore.ngsi.directory import Attribute, ServicePath
-from penstock.datastore.ngsi.following import followed
 from penstock.datastore.ngsi.options import DataModel, Layout, Persistence, SinkOptions, ValueFormat
-from penstock.datastore.ngsi.reading import Ingest, Notified
-from penstock.datastore.ngsi.series import ALL_TIMES, Span, number_of
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.slices import Window
+from penstock.datastore.ngsi.repository import Ingest, Notified
+from penstock.datastore.ngsi.series import ALL_TIMES, Span, followed, number_of
+from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from tests.datastore.world import SUPER, Watch, on_sqlite, walk, without_moto
 from tests.ngsi.sinks import QUICK, World, car, notification
 

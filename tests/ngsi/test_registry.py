@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.encoding import Encoding
-from penstock.datastore.ngsi.naming import Place
+from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
-from penstock.datastore.ngsi.registry import Destination, Registry, registered
-from penstock.datastore.table import Table
+from penstock.datastore.ngsi.table_names import Destination, Place, Registry, registered
+from penstock.datastore.table.port import Table
 from tests.datastore.world import walk
 
 NAMING = Naming()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from penstock.datastore import limits
 from penstock.datastore.ngsi.events import (
     Attribute,
     Metadata,
@@ -19,7 +18,8 @@ from penstock.datastore.ngsi.events import (
 )
 from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
 from penstock.datastore.ngsi.rows import Event, items_of, recv_time
-from penstock.datastore.table import Item
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import Item
 
 AT = 1_429_535_775_005
 CAR = Update(

@@ -12,11 +12,11 @@ from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.lists import Listed, RunLists
 from penstock.datastore.manifest.records import Run, RunState
 from penstock.datastore.ngsi.counts import Counts
-from penstock.datastore.ngsi.intake import Accepted, Refused
-from penstock.datastore.ngsi.ledger import MANIFEST
+from penstock.datastore.ngsi.inbox import Accepted, Refused
 from penstock.datastore.ngsi.options import Ack, Batching, DataModel, Naming, SinkOptions
+from penstock.datastore.ngsi.run_log import MANIFEST
 from penstock.datastore.ngsi.sink import Sink
-from penstock.datastore.slices import Window
+from penstock.datastore.table.pages import Window
 from tests.datastore.world import Watch, on_sqlite, without_moto
 from tests.ngsi.sinks import QUICK, World, car, notification
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.manifest.asks import Reload
+from penstock.datastore.manifest.transitions import Reload
 from penstock.datastore.ngsi.counts import Counts
-from penstock.datastore.ngsi.intake import Accepted
+from penstock.datastore.ngsi.inbox import Accepted
 from penstock.datastore.ngsi.options import Batching, LongNames, Naming
-from penstock.datastore.ngsi.replaying import Replayed
+from penstock.datastore.ngsi.replay import Replayed
 from tests.datastore.world import on_sqlite
 from tests.ngsi.broken import Chance, Failing, NotAllowed, first, of_table
 from tests.ngsi.sinks import QUICK, World, notification

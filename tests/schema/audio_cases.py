@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from penstock.datastore.access import Caller
+from penstock.datastore.roles import Caller
 from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT
 

@@ -5,14 +5,14 @@ The library is that of the caller who asks in the tests of all lists.
 
 from typing import Any, TypeAlias
 
-from penstock.datastore.audio.importing import failure_item
+from penstock.datastore.audio.import_job import failure_item
 from penstock.datastore.audio.names import album_place, artist_place, object_hash
-from penstock.datastore.audio.objects import owned_prefix
+from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound
-from penstock.datastore.jobs import Job, JobKind, JobState, item_of
+from penstock.datastore.jobs.jobs import Job, JobKind, JobState, item_of
 from penstock.datastore.store import Store
-from penstock.datastore.table import Put
+from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT
 from tests.audio.world import draft

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from penstock.datastore.access import Caller
-from penstock.datastore.audio.adding import Draft
+from penstock.datastore.audio.add_tracks import Draft
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask

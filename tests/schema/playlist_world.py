@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import Clock
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask

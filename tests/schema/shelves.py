@@ -9,7 +9,7 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 
 from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath
 from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
 from penstock.schema.engine.cost import costs
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from graphql import GraphQLObjectType
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema

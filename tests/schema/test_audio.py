@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.endpoints import EndpointRules
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import Buckets
 from penstock.datastore.store import Store
-from penstock.datastore.vault import LocalVault
 from penstock.schema.core.relay import GlobalId, key_of
 from tests.asking import Ask, as_caller
 from tests.audio.uploads import COVER, TAGS, chunked, open_files, sound

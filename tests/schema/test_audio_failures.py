@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
+from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.library import Buckets
-from penstock.datastore.layout import CONNECTION
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table import Put
-from penstock.datastore.vault import LocalVault
+from penstock.datastore.table.layout import CONNECTION
+from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from tests.asking import ROOT, Ask, as_caller
 from tests.audio.uploads import TAGS, chunked, open_files, sound

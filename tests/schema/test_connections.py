@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLObjectType
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
+from penstock.datastore.roles import Caller
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged

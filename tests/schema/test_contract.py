@@ -8,29 +8,30 @@ import pytest
 from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
-from penstock.datastore import jobs, records
+from penstock.datastore import records
 from penstock.datastore.audio import records as audio
-from penstock.datastore.executions import answers
+from penstock.datastore.executions import inline
 from penstock.datastore.executions import records as execution_records
-from penstock.datastore.files import FileStatus
+from penstock.datastore.jobs import jobs
 from penstock.datastore.listening import records as listening
 from penstock.datastore.manifest import records as runs
 from penstock.datastore.ngsi import (
-    aggregates,
     counts,
+    dead_letters,
     directory,
-    letters,
     naming_rules,
-    reading,
-    registry,
-    replaying,
+    replay,
+    repository,
     series,
+    table_names,
 )
+from penstock.datastore.ngsi import series as aggregates
+from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists
 from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.files import PlaylistFile
-from penstock.datastore.playlists.importing import Unmatched
-from penstock.datastore.resources import differences
+from penstock.datastore.playlists.import_playlist import Unmatched
+from penstock.datastore.resources import version_diff
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 
@@ -44,13 +45,13 @@ RECORDS: dict[str, type] = {
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
     "Genre": audio.Genre,
-    "Change": differences.Change,
+    "Change": version_diff.Change,
     "DatasetColumn": records.DatasetColumn,
     "DatasetContent": records.DatasetContent,
     "Execution": execution_records.Execution,
     "ExecutionEvent": execution_records.ExecutionEvent,
     "ExecutionPin": execution_records.Pin,
-    "RowProblem": answers.RowProblem,
+    "RowProblem": inline.RowProblem,
     "Group": records.Group,
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
@@ -58,13 +59,13 @@ RECORDS: dict[str, type] = {
     "NgsiAttribute": directory.Attribute,
     "NgsiBucket": aggregates.Bucket,
     "NgsiCounts": counts.Counts,
-    "NgsiDeadEntity": letters.Dead,
-    "NgsiDeadLetter": letters.DeadLetter,
-    "NgsiDestination": registry.Destination,
+    "NgsiDeadEntity": dead_letters.Dead,
+    "NgsiDeadLetter": dead_letters.DeadLetter,
+    "NgsiDestination": table_names.Destination,
     "NgsiEntity": directory.Entity,
     "NgsiNamingRules": naming_rules.Documents,
-    "NgsiPreview": reading.Preview,
-    "NgsiReplayed": replaying.Replayed,
+    "NgsiPreview": repository.Preview,
+    "NgsiReplayed": replay.Replayed,
     "NgsiSample": series.Sample,
     "NgsiService": directory.Service,
     "NgsiServicePath": directory.ServicePath,

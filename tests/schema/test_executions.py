@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
-from penstock.datastore.changes import Changes
-from penstock.datastore.executions.keys import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.resources.changes import Changes
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import key_of, parsed
 from tests.asking import ROOT, Ask, as_caller, tagged

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLUnionType
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
-from penstock.datastore.layout import API_KEY
-from penstock.datastore.table import Put
+from penstock.datastore.roles import Caller
+from penstock.datastore.table.layout import API_KEY
+from penstock.datastore.table.port import Put
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema

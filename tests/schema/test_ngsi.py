@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.changes import Changes
 from penstock.datastore.ngsi.options import Naming
+from penstock.datastore.resources.changes import Changes
 from penstock.datastore.store import Store
 from penstock.schema.engine.engine import OperationRequest, Refused
 from penstock.schema.subscriptions import StreamContext

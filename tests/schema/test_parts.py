@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.rows import audio_key
+from penstock.datastore.audio.tracks import audio_key
 from penstock.datastore.executions.rows import key_of_execution
-from penstock.datastore.layout import KINDS, PIPELINE
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key, Update
+from penstock.datastore.table.layout import KINDS, PIPELINE
+from penstock.datastore.table.port import Key, Update
 from penstock.schema.core.relay import GlobalId, key_of
 from tests.asking import NOUNS, ROOT, Ask, camel, title_of
 from tests.schema.audio_world import album, shelve

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.asking import ROOT, Ask, as_caller
 from tests.datastore.watched import Traced

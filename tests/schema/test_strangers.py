@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from penstock.datastore.access import Caller
 from penstock.datastore.clock import canonical
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
-from penstock.datastore.changes import Changes, Watch, polled
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.metered import Metered
+from penstock.datastore.resources.changes import Changes, Watch, polled
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table import Batch, Item, Key
+from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.port import Batch, Item, Key
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import OperationRequest, Refused

@@ -14,9 +14,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import Unauthenticated, Unavailable
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.schema.engine.documents import Persisted
 from penstock.schema.engine.engine import Engine, Executor
 from penstock.schema.engine.limits import Limits

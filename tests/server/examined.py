@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.table import Item
+from penstock.datastore.table.port import Item
 from penstock.server.__main__ import run
 from penstock.server.settings.settings import Settings
 from tests.stores import aws_environment

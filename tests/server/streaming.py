@@ -11,10 +11,9 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import NotFound, Unauthenticated, Unavailable
-from penstock.datastore.metered import Units
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import Engine
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Session

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.metered import Units
 from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.documents import _digest
 from penstock.server.telemetry.operation import NAME_CHARS, AccessLog, Seen
 from tests.server.whole import CREATE, FIND, SECRET, whole

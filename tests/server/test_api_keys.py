@@ -9,10 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.access import Caller, Role
-from penstock.datastore.api_keys import Credential, KeyText
+from penstock.datastore.access.api_keys import Credential, KeyText
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.paths import ROOT, GroupPath
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator

@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.local_files import LocalFiles
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.audio.uploads import TAGS, registered, sound
 from tests.audio.world import BOB, listener

@@ -13,7 +13,7 @@ from joserfc import jws
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from starlette.datastructures import Headers
 
-from penstock.datastore.access import Role
+from penstock.datastore.roles import Role
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
 from tests.server.tokens import KEY, RULES, FixedKeys, bearer, claims, ec_key, part, refusal, signed
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated
+from penstock.datastore.roles import Role
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
 from tests.server.tokens import ISSUER, KEY, RULES, FixedKeys, bearer, claims, refusal, signed
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.roles import Role
 from penstock.schema import sdl
 from penstock.server.__main__ import app, run
 from penstock.server.auth.tokens import open_authenticator

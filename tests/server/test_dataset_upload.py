@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.dataset_files import KEPT
-from penstock.datastore.datasets import MAX_BYTES
+from penstock.datastore.datasets.csv import MAX_BYTES
+from penstock.datastore.datasets.files import KEPT
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Store
 from penstock.server.runtime.maintenance import sweeping

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from joserfc.jwk import OKPKey
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated
-from penstock.datastore.paths import GroupPath
+from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.dev_tokens import BadDevKey, dev_key, sign_dev_token
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.settings.settings import Settings

@@ -12,17 +12,16 @@ from uuid import uuid4
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.clock import Clock, canonical
-from penstock.datastore.layout import JOB
-from penstock.datastore.local_files import LocalFiles
 from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.paths import ROOT
-from penstock.datastore.s3_files import CorsRule, S3Files
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.s3 import CorsRule, S3Files
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Put
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from penstock.server.__main__ import run
 from penstock.server.commands import doctor

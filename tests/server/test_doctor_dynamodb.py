@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.table import Put
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.table.port import Put
 from penstock.server.commands.checks.dynamodb import clock
 from penstock.server.commands.checks.finding import Level
 from tests.loopback import Answer, Connection, LoopbackServer, Request

@@ -13,8 +13,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.streams.messages import PROTOCOL
 from tests.asking import draft

@@ -10,16 +10,16 @@ from uuid import uuid4
 import pytest
 
 from penstock.datastore.dynamodb.protocol import Client
-from penstock.datastore.dynamodb.samples import DynamoDBDestinations
-from penstock.datastore.dynamodb.store import DynamoDBTable
+from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.iam_policy import policy, with_destinations
+from penstock.datastore.ngsi.batch_writer import Persisting
+from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.options import Layout
-from penstock.datastore.ngsi.persisting import Persisting
-from penstock.datastore.permissions import policy, with_destinations
-from penstock.datastore.resources import deleting
-from penstock.datastore.s3_files import PART_BYTES, S3Files
+from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
-from penstock.datastore.table import Query
+from penstock.datastore.table.port import Query
 from penstock.server.__main__ import run
 from penstock.server.settings.settings import Settings
 from tests.asking import Ask
@@ -204,7 +204,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.value == [{"id": first}, {"id": second}]
     for version in range(1, 6):
         await ask.change(first, version, name=f"one-{version}")
-    monkeypatch.setattr(deleting, "MAX_OPERATIONS", 8)
+    monkeypatch.setattr(delete, "MAX_OPERATIONS", 8)
     for id in (first, second):
         assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
     deleted = await ask.input(DELETE_GROUP, path="/usa/northwest")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.jobs import JobState
-from penstock.datastore.layout import JOB
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.jobs.jobs import JobState
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table, Update
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Table, Update
 from penstock.schema.core.relay import parsed
 from penstock.server.runtime.maintenance import running_jobs
 from tests.datastore.recount import contents, faults

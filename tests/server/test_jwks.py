@@ -9,9 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.access import Role
 from penstock.datastore.errors import Unauthenticated, Unavailable
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_ISSUER, dev_key, sign_dev_token
 from penstock.server.auth.jwks import MAX_BYTES, Jwks
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator

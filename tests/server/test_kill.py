@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.datastore.recount import faults
 from tests.server.running import Client, Server, client, started

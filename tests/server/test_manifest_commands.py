@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.__main__ import run
 from penstock.server.runtime.stores import FILES
 from tests.datastore.foreign_table import make_manifest_table

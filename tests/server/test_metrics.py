@@ -8,11 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.datastore import errors
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import ErrorCode
-from penstock.datastore.observed import Again, Call
+from penstock.datastore.errors import ErrorCode, Refused
 from penstock.datastore.store import Store
-from penstock.datastore.table import ConditionFailed
+from penstock.datastore.table.instrumentation import Again, Call
+from penstock.datastore.table.port import ConditionFailed
 from penstock.graphql_jit import Reason
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import Seen, Transport

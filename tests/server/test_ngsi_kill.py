@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.datastore.recount import faults

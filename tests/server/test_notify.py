@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import canonical, wall_clock
 from penstock.datastore.ngsi.counts import Counts
 from penstock.datastore.ngsi.options import Ack, SinkOptions
-from penstock.datastore.paths import GroupPath
 from penstock.datastore.records import GroupRole
-from penstock.datastore.table import Table
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.port import Table
 from penstock.server.app import Beside, open_app, streams_of
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token

@@ -12,9 +12,8 @@ import aioboto3
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.files import Files
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.s3_files import S3Files
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.store import Store
 from penstock.server.runtime.stores import open_files, store_over, url_at
 from penstock.server.settings.key_files import BadKeyFile, url_key
@@ -147,7 +146,7 @@ def test_nothing_is_loaded_that_is_not_used() -> None:
     """Each command, server and worker would start half a second later."""
     code = """import sys
 import penstock.server.commands.run
-print({"penstock.datastore.store", "schema"} & set(sys.modules))
+print({"penstock.datastore.store", "penstock.schema"} & set(sys.modules))
 import penstock.server.commands.serve, penstock.server.runtime.worker
 print({"aiobotocore", "aiohttp", "botocore", "boto3"} & set(sys.modules))"""
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

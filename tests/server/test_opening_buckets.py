@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.audio.roles import NO_ROLES
-from penstock.datastore.audio.sts_roles import StsRoles
+from penstock.datastore.access.kms_vault import KmsVault
+from penstock.datastore.access.vault import NO_VAULT, Tampered
+from penstock.datastore.audio.assumed_roles import StsRoles
+from penstock.datastore.audio.sources import NO_ROLES
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.kms_vault import KmsVault
-from penstock.datastore.vault import NO_VAULT, Tampered
 from penstock.server.__main__ import run
 from penstock.server.runtime.stores import open_buckets
 from penstock.server.settings.key_files import BadKeyFile, vault_key

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access import Role
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import RateLimited
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from penstock.datastore.executions.keys import ingest_key
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.store import Store
 from tests.datastore.recount import contents

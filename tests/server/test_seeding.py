@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.paths import ROOT, GroupPath
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.__main__ import run
 from penstock.server.samples.catalogue import GROUPS, samples

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.records import AudioFormat
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.__main__ import run
 from penstock.server.samples.audio import Shelved, library, shelve, unshelve

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.commands.seed import DEFAULT_SIZE
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft, tagged
 from tests.datastore.recount import faults

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from penstock.datastore.access import Role
-from penstock.datastore.paths import ROOT
+from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.server.running import Server, started
 from tests.serving import PLAIN

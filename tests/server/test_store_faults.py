@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.dynamodb import protocol
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.resources import deleting
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
 from tests.asking import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.datastore.recount import contents, faults
@@ -201,7 +201,7 @@ async def test_a_client_sees_nothing_of_faults_that_a_retry_helps_against(
 async def test_a_delete_in_many_steps_ends_through_any_faults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deleting, "MAX_OPERATIONS", 6)
+    monkeypatch.setattr(delete, "MAX_OPERATIONS", 6)
     async with shaken(tmp_path) as at:
         writer = Writer(at, 1, 1)
         for _ in range(8):

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.local_files import LocalFiles
-from penstock.datastore.observed import Observed
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Observed
 from penstock.schema.engine.documents import _digest
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.instrument import Watching

@@ -10,10 +10,9 @@ from typing import Any
 
 from httpx import ASGITransport, AsyncClient, Response
 
-from penstock.datastore.access import Role
 from penstock.datastore.dynamodb.retry import DEADLINE
-from penstock.datastore.dynamodb.store import DynamoDBTable
-from penstock.datastore.paths import ROOT
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token

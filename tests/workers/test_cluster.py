@@ -14,14 +14,18 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.engine import CHUNK, HERE, Engine, Step, Task
-from penstock.datastore.executions.keys import errors_key, input_key, output_key
+from penstock.datastore.executions.files import errors_key, input_key, output_key
 from penstock.datastore.executions.plans import plan_of
-from penstock.datastore.executions.records import Execution, ExecutionMode, ExecutionState
-from penstock.datastore.executions.rules import ExecutionRules
-from penstock.datastore.files import Files
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionRules,
+    ExecutionState,
+)
+from penstock.datastore.executions.row_engine import CHUNK, HERE, Engine, Step, Task
+from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
-from penstock.datastore.table import Table
+from penstock.datastore.table.port import Table
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.outcome import Counts, Ending
 from penstock.transform.program import Program

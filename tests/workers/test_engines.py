@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.executions.engine import HERE
+from penstock.datastore.executions.row_engine import HERE
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime import worker
 from penstock.server.runtime.stores import open_table, store_over

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from penstock.datastore.executions.keys import errors_key, output_key
+from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penstock.datastore.executions.engine import CHUNK
+from penstock.datastore.executions.row_engine import CHUNK
 from penstock.server.runtime import dask_transport
 from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, Source, fetched
 from tests.loopback import Answer, Connection, LoopbackServer, Request

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats import extension as own
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats import extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,
@@ -90,7 +90,7 @@ def _track(noted: dict[str, str], location: str, line: int) -> Track:
     if 0 < milliseconds <= MAX_DURATION_MS:
         said["duration_ms"] = milliseconds
     if _OWN in noted:
-        said |= own.said(own.parsed(noted[_OWN], line), line)
+        said |= extension.said(extension.parsed(noted[_OWN], line), line)
     return track(said, line)
 
 
@@ -102,9 +102,9 @@ def _info(text: str) -> tuple[str, str]:
 
 def _lines(track: Track) -> Iterator[str]:
     plain = list(_plain_lines(track))
-    missing = own.extension(track, read("\n".join([_HEAD, *plain])).tracks[0])
+    missing = extension.extension(track, read("\n".join([_HEAD, *plain])).tracks[0])
     if missing:
-        plain.insert(-1, f"{_OWN}{own.written(missing)}")
+        plain.insert(-1, f"{_OWN}{extension.written(missing)}")
     yield from plain
 
 

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from msgspec.structs import asdict, replace
 
-from penstock.datastore.playlists.formats import own
+from penstock.datastore.playlists.formats import extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_LOCATION,
@@ -103,7 +103,7 @@ class _Reader:
             raise Unreadable("The outermost element is no playlist of XSPF.", 1)
         if tuple(self._path) == _TRACK:
             self._said, self._line = {}, self._parser.CurrentLineNumber
-        self._is_own = attributes.get("application") == own.APPLICATION
+        self._is_own = attributes.get("application") == extension.APPLICATION
         self._parts, self._size = ([], 0) if self._is_wanted() else (None, 0)
 
     def _is_wanted(self) -> bool:
@@ -150,7 +150,7 @@ def _track(found: dict[str, str], line: int) -> Track:
     if _WHOLE.fullmatch(found.get("duration", "")):
         said["duration_ms"] = int(found["duration"])
     if "extension" in found:
-        said |= own.said(own.parsed(found["extension"], line), line)
+        said |= extension.said(extension.parsed(found["extension"], line), line)
     return track(said, line)
 
 
@@ -164,9 +164,9 @@ def _elements(track: Track) -> list[str]:
     lines += [_element(name, text) for name, text in texts if text is not None]
     if track.duration_ms is not None:
         lines.append(_element("duration", f"{track.duration_ms}"))
-    if missing := own.extension(track, _plain(track)):
-        text = escape(own.written(missing))
-        lines.append(f'      <extension application="{own.APPLICATION}">{text}</extension>')
+    if missing := extension.extension(track, _plain(track)):
+        text = escape(extension.written(missing))
+        lines.append(f'      <extension application="{extension.APPLICATION}">{text}</extension>')
     return lines
 
 

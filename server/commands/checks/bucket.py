@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.errors import PenstockError
-from penstock.datastore.s3_files import CorsRule, S3Files
+from penstock.datastore.errors import PenstockError, Refused
+from penstock.datastore.objects.s3 import CorsRule, S3Files
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.settings.settings import Settings
 

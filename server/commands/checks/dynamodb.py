@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.dynamodb.survey import NO_SUCH_TABLE, Survey, differences, survey
-from penstock.datastore.errors import PenstockError
+from penstock.datastore.dynamodb.diagnose import NO_SUCH_TABLE, Survey, differences, survey
+from penstock.datastore.errors import PenstockError, Refused
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.commands.checks.unfinished_work import unfinished
 from penstock.server.runtime.stores import open_table, store_over

@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from penstock.datastore.sqlite import SqliteTable
+from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.commands.checks.unfinished_work import unfinished
 from penstock.server.runtime.stores import DATABASE, store_over

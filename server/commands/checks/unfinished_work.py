@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.manifest.stale import Stale
+from penstock.datastore.manifest.lists import Stale
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId
 from penstock.server.commands.checks.finding import Finding, Findings, ok, warn

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.manifest import asks
+from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.recovery import Output
 from penstock.datastore.store import View
 from penstock.server.commands.manifest.context import Place, RunId, act
@@ -33,7 +33,7 @@ def skip(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Keep everybody from working on a run that is in no hand and not loaded."""
-    ask = asks.Skip(reason=reason)
+    ask = transitions.Skip(reason=reason)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be skipped")
 
@@ -47,7 +47,7 @@ def unskip(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Let a run be worked on again."""
-    ask = asks.Unskip(reason=reason)
+    ask = transitions.Unskip(reason=reason)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be worked on")
 
@@ -114,6 +114,6 @@ def reload(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Let a run be loaded that was loaded before."""
-    ask = asks.Reload(reason=reason, force=force)
+    ask = transitions.Reload(reason=reason, force=force)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be loaded again")

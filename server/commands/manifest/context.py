@@ -8,12 +8,10 @@ from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from penstock.datastore.access import Caller, Role
 from penstock.datastore.errors import BadInput, Failure
-from penstock.datastore.files import Files
 from penstock.datastore.manifest.records import ManifestName, RunName
-from penstock.datastore.no_files import NO_FILES
-from penstock.datastore.paths import ROOT, GroupPath, parse_group_path
+from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
 from penstock.datastore.store import View
 from penstock.server.auth.claims import user_id_from
 from penstock.server.commands.options import StoreOptions

@@ -7,10 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.dynamodb.refused import Refused
-from penstock.datastore.dynamodb.scan import scan
-from penstock.datastore.manifest.importing import Found, Imported
-from penstock.datastore.manifest.json_lines import read_lines, read_typed
+from penstock.datastore.dynamodb.client import scan
+from penstock.datastore.errors import Refused
+from penstock.datastore.manifest.import_runs import Found, Imported, read_lines, read_typed
 from penstock.datastore.store import View
 from penstock.server.commands.manifest.context import Place, act
 from penstock.server.commands.options import StoreOptions

@@ -11,9 +11,9 @@ from cyclopts.validators import Number
 
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
-from penstock.datastore.paths import GroupPath
-from penstock.datastore.slices import Slice, Window
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import View
+from penstock.datastore.table.pages import Slice, Window
 from penstock.server.commands.manifest.context import Place, RunId, act, group_path
 from penstock.server.commands.manifest.printing import event_data, line, manifests, run_data, whole
 from penstock.server.commands.options import StoreOptions, span

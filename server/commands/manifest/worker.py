@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from penstock.datastore.manifest import asks
+from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import View
@@ -64,7 +64,7 @@ def claim(
 ) -> Answer:
     """Take a run in hand, to transform or to load it. The answer tells the fence."""
     seconds = int(span("lease", lease).total_seconds())
-    ask = asks.Claim(stage=stage, owner=owner, seconds=seconds)
+    ask = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
     run = _asked(options, place, run_id, ask)
     return done(run, f"In hand, fence {run.fence}")
 
@@ -79,7 +79,7 @@ def heartbeat(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Keep a run in hand for so long from now."""
-    ask = asks.Heartbeat(fence=fence, seconds=int(span("lease", lease).total_seconds()))
+    ask = transitions.Heartbeat(fence=fence, seconds=int(span("lease", lease).total_seconds()))
     return done(_asked(options, place, run_id, ask), "Still in hand")
 
 
@@ -97,7 +97,7 @@ def processed(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Say that a run was transformed, once its output is complete."""
-    ask = asks.Processed(
+    ask = transitions.Processed(
         fence=fence, shred_types=tuple(shred_type or ()), saved_to=saved_to, counts=_counts(count)
     )
     return done(_asked(options, place, run_id, ask), "Processed")
@@ -114,7 +114,7 @@ def loaded(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Say that a run was loaded, once that can no longer be undone."""
-    ask = asks.Loaded(fence=fence, loaded_by=loaded_by, counts=_counts(count))
+    ask = transitions.Loaded(fence=fence, loaded_by=loaded_by, counts=_counts(count))
     return done(_asked(options, place, run_id, ask), "Loaded")
 
 
@@ -128,10 +128,12 @@ def fail(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
     """Say that the stage at hand failed; anybody may then claim the run again."""
-    return done(_asked(options, place, run_id, asks.Fail(fence=fence, error=error)), "Failed")
+    return done(
+        _asked(options, place, run_id, transitions.Fail(fence=fence, error=error)), "Failed"
+    )
 
 
-def _asked(options: StoreOptions, place: Place, run_id: str, ask: asks.Ask) -> Run:
+def _asked(options: StoreOptions, place: Place, run_id: str, ask: transitions.Ask) -> Run:
     return act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
 
 

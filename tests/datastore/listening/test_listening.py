@@ -9,11 +9,11 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
-from penstock.datastore.listening.listening import Listening
 from penstock.datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
-from penstock.datastore.slices import Window
+from penstock.datastore.listening.repository import Listening
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.audio.world import draft
 from tests.datastore.playlists.world import ABSENT, BOB, mix, seen_by, tracks
 from tests.datastore.recount import contents

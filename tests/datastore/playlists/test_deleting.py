@@ -5,7 +5,7 @@ from asyncio import gather
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.playlists.targets import Target
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store
 from tests.datastore.playlists.world import ANN, mix, ranked, seen_by, tracks
 from tests.datastore.recount import contents

@@ -3,10 +3,10 @@
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, VersionConflict
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.order import Order
-from penstock.datastore.playlists.targets import Target
 from penstock.datastore.store import Store
-from penstock.datastore.table import Delete, Key, Put, Update
+from penstock.datastore.table.port import Delete, Key, Put, Update
 from tests.datastore.playlists.world import (
     ABSENT,
     drift,

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.playlists.targets import Target
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store, View
 from tests.datastore.playlists.world import drift, ids, order, seen_by, tracks
 from tests.stores import open_table

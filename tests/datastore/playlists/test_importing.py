@@ -8,11 +8,11 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, Unavailable
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.formats.document import Document, PlaylistFormat, Track
 from penstock.datastore.playlists.formats.files import read, write
-from penstock.datastore.playlists.importing import Unmatched, Wish
+from penstock.datastore.playlists.import_playlist import Unmatched, Wish
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.playlists.targets import Target
 from penstock.datastore.store import Store, View
 from tests.datastore.playlists.world import (
     ANN,

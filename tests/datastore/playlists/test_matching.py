@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.audio.records import Audio, AudioFormat
 from penstock.datastore.playlists.formats.document import Track
-from penstock.datastore.playlists.matching import Library
+from penstock.datastore.playlists.track_matching import Library
 
 ID = "018f3b6e-0000-7000-8000-00000000000{}"
 

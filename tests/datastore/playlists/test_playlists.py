@@ -3,11 +3,11 @@
 import pytest
 
 from penstock.datastore.errors import Invalid, NotFound, VersionConflict
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.playlists.targets import Target
-from penstock.datastore.slices import Slice, Window
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import Key
 from tests.datastore.playlists.world import ABSENT, ANN, BOB, drift, mix, order, seen_by, tracks
 from tests.datastore.recount import contents
 from tests.datastore.world import on_sqlite, walk

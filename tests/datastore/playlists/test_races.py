@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import LimitExceeded, NotFound, VersionConflict
-from penstock.datastore.playlists.targets import Target
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store
-from penstock.datastore.table import Key, Update
+from penstock.datastore.table.port import Key, Update
 from tests.datastore.playlists.world import drift, ids, mix, order, ranked, seen_by, titles, tracks
 from tests.datastore.recount import contents
 from tests.datastore.watched import Interrupted

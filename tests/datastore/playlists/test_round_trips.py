@@ -5,10 +5,10 @@ from collections.abc import Awaitable
 import pytest
 
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.playlists.targets import Target
-from penstock.datastore.slices import Window
+from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Table
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
 from tests.datastore.playlists.world import ANN, ids, mix, seen_by, tracks
 from tests.datastore.watched import Traced
 from tests.datastore.world import on_sqlite

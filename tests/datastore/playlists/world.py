@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.datastore.access import Caller
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import uuid7
-from penstock.datastore.playlists.adding import entry_for
-from penstock.datastore.playlists.deleting import written
+from penstock.datastore.playlists.add_entries import entry_for
+from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.delete import written
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import entry_item, header_key
-from penstock.datastore.playlists.targets import Target
-from penstock.datastore.slices import Window
+from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store, View
-from penstock.datastore.table import Put, Table, Update
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Put, Table, Update
 from tests.audio.world import draft
 from tests.datastore.recount import Rows, contents
 

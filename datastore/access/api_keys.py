@@ -1,0 +1,208 @@
+"""API keys: what a user hands to a program that acts for them, kept as no more than a hash."""
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Final, NamedTuple, cast
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.clock import canonical, is_id
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.records import ApiKey, GroupRole
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.layout import API_KEY
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
+from penstock.datastore.text import text_problem
+
+PREFIX: Final = "penstock_"
+MAX_NAME = 128
+MAX_ROLES = 50
+MAX_KEYS = 100
+"""How many a user may have; those that expired count until the store has removed them."""
+
+_ROLES = f"must be 1 to {MAX_ROLES}"
+_SECRET_BYTES = 32
+_TEXT = re.compile(PREFIX + r"([0-9a-f-]{36})_([A-Za-z0-9_-]{43})", re.ASCII)
+
+
+class KeyText(NamedTuple):
+    """A key as its user holds it: `penstock_<id>_<secret>`."""
+
+    id: str
+    secret: str
+
+    @classmethod
+    def parse(cls, text: str) -> "KeyText | None":
+        """Take a key apart; None for what was never given out in this form."""
+        found = _TEXT.fullmatch(text)
+        return cls(*found.groups()) if found and is_id(found[1]) else None
+
+    def __repr__(self) -> str:
+        """For logs and tracebacks, which are no place for the secret."""
+        return f"KeyText({self.id})"
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.id}_{self.secret}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 suffices: nobody can try out the secrets there are, 256 bits each."""
+        return sha256(self.secret.encode()).hexdigest()
+
+
+class Created(NamedTuple):
+    """A new key, and its text, which is kept nowhere."""
+
+    key: ApiKey
+    text: KeyText
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a key's text is held against, and whom it proves; `expires` is in epoch seconds."""
+
+    id: str
+    user: str
+    roles: Mapping[GroupPath, Role]
+    digest: str
+    expires: int
+
+    def admits(self, text: KeyText, now: datetime) -> bool:
+        """Whether the text is this key's and its time is not over; takes as long either way."""
+        same = hmac.compare_digest(self.digest, text.digest)
+        return same and now.timestamp() < self.expires
+
+
+async def find_credential(table: Table, id: str) -> Credential | None:
+    """Read a key: one consistent get of `pk = AK:<id>, sk = AK`."""
+    key = API_KEY.key(id=id)
+    item = (await table.get([key], consistent=True)).items.get(key)
+    if item is None:
+        return None
+    return Credential(
+        id, str(item["user"]), _roles(item), str(item["digest"]), cast("int", item[TTL])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeys:
+    """The caller's own keys; `longest` is how long one may live. A key manages no keys."""
+
+    scope: Scope
+    longest: timedelta
+
+    async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> Created:
+        """Make a key that may do nothing, at any group, that the caller may not do now.
+
+        `expires_at` is cut to whole seconds. The list, read from the index, may show the key late.
+        """
+        self._require_token()
+        if len(roles) > MAX_ROLES:
+            raise Invalid([FieldProblem(["roles"], _ROLES)])
+        wanted = {each.group: each.role for each in roles}
+        self._require_held(wanted)
+        now, expires = self.scope.clock.now(), datetime.fromisoformat(expires_at)
+        if problems := _problems(name, roles, expires - now, self.longest):
+            raise Invalid(problems)
+        await self._require_room()
+        text = KeyText(self.scope.clock.new_id(), secrets.token_urlsafe(_SECRET_BYTES))
+        item: Item = {
+            **self._item(text),
+            "name": name.strip(),
+            "roles": {group: wanted[group].name for group in sorted(wanted)},
+            "createdAt": canonical(now),
+            TTL: int(expires.timestamp()),
+        }
+        await self.scope.table.write([Put(item)])
+        return Created(_record(item), text)
+
+    async def page(self, window: Window) -> Slice[ApiKey]:
+        """List the caller's keys, newest first: `siKey1 = AK:<user>`."""
+        self._require_token()
+        query = Query(
+            partition=API_KEY.index_of(user=self.scope.caller.user_id),
+            index=True,
+            after=None if window.after is None else API_KEY.key(id=window.after),
+            descending=not window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [_record(item) for item in page.items]
+        return sliced(found, window, lambda key: key.id, more=page.last is not None)
+
+    async def revoke(self, id: str) -> ApiKey:
+        """Remove one of the caller's keys for good; NotFound for one of somebody else."""
+        self._require_token()
+        if not is_id(id):
+            raise _absent()
+        key = API_KEY.key(id=id)
+        item = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        if item is None or item["user"] != self.scope.caller.user_id:
+            raise _absent()
+        # No key changes hands and no id comes back: what was read is what is deleted.
+        await self.scope.table.write([Delete(key)])
+        return _record(item)
+
+    def _item(self, text: KeyText) -> Item:
+        """What the row says of whose key it is, and by what it is known again."""
+        user = self.scope.caller.user_id
+        return {**API_KEY.item(id=text.id, user=user), "user": user, "digest": text.digest}
+
+    def _require_token(self) -> None:
+        if self.scope.caller.api_key is not None:
+            raise NotPermitted("An API key manages no API keys; this needs a token.")
+
+    def _require_held(self, wanted: Mapping[GroupPath, Role]) -> None:
+        """Compare wherever either changes: at the groups of the key, and at the caller's below."""
+        key = Caller(self.scope.caller.user_id, wanted)
+        for group in sorted({*wanted, *self.scope.caller.roles}):
+            role = key.role_at(group)
+            if role is not None:
+                self.scope.require_at(role, group)
+
+    async def _require_room(self) -> None:
+        partition = API_KEY.index_of(user=self.scope.caller.user_id)
+        page = await self.scope.table.query(Query(partition=partition, index=True, limit=MAX_KEYS))
+        if len(page.items) >= MAX_KEYS:
+            raise LimitExceeded("API keys of a user", MAX_KEYS, MAX_KEYS + 1)
+
+
+def _problems(
+    name: str, roles: Sequence[GroupRole], life: timedelta, longest: timedelta
+) -> list[FieldProblem]:
+    problems = []
+    if message := text_problem(name, MAX_NAME):
+        problems.append(FieldProblem(["name"], message))
+    if not roles:
+        problems.append(FieldProblem(["roles"], _ROLES))
+    if len({each.group for each in roles}) < len(roles):
+        problems.append(FieldProblem(["roles"], "must name each group once"))
+    # What is left of a second is cut off: shorter lives could be over at birth.
+    if not timedelta(seconds=1) <= life <= longest:
+        words = f"must be in the future, at most {longest.days} days from now"
+        problems.append(FieldProblem(["expiresAt"], words))
+    return problems
+
+
+def _record(item: Attributes) -> ApiKey:
+    return ApiKey(
+        id=API_KEY.pk.read(str(item["pk"]))["id"],
+        name=str(item["name"]),
+        roles=tuple(GroupRole(group=group, role=role) for group, role in _roles(item).items()),
+        created_at=str(item["createdAt"]),
+        expires_at=canonical(datetime.fromtimestamp(cast("int", item[TTL]), UTC)),
+    )
+
+
+def _roles(item: Attributes) -> dict[GroupPath, Role]:
+    names = cast("dict[str, str]", item["roles"])
+    return {GroupPath(group): Role[names[group]] for group in sorted(names)}
+
+
+def _absent() -> NotFound:
+    return NotFound("There is no API key with this id.", ("id",))

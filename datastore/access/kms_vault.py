@@ -1,0 +1,69 @@
+"""A vault whose key never leaves AWS's Key Management Service."""
+
+from base64 import b64decode, b64encode
+from contextlib import AsyncExitStack
+from typing import Any, Final, Self
+
+from aiobotocore.config import AioConfig
+from botocore.exceptions import ClientError
+
+from penstock.datastore.access.vault import Context, Tampered
+from penstock.datastore.aws_session import aws_session
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, code_of
+from penstock.datastore.errors import Unavailable
+
+SECONDS: Final = 3.0
+_FORM: Final = "kms:"
+_FOREIGN: Final = frozenset({"InvalidCiphertextException", "IncorrectKeyException"})
+
+
+class KmsVault:
+    """Encrypt and Decrypt under one key; the context is KMS's encryption context."""
+
+    def __init__(self, key_id: str, client: Any, held: AsyncExitStack) -> None:
+        self._key_id = key_id
+        self._client = client
+        self._held = held
+
+    @classmethod
+    async def open_with(
+        cls, key_id: str, *, region: str | None = None, endpoint_url: str | None = None
+    ) -> Self:
+        """Make the client; nothing is sent. Credentials come from AWS's ordinary chain."""
+        config = AioConfig(
+            connect_timeout=SECONDS,
+            read_timeout=SECONDS,
+            retries={"mode": "standard", "total_max_attempts": 2},
+        )
+        session = aws_session()
+        held = AsyncExitStack()
+        client = await held.enter_async_context(
+            session.client("kms", region_name=region, endpoint_url=endpoint_url, config=config)
+        )
+        return cls(key_id, client, held)
+
+    async def seal(self, secret: bytes, context: Context) -> str:
+        answer = await self._call("encrypt", Plaintext=secret, EncryptionContext=dict(context))
+        return _FORM + b64encode(answer["CiphertextBlob"]).decode()
+
+    async def open(self, sealed: str, context: Context) -> bytes:
+        if not sealed.startswith(_FORM):
+            raise Tampered("not of this vault")
+        blob = b64decode(sealed.removeprefix(_FORM))
+        answer = await self._call("decrypt", CiphertextBlob=blob, EncryptionContext=dict(context))
+        secret: bytes = answer["Plaintext"]
+        return secret
+
+    async def close(self) -> None:
+        await self._held.aclose()
+
+    async def _call(self, name: str, **arguments: object) -> Any:
+        try:
+            return await getattr(self._client, name)(KeyId=self._key_id, **arguments)
+        except ClientError as error:
+            if code_of(error) in _FOREIGN:
+                raise Tampered("not sealed for this") from None
+            # A key that is disabled, missing or not to be used is the operator's to put right.
+            raise Unavailable("The key of the vault cannot be used.") from error
+        except LOST_ANSWER as error:
+            raise Unavailable("The vault did not answer.") from error

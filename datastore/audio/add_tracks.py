@@ -1,0 +1,130 @@
+"""Adding tracks to the caller's library: one in one transaction, many by album in a few."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio import names
+from penstock.datastore.audio.derived_rows import NOTHING, claim_of, difference, footprint
+from penstock.datastore.audio.object_keys import is_owned, owned_prefix
+from penstock.datastore.audio.records import Audio, AudioFile, Tags
+from penstock.datastore.audio.track_rules import file_problems, tag_problems
+from penstock.datastore.audio.tracks import audio_item, new_audio
+from penstock.datastore.errors import FieldProblem, Invalid, ObjectTaken, PenstockError, Unavailable
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
+from penstock.datastore.table.port import Attributes, Key, Missing, Put, key_of
+from penstock.datastore.table.transaction import Write, commit, done
+
+ATTEMPTS = 20
+
+
+class Draft(NamedTuple):
+    """A track to be added: what its tags say and where its file is."""
+
+    tags: Tags
+    file: AudioFile
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """The additions to the caller's library."""
+
+    scope: Scope
+
+    async def add(self, tags: Tags, file: AudioFile) -> Audio:
+        """Add a track: Put AU, AUB, AUL, AUR and AUG, Update AR, AL, AG and U, in one transaction.
+
+        Raises ObjectTaken where the library holds the object, with the audio that it is.
+        """
+        (outcome,) = await self.add_many([Draft(tags, file)])
+        if isinstance(outcome, PenstockError):
+            raise outcome
+        return outcome
+
+    async def add_many(self, drafts: Sequence[Draft]) -> list[Audio | PenstockError]:
+        """Add tracks, each or its failure, aligned; an album's together, their counts summed up.
+
+        Each transaction is whole by itself; what is cut short can be sent again: tracks that were
+        added are told by ObjectTaken.
+        """
+        outcomes = [self._checked(draft) for draft in drafts]
+        tracks = [track for track in outcomes if isinstance(track, Audio)]
+        failures: dict[str, PenstockError] = {}
+        for chunk in chunks(_distinct(tracks, failures)):
+            failures |= await self._write(chunk)
+        return [
+            failures.get(outcome.id, outcome) if isinstance(outcome, Audio) else outcome
+            for outcome in outcomes
+        ]
+
+    def _checked(self, draft: Draft) -> Audio | Invalid:
+        problems = [*tag_problems(draft.tags), *file_problems(draft.file)]
+        user = self.scope.caller.user_id
+        if draft.file.connection_id is None and not is_owned(user, draft.file.object_key):
+            # Whoever could name any object of ours would be given what others have uploaded.
+            words = f"must begin with {owned_prefix(user)}"
+            problems.append(FieldProblem(["objectKey"], words))
+        if problems:
+            return Invalid(problems)
+        return new_audio(self.scope, draft.tags, draft.file)
+
+    async def _write(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
+        """Write tracks of one chunk; the failures of those that are not, by id."""
+        failures: dict[str, PenstockError] = {}
+        left = list(tracks)
+        for _ in range(ATTEMPTS):
+            if not left:
+                return failures
+            try:
+                await commit(self.scope.table, self._writes(left))
+            except ObjectTaken:
+                taken = await self._taken(left)
+                failures |= taken
+                left = [track for track in left if track.id not in taken]
+            else:
+                return failures
+        raise Unavailable("The same objects are being added by many at once.")
+
+    def _writes(self, tracks: Sequence[Audio]) -> list[Write]:
+        writes = [Write(Put(audio_item(track), Missing()), done) for track in tracks]
+        writes += [Write(Put(claim_of(track), Missing()), _held) for track in tracks]
+        return writes + difference(NOTHING, footprint(*tracks))
+
+    async def _taken(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
+        """Which of the tracks' objects the library holds, by the id of the track that is not."""
+        claims = {key_of(claim_of(track)): track.id for track in tracks}
+        rows = await read_rows(self.scope.table, claims, consistent=True)
+        return {claims[key]: _held(row) for key, row in rows.items()}
+
+
+def chunks(tracks: Sequence[Audio]) -> Iterator[list[Audio]]:
+    """The tracks album by album, as many at a time as one transaction takes."""
+    ordered = sorted(tracks, key=lambda track: (names.album_key(track), track.disc, track.track))
+    chunk: list[Audio] = []
+    occupied: set[Key] = set()
+    for track in ordered:
+        own = footprint(track)
+        more = {key_of(audio_item(track)), key_of(claim_of(track)), *own.items, *own.counters}
+        if chunk and len(occupied | more) > TRANSACTION_OPERATIONS:
+            yield chunk
+            chunk, occupied = [], set()
+        chunk.append(track)
+        occupied |= more
+    if chunk:
+        yield chunk
+
+
+def _distinct(tracks: Sequence[Audio], failures: dict[str, PenstockError]) -> list[Audio]:
+    """The first track of each object; the others fail as they would have one after another."""
+    first: dict[Key, Audio] = {}
+    for track in tracks:
+        held = first.setdefault(key_of(claim_of(track)), track)
+        if held is not track:
+            failures[track.id] = ObjectTaken(held.id)
+    return list(first.values())
+
+
+def _held(standing: Attributes | None) -> ObjectTaken:
+    return ObjectTaken(str(standing["audioId"]) if standing else "")

@@ -1,0 +1,68 @@
+"""Assuming the roles of users by STS, with the server's own rights."""
+
+import secrets
+from contextlib import AsyncExitStack
+from hashlib import sha256
+from typing import Any, Final, Self
+
+from aiobotocore.config import AioConfig
+from botocore.exceptions import BotoCoreError, ClientError
+
+from penstock.datastore.audio.sources import Lent
+from penstock.datastore.aws_session import aws_session
+from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.objects.port import Credentials
+
+SECONDS: Final = 3.0
+SESSION_SECONDS: Final = 3600
+
+
+class StsRoles:
+    """Roles of AWS, assumed with the server's own rights."""
+
+    def __init__(self, client: Any, held: AsyncExitStack) -> None:
+        self._client = client
+        self._held = held
+
+    @classmethod
+    async def open(cls, *, region: str | None = None, endpoint_url: str | None = None) -> Self:
+        """Make the client; nothing is sent. Credentials come from AWS's ordinary chain."""
+        config = AioConfig(connect_timeout=SECONDS, read_timeout=SECONDS)
+        held = AsyncExitStack()
+        client = aws_session().client(
+            "sts", region_name=region, endpoint_url=endpoint_url, config=config
+        )
+        return cls(await held.enter_async_context(client), held)
+
+    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+        # A role that trusts us without asking was never meant for this user: some of them may be
+        # the operator's own.
+        if await self._assumed(role_arn, secrets.token_urlsafe(16), user) is not None:
+            words = "The role does not ask for the external id: anybody could have us use it."
+            raise IllegalState(words, "ROLE_WITHOUT_EXTERNAL_ID")
+        answer = await self._assumed(role_arn, external_id, user)
+        if answer is None:
+            raise IllegalState("The role does not let the server assume it.", "ROLE_REFUSED")
+        found = answer["Credentials"]
+        keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
+        return Lent(keys, found["Expiration"].timestamp())
+
+    async def close(self) -> None:
+        await self._held.aclose()
+
+    async def _assumed(self, role_arn: str, external_id: str, user: str) -> Any:
+        """The answer of STS; None where it says no."""
+        try:
+            return await self._client.assume_role(
+                RoleArn=role_arn,
+                RoleSessionName=f"penstock-{sha256(user.encode()).hexdigest()[:32]}",
+                ExternalId=external_id,
+                DurationSeconds=SESSION_SECONDS,
+            )
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
+                raise Unavailable("The roles of AWS cannot be assumed for now.") from error
+            return None
+        except (BotoCoreError, *LOST_ANSWER) as error:
+            raise Unavailable("This server cannot assume roles of AWS.") from error

@@ -1,0 +1,87 @@
+"""Everything a track occupies besides its own row, so that each write is one difference."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.datastore.audio import names
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.resources.derived_rows import counter_writes, item_writes
+from penstock.datastore.table.counters import Counter, summed
+from penstock.datastore.table.keys import Part
+from penstock.datastore.table.layout import (
+    ALBUM,
+    ARTIST,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_BUCKET,
+    AUDIO_BY_GENRE,
+    GENRE,
+    LIBRARY,
+)
+from penstock.datastore.table.port import Item, Key, Value, key_of
+from penstock.datastore.table.transaction import Write
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """The rows that list tracks, and what they add to the counters of their owner's library."""
+
+    items: dict[Key, Item]
+    counters: dict[Key, Counter]
+
+
+NOTHING = Footprint({}, {})
+
+
+def footprint(*tracks: Audio) -> Footprint:
+    """What the tracks occupy together."""
+    items = {key_of(item): item for track in tracks for item in _links(track)}
+    return Footprint(items, summed(each for track in tracks for each in _counters(track)))
+
+
+def difference(old: Footprint, new: Footprint) -> list[Write]:
+    """The writes that turn what was occupied into what shall be, always in the same order."""
+    return [*item_writes(old.items, new.items), *counter_writes(old.counters, new.counters)]
+
+
+def claim_of(track: Audio) -> Item:
+    """The row that lists a track by its bucket, and holds its object for this track alone."""
+    row = AUDIO_BY_BUCKET.item(
+        user=track.owner, bucket=track.bucket, hash=names.object_hash(track.object_key)
+    )
+    return {**row, "audioId": track.id}
+
+
+def _links(track: Audio) -> Iterator[Item]:
+    carried: dict[str, Value] = {"title": track.title, "durationMs": track.duration_ms}
+    if track.album is not None:
+        carried["album"] = track.album
+    title, album = names.album_key(track)
+    whose: dict[str, Part] = {"user": track.owner, "audio": track.id}
+    place: dict[str, Part] = {**whose, "disc": track.disc, "track": track.track}
+    yield {**AUDIO_BY_ALBUM.item(title=title, album=album, **place), **carried}
+    for artist in names.artists_of(track):
+        row = AUDIO_BY_ARTIST.item(artist=artist, year=track.year, album=album, **place)
+        yield {**row, **carried}
+    for genre in names.genres_of(track):
+        yield {**AUDIO_BY_GENRE.item(genre=genre, **whose), **carried}
+
+
+def _counters(track: Audio) -> Iterator[Counter]:
+    length = {"count": 1, "durationMs": track.duration_ms}
+    yield Counter(LIBRARY.key(user=track.owner), {**length, "size": track.size})
+    yield _album_counter(track, length)
+    for artist, name in names.artists_of(track).items():
+        key = ARTIST.key(user=track.owner, name=names.sort_name(name), artist=artist)
+        yield Counter(key, {"count": 1}, {"name": name})
+    for genre, name in names.genres_of(track).items():
+        key = GENRE.key(user=track.owner, name=names.sort_name(name), genre=genre)
+        yield Counter(key, {"count": 1}, {"name": name})
+
+
+def _album_counter(track: Audio, length: dict[str, int]) -> Counter:
+    name = names.album_name(track)
+    key = ALBUM.key(user=track.owner, name=names.sort_name(name), album=names.album_key(track).id)
+    labels = {"name": name, "albumArtist": names.album_artist(track)}
+    news: dict[str, Value] = {"year": track.year, "artwork": track.artwork}
+    return Counter(key, length, labels, {field: value for field, value in news.items() if value})

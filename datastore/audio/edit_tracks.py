@@ -1,0 +1,122 @@
+"""Changing the tags of the caller's tracks, and deleting them: each one transaction.
+
+Taking a track out of the library, and an upload out of the server's bucket with it.
+"""
+
+import logging
+from asyncio import sleep
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import uniform
+from typing import Any
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio.derived_rows import NOTHING, claim_of, difference, footprint
+from penstock.datastore.audio.object_keys import is_owned
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.track_rules import tag_problems
+from penstock.datastore.audio.tracks import Reading, audio_item, audio_key
+from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
+from penstock.datastore.objects.port import Files
+from penstock.datastore.table.port import Compare, Delete, Put, key_of
+from penstock.datastore.table.transaction import Moved, Write, commit
+
+ATTEMPTS = 20
+PAUSE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """The changes of the caller's tracks."""
+
+    scope: Scope
+
+    async def edit(
+        self, id: str, changes: Mapping[str, Any], expected_version: int | None = None
+    ) -> Audio:
+        """Change some of the tags, where the track is as the caller saw it; VersionConflict else.
+
+        The rows that list the track move with it, and what they count. Without an expected version
+        the change is made to the track as it is. A change of nothing is no edit.
+        """
+
+        def edited(track: Audio) -> Audio:
+            if expected_version not in (None, track.version):
+                raise VersionConflict(track.version)
+            changed = msgspec.structs.replace(track, **changes)
+            if problems := tag_problems(changed):
+                raise Invalid(problems)
+            return changed
+
+        return await self._rewrite(id, edited)
+
+    async def delete(self, id: str, expected_version: int | None = None) -> Audio:
+        """Delete a track and what lists it, and count it no longer; entries of playlists stay.
+
+        Its object is not touched.
+        """
+        for _ in range(ATTEMPTS):
+            track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+            if expected_version not in (None, track.version):
+                raise VersionConflict(track.version)
+            unchanged = Compare("version", "=", track.version)
+            gone = [
+                Write(Delete(audio_key(track.owner, id), unchanged)),
+                Write(Delete(key_of(claim_of(track)))),
+            ]
+            try:
+                await commit(self.scope.table, [*gone, *difference(footprint(track), NOTHING)])
+            except Moved:
+                continue
+            return track
+        raise Unavailable("The audio is being written by many at once.")
+
+    async def _rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
+        """Read, change and write, until nobody else wrote in between."""
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+            changed = change(track)
+            if changed == track:
+                return track
+            changed = msgspec.structs.replace(
+                changed, version=track.version + 1, updated_at=self.scope.clock.timestamp()
+            )
+            unchanged = Compare("version", "=", track.version)
+            writes = [
+                Write(Put(audio_item(changed), unchanged)),
+                *difference(footprint(track), footprint(changed)),
+            ]
+            try:
+                await commit(self.scope.table, writes)
+            except Moved:
+                continue
+            return changed
+        raise Unavailable("The audio is being written by many at once.")
+
+
+logger = logging.getLogger("penstock.audio")
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """The deletes of the caller's library; `files` is the server's own bucket."""
+
+    scope: Scope
+    files: Files
+
+    async def delete(self, id: str, expected_version: int | None = None) -> Audio:
+        """Delete a track, and then its object if that was uploaded; covers stay.
+
+        Objects of the user's own buckets are not ours to delete. Raises NotFound, VersionConflict.
+        """
+        track = await Editing(self.scope).delete(id, expected_version)
+        if track.connection_id is None and is_owned(track.owner, track.object_key):
+            try:
+                await self.files.delete(track.object_key)
+            except Unavailable as error:
+                # The track is gone: that is what was asked for, and what is acknowledged.
+                logger.warning("an object of the audio %s stays: %s", track.id, error.message)
+        return track

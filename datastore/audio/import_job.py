@@ -1,0 +1,210 @@
+"""Bringing all that lies below a prefix into a library: a job, and what it could not take in.
+
+The work of an import, in steps that may be repeated: what the library holds is not read again.
+
+A worker who goes on after another begins at the cursor, the last object that was dealt with.
+"""
+
+from asyncio import Semaphore, gather, get_running_loop, sleep
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio.add_tracks import Adding, Draft
+from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.object_keys import uploads_prefix
+from penstock.datastore.audio.records import Audio, ImportFailure
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.audio.uploads import Registering
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    ObjectTaken,
+    PenstockError,
+    Unavailable,
+)
+from penstock.datastore.jobs.jobs import Job, JobKind, item_of, new_job
+from penstock.datastore.jobs.leases import KEPT, Lease
+from penstock.datastore.objects.port import LISTING
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import AUDIO_BY_BUCKET, IMPORT_FAILURE
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import TTL, Item, Key, Missing, Put, Query, Range
+from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.text import character_problem
+
+MAX_PREFIX: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """The imports of the caller; `begun` is called for each."""
+
+    scope: Scope
+    sources: Sources
+    begun: Callable[[], None]
+
+    async def begin(self, connection_id: str | None, prefix: str) -> Job:
+        """Begin the job that takes in every object below the prefix, and report each that is none.
+
+        Without a connection it looks among the caller's own uploads. Raises NotFound for a
+        connection that the caller does not have.
+        """
+        prefix = prefix or (uploads_prefix(self._user) if connection_id is None else "")
+        self._check(prefix, own=connection_id is None)
+        if connection_id is not None:
+            (found,) = await self.sources.connections.many([connection_id])
+            if isinstance(found, NotFound):
+                raise NotFound(found.message, ("storageId",))
+        job = new_job(self.scope, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
+        await commit(self.scope.table, [Write(Put(item_of(job), Missing()), done)])
+        self.begun()
+        return job
+
+    async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
+        """List what an import of the caller's did not take in: `sk` begins with `IJ:<job>:`."""
+        prefix = IMPORT_FAILURE.sk.prefix({"job": job})
+        pk = IMPORT_FAILURE.pk.fill({"user": self._user})
+        query = Query(
+            partition=pk,
+            range=Range(prefix),
+            after=None if window.after is None else Key(pk, prefix + window.after),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
+        part = sliced(found, window, lambda each: each[0], more=page.last is not None)
+        return part.map([load(ImportFailure, item) for _, (_, item) in part.entries])
+
+    def _check(self, prefix: str, *, own: bool) -> None:
+        if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):
+            raise Invalid([FieldProblem(["prefix"], "is no beginning of a key")])
+        if own and not prefix.startswith(uploads_prefix(self._user)):
+            words = f"must begin with {uploads_prefix(self._user)}"
+            raise Invalid([FieldProblem(["prefix"], words)])
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+def failure_item(scope: Scope, job: str, key: str, error: PenstockError) -> Item:
+    """The row that tells of one object; it goes when the job does."""
+    return {
+        **IMPORT_FAILURE.item(user=scope.caller.user_id, job=job, hash=object_hash(key)),
+        "objectKey": key,
+        "code": error.code.value,
+        "message": error.message,
+        TTL: int((scope.clock.now() + KEPT).timestamp()),
+    }
+
+
+MAX_OBJECTS: Final = 100_000
+STEP: Final = 20
+AT_ONCE: Final = 4
+PACE_SECONDS: Final = 0.01
+"""For each track: about 900 of the 1,000 units that one partition takes in a second."""
+
+SHARE_SECONDS: Final = 30
+"""How long an import runs before other jobs get their turn."""
+
+
+async def import_audio(scope: Scope, lease: Lease, sources: Sources) -> None:
+    """Do the job of a lease, in the scope of whoever began it."""
+    await _Import(scope, lease, sources, Semaphore(AT_ONCE)).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """One import; so many files are read at once as `reading` lets through."""
+
+    scope: Scope
+    lease: Lease
+    sources: Sources
+    reading: Semaphore
+
+    async def run(self) -> None:
+        """Take in object by object; now and then others get a turn."""
+        clock = get_running_loop().time
+        began = clock()
+        if self.lease.total is None:
+            await self.lease.plan(await self._count())
+        while keys := await self._list(self.lease.cursor or ""):
+            for start in range(0, len(keys), STEP):
+                step = keys[start : start + STEP]
+                stepped = clock()
+                added = await self._take_in(step)
+                await self.lease.advance(len(step), step[-1])
+                await sleep(max(0.0, added * PACE_SECONDS - (clock() - stepped)))
+                if clock() - began >= SHARE_SECONDS:
+                    await self.lease.pause()
+
+    async def _count(self) -> int:
+        count, after = 0, ""
+        while keys := await self._list(after):
+            count, after = count + len(keys), keys[-1]
+            if count > MAX_OBJECTS:
+                raise LimitExceeded("objects of an import", MAX_OBJECTS, count)
+            await self.lease.advance()
+        return count
+
+    async def _list(self, after: str) -> tuple[str, ...]:
+        async with self.sources.of(self.lease.job.connection) as source:
+            return await source.list(self.lease.job.prefix or "", after, LISTING)
+
+    async def _take_in(self, keys: Sequence[str]) -> int:
+        """Read and add what is new of these; how many tracks that were."""
+        async with self.sources.of(self.lease.job.connection) as source:
+            new = await self._new(source.bucket, keys)
+            found = await gather(*(self._read(source, key) for key in new))
+        failures: dict[str, PenstockError] = {}
+        drafts: list[Draft] = []
+        for key, outcome in zip(new, found, strict=True):
+            if isinstance(outcome, Draft):
+                drafts.append(outcome)
+            elif isinstance(outcome, IllegalState | Unavailable):
+                raise outcome  # it is about the bucket, not about this object
+            else:
+                failures[key] = outcome
+        return await self._add(drafts, failures)
+
+    async def _add(self, drafts: Sequence[Draft], failures: dict[str, PenstockError]) -> int:
+        """Add what was read and tell what could not be; how many tracks were added."""
+        outcomes = await Adding(self.scope).add_many(drafts)
+        for draft, outcome in zip(drafts, outcomes, strict=True):
+            if isinstance(outcome, PenstockError) and not isinstance(outcome, ObjectTaken):
+                failures[draft.file.object_key] = outcome
+        await self._report(failures)
+        return sum(isinstance(outcome, Audio) for outcome in outcomes)
+
+    async def _report(self, failures: Mapping[str, PenstockError]) -> None:
+        job = self.lease.job.id
+        rows = [failure_item(self.scope, job, key, error) for key, error in failures.items()]
+        if rows:
+            await self.scope.table.write([Put(row) for row in rows])
+
+    async def _new(self, bucket: str, keys: Sequence[str]) -> list[str]:
+        """Those that the library does not hold; what ends in a slash is no object but a folder."""
+        user = self.scope.caller.user_id
+        claims = {
+            AUDIO_BY_BUCKET.key(user=user, bucket=bucket, hash=object_hash(key)): key
+            for key in keys
+            if not key.endswith("/")
+        }
+        held = await read_rows(self.scope.table, claims, consistent=True)
+        return [key for claim, key in claims.items() if claim not in held]
+
+    async def _read(self, source: Source, key: str) -> Draft | PenstockError:
+        """Read what is to be added, or what hinders it."""
+        async with self.reading:
+            try:
+                registering = Registering(self.scope, self.sources)
+                return await registering.draft(source, key, self.lease.job.connection)
+            except PenstockError as error:
+                return error

@@ -1,0 +1,94 @@
+"""URLs that play a track and show its cover: signed for a while, kept nowhere."""
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.object_keys import artwork_key, is_owned
+from penstock.datastore.audio.records import Audio, Connection
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.errors import IllegalState, NotFound, PenstockError
+from penstock.datastore.objects.port import EXPIRY_SECONDS, Download
+
+LEAST_SECONDS: Final = 15 * 60
+SPARE_SECONDS: Final = 5 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """The URLs of the caller's tracks."""
+
+    scope: Scope
+    sources: Sources
+
+    async def stream(self, track: Audio, *, attachment: bool = False) -> Download:
+        """Sign a GET of the track's bytes, with Range; as an attachment under its file name.
+
+        Whether the object is still there is not looked up. Raises IllegalState where the track's
+        connection is gone or its bucket does not let us in.
+        """
+        (outcome,) = await self.streams([(track, attachment)])
+        if isinstance(outcome, PenstockError):
+            raise outcome
+        return outcome
+
+    async def streams(self, wanted: Sequence[tuple[Audio, bool]]) -> list[Download | PenstockError]:
+        """Sign many, some as attachments: one read for all of their connections."""
+        ids = list(dict.fromkeys(t.connection_id for t, _ in wanted if t.connection_id is not None))
+        found = await self.sources.connections.many(ids) if ids else []
+        connections = dict(zip(ids, found, strict=True))
+        return list(
+            await gather(*(self._stream(track, as_file, connections) for track, as_file in wanted))
+        )
+
+    async def artwork(self, track: Audio) -> Download | None:
+        """Sign a GET of the track's cover; None where it has none."""
+        return None if track.artwork is None else await self.cover(track.artwork)
+
+    async def cover(self, artwork: str) -> Download:
+        """Sign a GET of a cover that is named by a track or an album of the caller's."""
+        key = artwork_key(self._user, artwork)
+        return await self.sources.files.presign_download(key, expires_in=LEAST_SECONDS)
+
+    async def _stream(
+        self, track: Audio, as_file: bool, connections: Mapping[str, Connection | NotFound]
+    ) -> Download | PenstockError:
+        if track.owner != self._user:
+            return absent("audio")
+        try:
+            if track.connection_id is None:
+                # Refused at registration already; whatever came to stand in a row since, our rights
+                # must not give away what others uploaded.
+                if not is_owned(self._user, track.object_key):
+                    return absent("audio")
+                return await _signed(self.sources.files, track, as_file)
+            connection = connections[track.connection_id]
+            if isinstance(connection, NotFound):
+                words = "The connection that this audio was registered by is gone."
+                return IllegalState(words, "NO_CONNECTION")
+            async with self.sources.connected(connection) as source:
+                return await _signed(source, track, as_file)
+        except PenstockError as error:
+            return error
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+async def _signed(source: Source, track: Audio, as_file: bool) -> Download:
+    return await source.presign_download(
+        track.object_key,
+        expires_in=lifetime(track.duration_ms),
+        filename=track.file_name if as_file else None,
+        content_type=track.format.media_type,
+    )
+
+
+def lifetime(duration_ms: int) -> int:
+    """How long a stream's URL holds, in seconds: twice the track, for pauses, and five minutes."""
+    wanted = 2 * duration_ms // 1000 + SPARE_SECONDS
+    return min(max(LEAST_SECONDS, wanted), EXPIRY_SECONDS)

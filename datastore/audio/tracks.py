@@ -1,0 +1,128 @@
+"""Tracks as rows and back.
+
+Reading the caller's tracks, and what they are listed under, by key.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeVar
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.audio.records import (
+    Album,
+    Artist,
+    Audio,
+    AudioFile,
+    AudioLink,
+    Genre,
+    Tags,
+    Totals,
+)
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.table.items import Asked, load, read_rows
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
+from penstock.datastore.table.port import Attributes, Item, Key
+
+
+def audio_key(user: str, id: str) -> Key:
+    return AUDIO.key(user=user, audio=id)
+
+
+def audio_item(track: Audio) -> Item:
+    """The row of a track; its key holds the owner and the id."""
+    attributes = msgspec.to_builtins(track, builtin_types=(Decimal,))
+    del attributes["id"], attributes["owner"]
+    lists = {name: list(attributes[name]) for name in ("artists", "genres") if name in attributes}
+    return {**AUDIO.item(user=track.owner, audio=track.id), **attributes, **lists}
+
+
+def audio_of(item: Attributes, asked: Asked = None) -> Audio:
+    """The track in a row; at least what is asked for of it is there."""
+    owner = unescape(AUDIO.pk.read(str(item["pk"]))["user"])
+    return load(Audio, item, asked, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
+
+
+def new_audio(scope: Scope, tags: Tags, file: AudioFile) -> Audio:
+    """A track of the caller's, under an id of its own."""
+    now = scope.clock.timestamp()
+    return Audio(
+        **msgspec.structs.asdict(tags),
+        **msgspec.structs.asdict(file),
+        id=scope.clock.new_id(),
+        owner=scope.caller.user_id,
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def artist_of(item: Attributes) -> Artist:
+    return load(Artist, item, id=ARTIST.sk.read(str(item["sk"]))["artist"])
+
+
+def album_of(item: Attributes) -> Album:
+    return load(Album, item, id=ALBUM.sk.read(str(item["sk"]))["album"])
+
+
+def genre_of(item: Attributes) -> Genre:
+    return load(Genre, item, id=GENRE.sk.read(str(item["sk"]))["genre"])
+
+
+def link_of(item: Attributes) -> AudioLink:
+    """A row that lists a track; it ends in the track's id, or says it where it lists a bucket."""
+    id = item.get("audioId") or str(item["sk"]).rpartition(":")[2]
+    return load(AudioLink, item, audioId=id)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The reads of the caller's library by key: what is another's is simply absent there."""
+
+    scope: Scope
+
+    async def many(self, ids: Sequence[str], *, consistent: bool = False) -> list[Audio | NotFound]:
+        """Get audio: `pk = U:<user>, sk = AU:<id>`, batched; one answer for each id, aligned."""
+        keys = {id: audio_key(self._user, id) for id in ids if is_id(id)}
+        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        items = [rows.get(keys[id]) if id in keys else None for id in ids]
+        return [absent("audio") if item is None else audio_of(item) for item in items]
+
+    async def get_audio_files_by_audio_id(self, id: str, *, consistent: bool = False) -> Audio:
+        """getAudioFilesByAudioId: `Query(ID = :AudioId)`, here one item; raises NotFound."""
+        (audio,) = await self.many([id], consistent=consistent)
+        if isinstance(audio, NotFound):
+            raise audio
+        return audio
+
+    async def artists(self, places: Sequence[str]) -> list[Artist | NotFound]:
+        """Get artists: `pk = U:<user>, sk = AR:<place>`, batched; aligned with the places."""
+        return await self._placed(ARTIST, places, artist_of, "artist")
+
+    async def albums(self, places: Sequence[str]) -> list[Album | NotFound]:
+        """Get albums: `pk = U:<user>, sk = AL:<place>`, batched; aligned with the places."""
+        return await self._placed(ALBUM, places, album_of, "album")
+
+    async def totals(self) -> Totals:
+        """Get what the library holds: `pk = U:<user>, sk = U`."""
+        key = LIBRARY.key(user=self._user)
+        return load(Totals, (await self.scope.table.get([key])).items.get(key, {}))
+
+    async def _placed(
+        self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
+    ) -> list[T | NotFound]:
+        pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
+        keys = [Key(pk, prefix + place) for place in places]
+        rows = await read_rows(self.scope.table, keys)
+        return [read(rows[key]) if key in rows else absent(noun) for key in keys]
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id

@@ -1,0 +1,144 @@
+"""Covers: kept once for each content among the objects of their owner.
+
+How audio comes into a library: an upload, and then its tags and cover, read from the object.
+"""
+
+from base64 import b32encode
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio.add_tracks import Adding, Draft
+from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.file_type import picture_type
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.object_keys import (
+    artwork_key,
+    check_file_name,
+    file_name_of,
+    is_owned,
+    upload_key,
+)
+from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
+from penstock.datastore.audio.sources import Sources
+from penstock.datastore.audio.tag_reader import Scan, refused
+from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
+from penstock.datastore.objects.port import Files, Stat, UploadForm
+from penstock.datastore.table.layout import AUDIO_BY_BUCKET
+
+LETTERS: Final = 26
+
+
+async def keep_artwork(files: Files, user: str, picture: bytes | None) -> str | None:
+    """Keep a picture, if it is one; return what names its content."""
+    kind = None if picture is None else picture_type(picture)
+    if picture is None or kind is None:
+        return None
+    name = b32encode(sha256(picture).digest())[:LETTERS].decode().lower()
+    key = artwork_key(user, name)
+    if await files.stat(key) is None:
+        await files.write(key, _whole(picture), content_type=kind)
+    return name
+
+
+async def _whole(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+MAX_UPLOAD: Final = 1024**3
+UPLOAD_SECONDS: Final = 3600
+UNNAMED: Final = "application/octet-stream"
+UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNNAMED)
+
+
+class Upload(NamedTuple):
+    """A form to upload with, and the key under which the object is registered then."""
+
+    object_key: str
+    form: UploadForm
+
+
+@dataclass(frozen=True, slots=True)
+class Registering:
+    """The ways into the caller's library."""
+
+    scope: Scope
+    sources: Sources
+
+    async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
+        """Allow one upload of at most MAX_UPLOAD bytes among the objects of the caller."""
+        check_file_name(file_name)
+        if content_type not in UPLOADED_TYPES:
+            words = f"must be one of {', '.join(UPLOADED_TYPES)}"
+            raise Invalid([FieldProblem(["contentType"], words)])
+        key = upload_key(self._user, self.scope.clock.new_id(), file_name)
+        form = await self.sources.files.presign_upload(
+            key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
+        )
+        return Upload(key, form)
+
+    async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
+        """Read the tags of an object and add it to the library.
+
+        It is one that the caller uploaded, or lies in the connection's bucket. Raises NotFound
+        where there is none, Invalid for what is no audio, and ObjectTaken, with the audio, for one
+        that was registered before.
+        """
+        async with self.sources.of(connection_id) as source:
+            await self.require_new(source.bucket, object_key)
+            draft = await self.draft(source, object_key, connection_id)
+        return await Adding(self.scope).add(*draft)
+
+    async def draft(
+        self, source: Source, object_key: str, connection_id: str | None = None
+    ) -> Draft:
+        """Read what `register` adds; also keeps the cover, among the caller's own objects."""
+        stat = await self._stat(source, object_key, owned=connection_id is None)
+        name = file_name_of(object_key)
+        title = name.rpartition(".")[0] or name
+        scanned = await Scan(source, object_key, stat.size, {}).run(title)
+        parsed = scanned.parsed
+        file = AudioFile(
+            bucket=source.bucket,
+            object_key=object_key,
+            file_name=name,
+            connection_id=connection_id,
+            duration_ms=parsed.duration_ms,
+            format=scanned.format,
+            bitrate=parsed.bitrate or stat.size * 8 // parsed.duration_ms,
+            sample_rate=parsed.sample_rate,
+            size=stat.size,
+            etag=stat.etag,
+            artwork=await keep_artwork(self.sources.files, self._user, parsed.picture),
+        )
+        return Draft(parsed.tags, file)
+
+    async def _stat(self, source: Source, object_key: str, *, owned: bool) -> Stat:
+        if owned and not is_owned(self._user, object_key):
+            raise _no_object()
+        try:
+            stat = await source.stat(object_key)
+        except BadInput:
+            raise _no_object() from None
+        if stat is None:
+            raise _no_object()
+        if stat.size == 0:
+            raise refused("UNKNOWN_FORMAT", "is empty")
+        return stat
+
+    async def require_new(self, bucket: str, object_key: str) -> None:
+        """Raise ObjectTaken for an object that the library holds, to spare its reading."""
+        key = AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(object_key))
+        held = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        if held is not None:
+            raise ObjectTaken(str(held["audioId"]))
+
+    @property
+    def _user(self) -> str:
+        return self.scope.caller.user_id
+
+
+def _no_object() -> NotFound:
+    return NotFound("There is no such object.", ("objectKey",))

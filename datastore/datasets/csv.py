@@ -1,0 +1,216 @@
+"""The rules of a reference dataset: named and typed columns, one of them the key.
+
+The CSV of a reference dataset: read as its columns declare, or refused with all problems.
+
+The file is UTF-8 (a byte order mark is skipped) and begins with a header that names the columns in
+their order. Fields are as RFC 4180 has them. An empty field is null, but for text columns.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from io import StringIO
+
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.records import DatasetColumn, DatasetContent
+from penstock.datastore.text import prose_problem, text_problem
+from penstock.formula.core.datasets import Rows
+from penstock.formula.core.errors import Fault
+from penstock.formula.core.row_inputs import typed
+from penstock.formula.core.values import Scalar, ValueType, text_of
+
+MAX_COLUMNS = 50
+MAX_NAME = 128
+MAX_DESCRIPTION = 512
+MAX_BYTES = 4 * 1024 * 1024
+MAX_INLINE = 200_000
+MAX_ROWS = 50_000
+MAX_CELLS = 250_000
+
+
+def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
+    """Every broken rule of the columns, each with its path in the input."""
+    if not 1 <= len(content.columns) <= MAX_COLUMNS:
+        message = f"must be 1 to {MAX_COLUMNS}, are {len(content.columns)}"
+        return [FieldProblem(["content", "columns"], message)]
+    problems: list[FieldProblem] = []
+    seen: set[str] = set()
+    for n, column in enumerate(content.columns):
+        found = {
+            "name": _name_problem(column, seen),
+            "description": prose_problem(column.description or "", MAX_DESCRIPTION),
+        }
+        seen.add(column.name)
+        problems += [
+            FieldProblem(["content", "columns", str(n), field], message)
+            for field, message in found.items()
+            if message
+        ]
+    if content.key_column not in seen:
+        message = f"there is no column {content.key_column[:60]!r}"
+        problems.append(FieldProblem(["content", "keyColumn"], message))
+    return problems
+
+
+def _name_problem(column: DatasetColumn, seen: set[str]) -> str | None:
+    if column.name in seen:
+        return "is given twice"
+    return text_problem(column.name, MAX_NAME)
+
+
+MAX_PROBLEMS = 50
+
+Record = tuple[int, list[str]]
+
+
+class CsvCode(StrEnum):
+    """What can be wrong with the content of a file."""
+
+    TOO_LARGE = "TOO_LARGE"
+    NOT_UTF_8 = "NOT_UTF_8"
+    MALFORMED_CSV = "MALFORMED_CSV"
+    WRONG_HEADER = "WRONG_HEADER"
+    TOO_MANY_ROWS = "TOO_MANY_ROWS"
+    WRONG_WIDTH = "WRONG_WIDTH"
+    MISSING_KEY = "MISSING_KEY"
+    DUPLICATE_KEY = "DUPLICATE_KEY"
+    INVALID_VALUE = "INVALID_VALUE"
+
+
+class Unreadable(Exception):
+    """The content breaks rules; `problems` are the first fifty, with line and column from 1."""
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        super().__init__(problems[0].message)
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file that was read; `weight` is about how many bytes its rows take in memory."""
+
+    rows: Rows
+    count: int
+    weight: int
+
+
+def read_table(data: bytes, content: DatasetContent) -> Table:
+    """Read a whole file; raises Unreadable. The columns and the key column have been checked."""
+    reading = _Reading(content.columns, content.key_column)
+    rows = list(reading.rows(reading.records(reading.text(data))))
+    if reading.problems:
+        raise Unreadable(reading.problems)
+    names = [column.name for column in content.columns]
+    weight = sum(map(_weight, rows))
+    return Table(Rows(names, rows, content.key_column), len(rows), weight)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One file being read; it goes on after a problem, up to fifty of them."""
+
+    columns: Sequence[DatasetColumn]
+    key_column: str
+    problems: list[FieldProblem] = field(default_factory=list)
+
+    def text(self, data: bytes) -> str:
+        if len(data) > MAX_BYTES:
+            raise self._fatal(CsvCode.TOO_LARGE, f"is larger than {MAX_BYTES} bytes")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            column = error.start - data.rfind(b"\n", 0, error.start)
+            message = f"holds the byte 0x{data[error.start]:02X}, which is no UTF-8"
+            raise self._fatal(CsvCode.NOT_UTF_8, message, line, column) from None
+
+    def records(self, text: str) -> Iterator[Record]:
+        """Yield the records below the header, each with the line it begins in."""
+        reader = csv.reader(StringIO(text, newline=""), strict=True)
+        try:
+            self._check_header(next(reader, []))
+            line = reader.line_num + 1
+            for count, record in enumerate(reader, start=1):
+                if count > MAX_ROWS or count * len(self.columns) > MAX_CELLS:
+                    message = f"has more than {MAX_ROWS} rows or {MAX_CELLS} fields"
+                    raise self._fatal(CsvCode.TOO_MANY_ROWS, message, line)
+                yield line, record
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise self._fatal(CsvCode.MALFORMED_CSV, f"{error}", reader.line_num) from None
+
+    def rows(self, records: Iterator[Record]) -> Iterator[tuple[Scalar, ...]]:
+        key = next(n for n, one in enumerate(self.columns) if one.name == self.key_column)
+        types = [ValueType(column.type) for column in self.columns]
+        first: dict[str, int] = {}
+        for line, record in records:
+            if not record:  # an empty line
+                continue
+            if len(record) != len(self.columns):
+                message = f"has {len(record)} fields in place of {len(self.columns)}"
+                self._report(CsvCode.WRONG_WIDTH, message, line, 1)
+                continue
+            row = tuple(
+                self._value(text, type, line, n)
+                for n, (text, type) in enumerate(zip(record, types, strict=True))
+            )
+            self._check_key(first, row[key], record[key], line, key)
+            yield row
+
+    def _check_header(self, header: Sequence[str]) -> None:
+        names = [column.name for column in self.columns]
+        if list(header) != names:
+            wrong = next(
+                (n for n, pair in enumerate(zip(header, names, strict=False)) if len({*pair}) > 1),
+                min(len(header), len(names)),
+            )
+            wanted = ", ".join(names)
+            message = f"the header must be {wanted[:500]}"
+            raise self._fatal(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
+
+    def _value(self, text: str, type: ValueType, line: int, n: int) -> Scalar:
+        if not text and type is not ValueType.STRING:
+            return None
+        try:
+            value = typed(text, type)
+        except Fault as fault:
+            message = f"the column {self.columns[n].name}: {fault.message}"
+            self._report(CsvCode.INVALID_VALUE, message, line, n + 1)
+            return None
+        return None if isinstance(value, tuple) else value
+
+    def _check_key(
+        self, first: dict[str, int], key: Scalar, written: str, line: int, n: int
+    ) -> None:
+        if key is None or key == "":
+            if not written:
+                self._report(CsvCode.MISSING_KEY, "the row has no key", line, n + 1)
+            return
+        text = text_of(key)
+        if first.setdefault(text, line) != line:
+            message = f"the key {text[:60]!r} is that of line {first[text]}"
+            self._report(CsvCode.DUPLICATE_KEY, message, line, n + 1)
+
+    def _report(self, code: CsvCode, message: str, line: int, column: int) -> None:
+        self.problems.append(_problem(code, message, line, column))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise Unreadable(self.problems)
+
+    def _fatal(
+        self, code: CsvCode, message: str, line: int | None = None, column: int = 1
+    ) -> Unreadable:
+        return Unreadable([*self.problems, _problem(code, message, line, column)])
+
+
+def _problem(code: CsvCode, message: str, line: int | None, column: int) -> FieldProblem:
+    if line is None:
+        return FieldProblem([], message, code=code.value)
+    place = f"line {line}, column {column}: {message}"
+    return FieldProblem([], place, code=code.value, line=line, column=column)
+
+
+def _weight(row: Sequence[Scalar]) -> int:
+    """Count what Python takes for a row of as many fields, and for finding it by each of them."""
+    texts = sum(len(value) for value in row if isinstance(value, str))
+    return 60 + len(row) * 220 + texts * 4

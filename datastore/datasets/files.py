@@ -1,0 +1,195 @@
+"""The files of reference datasets: what is uploaded, and what becomes the content of a version."""
+
+from asyncio import to_thread
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from hashlib import sha256
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.clock import is_id
+from penstock.datastore.datasets.csv import (
+    MAX_BYTES,
+    MAX_INLINE,
+    CsvCode,
+    Unreadable,
+    dataset_problems,
+    read_table,
+)
+from penstock.datastore.datasets.staged_files import Staged
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas.transformers import located
+from penstock.datastore.objects.port import LISTING, Download, Files, UploadForm
+from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.datastore.table.transaction import Write
+
+CONTENT_TYPE = "text/csv"
+UPLOADS = "datasets/uploads/"
+FORM_SECONDS = 3600
+KEPT = timedelta(days=2)
+"""How long an upload can be used; longer than a create can be repeated with its key."""
+
+
+def key_of_file(dataset: ReferenceDataset) -> str:
+    """Where the content of a version lies."""
+    return _key(dataset.id, dataset.content.file)
+
+
+def _key(id: str, file: str) -> str:
+    return f"{REFERENCE_DATASET.folder}{{file}}.csv".format(id=id, file=file)
+
+
+@dataclass(slots=True)
+class DatasetFile:
+    """The file that a new content of a dataset comes with."""
+
+    scope: Scope
+    data: bytes
+    staged: Staged | None = field(default=None, init=False)
+
+    async def placed(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
+        if self.staged is None:
+            file = self.scope.clock.new_id()
+            self.staged = Staged(self.scope, file, _key(resource.id, file))
+            await self.staged.put(self.data, CONTENT_TYPE)
+        content = replace(resource.content, file=self.staged.id)
+        return replace(resource, content=content), self.staged.taken()
+
+    async def dropped(self) -> None:
+        if self.staged is not None:
+            await self.staged.let_go()
+
+
+class Upload(NamedTuple):
+    """A form that uploads one file, and the id by which its uploader then names the file."""
+
+    id: str
+    form: UploadForm
+
+
+class Brought(NamedTuple):
+    """A content as the user gave it, everything wrong with its file, and the file if nothing is."""
+
+    content: DatasetContent
+    problems: Sequence[FieldProblem]
+    file: DatasetFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFiles:
+    """The contents of datasets, in the caller's scope; uploads are their uploader's alone."""
+
+    scope: Scope
+
+    async def upload(self, group: GroupPath | None) -> Upload:
+        """Allow a file to be uploaded; the caller is contributor at some group, as to create."""
+        self.scope.require_at(Role.CONTRIBUTOR, self.scope.group_or_default(group))
+        id = self.scope.clock.new_id()
+        form = await self.scope.files.presign_upload(
+            self._upload_key(id),
+            max_bytes=MAX_BYTES,
+            content_type=CONTENT_TYPE,
+            expires_in=FORM_SECONDS,
+        )
+        return Upload(id, form)
+
+    async def uploaded(
+        self, columns: Sequence[DatasetColumn], key_column: str | None, id: str
+    ) -> Brought:
+        """The content that an upload of the caller holds."""
+        data = await self._read(id) if is_id(id) else None
+        if data is None:
+            problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
+            return Brought(_content(columns, key_column), [problem], None)
+        return await self._brought(columns, key_column, data, "upload")
+
+    async def inline(
+        self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
+    ) -> Brought:
+        """The content that a text holds."""
+        if len(csv) > MAX_INLINE:
+            message = f"is longer than {MAX_INLINE} characters: upload it"
+            problem = FieldProblem(["content", "csv"], message, CsvCode.TOO_LARGE.value)
+            return Brought(_content(columns, key_column), [problem], None)
+        try:
+            data = csv.encode()
+        except UnicodeEncodeError as error:
+            message = f"holds the character U+{ord(csv[error.start]):04X}"
+            problem = FieldProblem(["content", "csv"], message, CsvCode.NOT_UTF_8.value)
+            return Brought(_content(columns, key_column), [problem], None)
+        return await self._brought(columns, key_column, data, "csv")
+
+    def nothing(self, columns: Sequence[DatasetColumn], key_column: str | None) -> Brought:
+        """The content without a file, or with two."""
+        problem = FieldProblem(["content"], "must have either `csv` or `upload`")
+        return Brought(_content(columns, key_column), [problem], None)
+
+    async def download(self, dataset: ReferenceDataset, seconds: int) -> Download | None:
+        """Allow the file of a version in hand to be read; None where it is gone."""
+        key = key_of_file(dataset)
+        if await self.scope.files.stat(key) is None:
+            return None
+        name = f"{dataset.name.replace('/', '-')[:100]}-{dataset.version}.csv"
+        return await self.scope.files.presign_download(key, expires_in=seconds, filename=name)
+
+    async def _brought(
+        self, columns: Sequence[DatasetColumn], key_column: str | None, data: bytes, source: str
+    ) -> Brought:
+        content = _content(columns, key_column, data)
+        if dataset_problems(content):  # which are told with those of all other fields
+            return Brought(content, [], None)
+        try:
+            table = await to_thread(read_table, data, content)
+        except Unreadable as error:
+            return Brought(content, located(["content", source], error.problems), None)
+        return Brought(replace(content, row_count=table.count), [], DatasetFile(self.scope, data))
+
+    async def _read(self, id: str) -> bytes | None:
+        key = self._upload_key(id)
+        if await self.scope.files.stat(key) is None:
+            return None
+        chunks = self.scope.files.read(key, end=MAX_BYTES + 1)
+        return b"".join([chunk async for chunk in chunks])
+
+    def _upload_key(self, id: str) -> str:
+        user = sha256(self.scope.caller.user_id.encode()).hexdigest()[:32]
+        return f"{UPLOADS}{user}/{id}.csv"
+
+
+async def sweep_uploads(scope: Scope) -> int:
+    """Remove the uploads that can no longer be used; return how many there were."""
+    removed, after = 0, ""
+    while keys := await scope.files.list(UPLOADS, after):
+        for key in keys:
+            if await _is_old(scope.files, key, scope):
+                await scope.files.delete(key)
+                removed += 1
+        after = keys[-1]
+        if len(keys) < LISTING:
+            break
+    return removed
+
+
+async def _is_old(files: Files, key: str, scope: Scope) -> bool:
+    stat = await files.stat(key)
+    return stat is not None and stat.modified < scope.clock.now() - KEPT
+
+
+def _content(
+    columns: Sequence[DatasetColumn], key_column: str | None, data: bytes = b""
+) -> DatasetContent:
+    """The content before its file is read and has a name."""
+    first = columns[0].name if columns else ""
+    return DatasetContent(
+        columns=tuple(columns),
+        key_column=first if key_column is None else key_column,
+        file="",
+        checksum=sha256(data).hexdigest(),
+        size_bytes=len(data),
+        row_count=0,
+    )

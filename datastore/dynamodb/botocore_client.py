@@ -1,0 +1,88 @@
+"""The client of AWS's library, without what costs processor time and buys nothing."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from typing import Any
+
+import aioboto3
+from aiobotocore.config import AioConfig
+from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
+from aiobotocore.session import AioSession
+from botocore import xform_name
+from botocore.awsrequest import AWSPreparedRequest
+
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.responses import read
+from penstock.datastore.dynamodb.wire import Raw
+
+STREAMED_BYTES = 2**20
+
+
+class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no types
+    """Takes the JSON of an answer as it is, instead of walking the shape of every value in it."""
+
+    async def parse(self, response: Raw, shape: Any) -> Raw:
+        operation = "" if shape is None else shape.name.removesuffix("Output")
+        return read(operation, response["status_code"], response["headers"], response["body"])
+
+
+class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobotocore has no types
+    """Raw parsing for the JSON protocol; other protocols serve the credential chain and stay."""
+
+    def create_parser(self, protocol_name: str) -> object:
+        if protocol_name == "json":
+            return RawJSONParser()
+        return super().create_parser(protocol_name)
+
+
+class StockClient:
+    """A client of aiobotocore behind the one method that is called."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.endpoint_url = str(client.meta.endpoint_url)
+        self.region = str(client.meta.region_name)
+
+    async def call(self, operation: str, request: Raw) -> Raw:
+        answer: Raw = await getattr(self._client, xform_name(operation))(**request)
+        return answer
+
+
+@asynccontextmanager
+async def open_stock(
+    session: AioSession, region: str | None, endpoint_url: str | None, key: AccessKey | None
+) -> AsyncIterator[StockClient]:
+    """Make a client; without a key, credentials come from AWS's ordinary chain."""
+    session.register("before-send.dynamodb", _as_a_stream_if_large)
+    # Would be added to the fixed user agent.
+    session.user_agent_extra = ""
+    session.register_component("response_parser_factory", RawParserFactory())
+    async with aioboto3.Session(botocore_session=session).client(
+        "dynamodb",
+        region_name=region,
+        endpoint_url=endpoint_url,
+        config=_config(),
+        aws_access_key_id=key and key.id,
+        aws_secret_access_key=key and key.secret,
+    ) as client:
+        yield StockClient(client)
+
+
+def _as_a_stream_if_large(request: AWSPreparedRequest, **_: object) -> None:
+    """Let a body of megabytes be sent in pieces, so that it does not hold up the event loop."""
+    if len(request.body) > STREAMED_BYTES:
+        request.body = BytesIO(request.body)
+
+
+def _config() -> AioConfig:
+    return AioConfig(
+        user_agent=protocol.user_agent(),
+        parameter_validation=False,
+        max_pool_connections=protocol.CONNECTIONS,
+        connect_timeout=protocol.CONNECT_SECONDS,
+        read_timeout=protocol.READ_SECONDS,
+        # Legacy is the mode that checks the CRC32 of an answer also when it never retries.
+        retries={"mode": "legacy", "total_max_attempts": 1},
+    )

@@ -1,0 +1,211 @@
+"""The table itself: making it, its index and its TTL, and saying how it differs from them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from penstock.datastore import errors
+from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.errors import Refused
+from penstock.datastore.table.port import INDEX, INDEX_HASH, TTL
+
+KEYS = (("pk", "HASH"), ("sk", "RANGE"))
+INDEX_KEYS = ((INDEX_HASH, "HASH"), ("pk", "RANGE"))
+ATTRIBUTES = ("pk", "sk", INDEX_HASH)
+
+CREATION_SECONDS = 600.0
+POLL_SECONDS = 1.0
+
+Keys: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What is wrong with each part of a table, in sentences; of none but itself if it is absent."""
+
+    table: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    index: Sequence[str] = ()
+    ttl: Sequence[str] = ()
+
+
+class Definition:
+    """What DynamoDB knows of one table; `deadline` in seconds is that of each single call.
+
+    Without `indexed` it is one of samples, which has the keys and neither index nor TTL.
+    """
+
+    def __init__(
+        self, client: Client, table: str, deadline: float, *, indexed: bool = True
+    ) -> None:
+        self._client = client
+        self._table = table
+        self._deadline = deadline
+        self._indexed = indexed
+
+    async def create(self) -> None:
+        """Make what is missing and wait until it can be used; what is there is not changed.
+
+        Raises Unavailable if the table is not active after ten minutes.
+        """
+        description = await self._describe()
+        if description is None:
+            await self._unless_begun("CreateTable", _creation(self._indexed))
+        elif self._indexed and _index(description) is None:
+            await self._unless_begun("UpdateTable", _index_creation())
+        if not self._active(description):
+            await self._until_active()
+        if self._indexed and await self._ttl() is None:
+            await self._unless_begun(
+                "UpdateTimeToLive",
+                {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
+            )
+
+    async def verify(self) -> list[str]:
+        """Say in sentences how the table differs from what `create` makes."""
+        found = await self.differences()
+        return [*found.table, *found.keys, *found.index, *found.ttl]
+
+    async def differences(self) -> Differences:
+        """Say likewise, part by part."""
+        description = await self._describe()
+        if description is None:
+            return Differences(table=[f"The table {self._table} does not exist."])
+        keys, index = _key_problems(description), _index_problems(_index(description))
+        return Differences([], keys, index, await self._ttl_problems())
+
+    async def _ttl_problems(self) -> list[str]:
+        ttl = await self._ttl()
+        if ttl is None:
+            return [f"Time to live is off; it must be on, by {TTL}."]
+        return [] if ttl == TTL else [f"Time to live goes by {ttl}, not by {TTL}."]
+
+    async def _call(self, operation: str, arguments: Raw) -> Raw:
+        request = {"TableName": self._table, **arguments}
+        return await Attempts(self._deadline).send(partial(self._client.call, operation, request))
+
+    async def _describe(self) -> Raw | None:
+        """Read the table's description; None if there is no such table."""
+        try:
+            answer = await self._call("DescribeTable", {})
+        except Refused as refused:
+            if refused.code == "ResourceNotFoundException":
+                return None
+            raise
+        description: Raw = answer["Table"]
+        return description
+
+    async def _ttl(self) -> str | None:
+        """Read the name of the attribute that TTL goes by; None if it is off."""
+        answer = await self._call("DescribeTimeToLive", {})
+        ttl: Raw = answer["TimeToLiveDescription"]
+        if ttl["TimeToLiveStatus"] not in {"ENABLED", "ENABLING"}:
+            return None
+        name: str = ttl["AttributeName"]
+        return name
+
+    async def _unless_begun(self, operation: str, arguments: Raw) -> None:
+        """Ask for a change that somebody else, or an attempt of ours, may have begun already."""
+        try:
+            await self._call(operation, arguments)
+        except Refused as refused:
+            begun = refused.code == "ResourceInUseException" or "already" in refused.message
+            if not begun:
+                raise
+
+    async def _until_active(self) -> None:
+        try:
+            async with asyncio.timeout(CREATION_SECONDS):
+                while True:
+                    if self._active(await self._describe()):
+                        return
+                    await asyncio.sleep(POLL_SECONDS)
+        except TimeoutError as error:
+            message = f"The table was not active within {CREATION_SECONDS:g} seconds."
+            raise errors.Unavailable(message, retry_after=60) from error
+
+    def _active(self, description: Raw | None) -> bool:
+        """Tell whether table and index can be used; a table just made may still be unknown."""
+        if description is None or description["TableStatus"] != "ACTIVE":
+            return False
+        index = _index(description) if self._indexed else {}
+        return index is not None and index.get("IndexStatus", "ACTIVE") == "ACTIVE"
+
+
+def _schema(keys: Keys) -> list[Raw]:
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
+
+
+def _attributes(names: Sequence[str] = ATTRIBUTES) -> list[Raw]:
+    return [{"AttributeName": name, "AttributeType": "S"} for name in names]
+
+
+def _index_definition() -> Raw:
+    return {
+        "IndexName": INDEX,
+        "KeySchema": _schema(INDEX_KEYS),
+        "Projection": {"ProjectionType": "ALL"},
+    }
+
+
+def _creation(indexed: bool) -> Raw:
+    creation = {
+        "AttributeDefinitions": _attributes([name for name, _ in KEYS]),
+        "KeySchema": _schema(KEYS),
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+    if not indexed:
+        return creation
+    return {
+        **creation,
+        "AttributeDefinitions": _attributes(),
+        "GlobalSecondaryIndexes": [_index_definition()],
+    }
+
+
+def _index_creation() -> Raw:
+    return {
+        "AttributeDefinitions": _attributes(),
+        "GlobalSecondaryIndexUpdates": [{"Create": _index_definition()}],
+    }
+
+
+def _index(description: Raw) -> Raw | None:
+    indexes: list[Raw] = description.get("GlobalSecondaryIndexes") or []
+    return next((index for index in indexes if index["IndexName"] == INDEX), None)
+
+
+def _keys(described: list[dict[str, Any]]) -> Keys:
+    return tuple((key["AttributeName"], key["KeyType"]) for key in described)
+
+
+def _key_problems(description: Raw) -> list[str]:
+    problems = []
+    if _keys(description["KeySchema"]) != KEYS:
+        problems.append("The keys of the table are not pk (hash) and sk (range).")
+    types = {
+        each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]
+    }
+    problems += [
+        f"The key attribute {name} has type {types[name]}, not S."
+        for name in ATTRIBUTES
+        if types.get(name, "S") != "S"
+    ]
+    return problems
+
+
+def _index_problems(index: Raw | None) -> list[str]:
+    if index is None:
+        return [f"The index {INDEX} does not exist."]
+    problems = []
+    if _keys(index["KeySchema"]) != INDEX_KEYS:
+        problems.append(f"The keys of the index {INDEX} are not siKey1 (hash) and pk (range).")
+    if index["Projection"]["ProjectionType"] != "ALL":
+        problems.append(f"The index {INDEX} does not project all attributes.")
+    if index.get("IndexStatus", "ACTIVE") != "ACTIVE":
+        problems.append(f"The index {INDEX} is {index['IndexStatus']}, not ACTIVE.")
+    return problems

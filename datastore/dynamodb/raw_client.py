@@ -1,0 +1,89 @@
+"""The client of our own: what a request needs, and nothing that is built anew for each."""
+
+import os
+import ssl
+import time
+from asyncio import to_thread
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+from zlib import crc32
+
+import orjson
+from aiobotocore.credentials import AioCredentials
+from aiobotocore.session import AioSession
+from botocore.exceptions import ChecksumError, ClientError, NoCredentialsError
+from botocore.httpsession import get_cert_path
+
+from penstock.datastore.dynamodb import protocol
+from penstock.datastore.dynamodb.connections import Answer, Connections, Endpoint
+from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.responses import FAILURES, read
+from penstock.datastore.dynamodb.signing import Signer
+from penstock.datastore.dynamodb.wire import Raw
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class ThinClient:
+    """Signs with credentials of botocore's, which renews them before they expire."""
+
+    def __init__(
+        self, endpoint_url: str, region: str, credentials: Any, connections: Connections
+    ) -> None:
+        self.endpoint_url = endpoint_url
+        self._signer = Signer(endpoint_url, region, protocol.user_agent())
+        self._credentials = credentials
+        self._connections = connections
+
+    async def call(self, operation: str, request: Raw) -> Raw:
+        if self._credentials is None:
+            raise NoCredentialsError
+        body = orjson.dumps(request)
+        credentials = await self._credentials.get_frozen_credentials()
+        head = self._signer.head(operation, body, credentials, time.time())
+        answer = await self._connections.send(head + body)
+        _check(answer)
+        parsed = read(operation, *answer)
+        if answer.status >= FAILURES:
+            raise ClientError(parsed, operation)
+        return parsed
+
+
+@asynccontextmanager
+async def open_thin(
+    session: AioSession, region: str, endpoint_url: str, key: AccessKey | None
+) -> AsyncIterator[ThinClient]:
+    """Make a client; without a key, credentials come from AWS's ordinary chain."""
+    credentials = await session.get_credentials() if key is None else AioCredentials(*key)
+    connections = Connections(
+        await _endpoint(session, endpoint_url),
+        limit=protocol.CONNECTIONS,
+        connect_seconds=protocol.CONNECT_SECONDS,
+        read_seconds=protocol.READ_SECONDS,
+    )
+    try:
+        yield ThinClient(endpoint_url, region, credentials, connections)
+    finally:
+        await connections.close()
+
+
+async def _endpoint(session: AioSession, url: str) -> Endpoint:
+    """Read the URL; certificates are checked by those that the AWS configuration names."""
+    parts = urlsplit(url)
+    tls = None
+    if parts.scheme == "https":
+        named = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
+        bundle = get_cert_path(named or True)
+        tls = await to_thread(ssl.create_default_context, cafile=bundle)
+    return Endpoint(str(parts.hostname), parts.port or _PORTS[parts.scheme], tls)
+
+
+def _check(answer: Answer) -> None:
+    """Compare the checksum, where DynamoDB sent one; raises ChecksumError."""
+    expected = answer.headers.get("x-amz-crc32")
+    if expected is not None and expected != (actual := str(crc32(answer.body))):
+        raise ChecksumError(
+            checksum_type="crc32", expected_checksum=expected, actual_checksum=actual
+        )

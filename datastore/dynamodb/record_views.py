@@ -1,0 +1,248 @@
+"""Records as DynamoDB's JSON tells them: structs for msgspec, whose properties are the fields.
+
+No item is made between the text and the record, and what no field needs is passed over.
+
+Items in DynamoDB's JSON, of which records are decoded without anything between.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from functools import cache, lru_cache, partial
+from operator import attrgetter
+from types import GenericAlias, NoneType
+from typing import Any, Final, NamedTuple, TypedDict, get_args, get_origin
+
+import msgspec
+import orjson
+from msgspec.structs import FieldInfo, fields
+
+from penstock.datastore.dynamodb.wire import (
+    decode,
+    decode_item,
+    decode_key,
+    encode_item,
+    measured_item,
+)
+from penstock.datastore.table.items import Asked, EncodedItem, mark, wanted_fields, with_more
+from penstock.datastore.table.limits import READ_BLOCK
+from penstock.datastore.table.port import Item, Value
+
+_KEPT: Final = 1_000
+
+
+class _Text(msgspec.Struct, frozen=True, gc=False):
+    S: str
+
+
+class _Number(msgspec.Struct, frozen=True, gc=False):
+    N: str
+
+
+class _Truth(msgspec.Struct, frozen=True, gc=False):
+    BOOL: bool
+
+
+class _MaybeText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    S: str | None = None
+    NULL: bool | None = None
+
+
+class _MaybeNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    N: str | None = None
+    NULL: bool | None = None
+
+
+class _Form(NamedTuple):
+    """How values of a type are told: as which struct, under which letter, and what is still to do.
+
+    Without a letter, the struct is the value. `null` is the struct of a null, if it is read alike.
+    """
+
+    struct: Any
+    letter: str = ""
+    then: Callable[[Any], Any] | None = None
+    null: Any = None
+
+    @property
+    def value(self) -> Callable[[Any], Any]:
+        """What makes a value of the struct."""
+        content = attrgetter(self.letter) if self.letter else _same
+        return content if self.then is None else partial(_ended, content, self.then)
+
+
+@lru_cache(_KEPT)
+def decoder_of(record: type, asked: Asked) -> Callable[[bytes], Any]:
+    """Give what decodes rows with a record each: to the record, or the part that is asked for."""
+    part = wanted_fields(record, asked)
+    wanted = fields(record) if part is None else part
+    held, properties = _members(wanted, "")
+    decode_part = msgspec.json.Decoder(_struct(record, held, properties)).decode
+    if part is not None:
+        return decode_part
+    readers = [(field.encode_name, properties[field.name].fget) for field in wanted]
+    return partial(_whole, record, decode_part, readers)
+
+
+def _whole(
+    record: type,
+    decode_part: Callable[[bytes], Any],
+    readers: Sequence[tuple[str, Callable[[Any], Any]]],
+    text: bytes,
+) -> Any:
+    # Asked for attributes, msgspec would take a default in the place of one that raises.
+    view = decode_part(text)
+    values = {name: read(view) for name, read in readers}
+    return msgspec.convert(values, record, from_attributes=True)
+
+
+@cache
+def _nested(record: type) -> Any:
+    """Make the struct of a record that is a value within another."""
+    held, properties = _members(fields(record), "M.")
+    return _struct(record, [("M", _struct(record, held, {}))], properties)
+
+
+@cache
+def _may_be_nested(kind: Any) -> bool:
+    """Whether a type is a record's, of which no field that may be left out can fail to be read."""
+    is_object = isinstance(kind, msgspec.StructMeta) and not kind.__struct_config__.array_like
+    return is_object and all(
+        field.required or _form(field.type).then is None for field in fields(kind)
+    )
+
+
+def _struct(record: type, held: Sequence[tuple[Any, ...]], properties: dict[str, Any]) -> Any:
+    namespace = {**properties, **mark(record)}
+    return msgspec.defstruct(
+        record.__name__, held, namespace=namespace, kw_only=True, frozen=True, gc=False
+    )
+
+
+def _members(
+    wanted: Sequence[FieldInfo], inside: str
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """Give what a struct holds, as it is told, and the properties that are fields of the record."""
+    held: list[tuple[Any, ...]] = []
+    properties: dict[str, Any] = {}
+    for field in wanted:
+        name, form = f"told_{field.name}", _form(field.type)
+        absent = msgspec.NODEFAULT if field.required else form.null
+        held.append((name, form.struct, msgspec.field(name=field.encode_name, default=absent)))
+        properties[field.name] = property(_reader(f"{inside}{name}", form, field))
+    return held, properties
+
+
+def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
+    """Give what reads a field; where all that takes is a way to it, no code of ours runs."""
+    if field.required or (form.null is not None and field.default is None):
+        whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
+        return whole if form.then is None else partial(_ended, whole, form.then)
+    return partial(_read_if_told, attrgetter(path), form.value, field)
+
+
+def _ended(get: Callable[[Any], Any], then: Callable[[Any], Any], view: Any) -> Any:
+    return then(get(view))
+
+
+def _read_if_told(
+    get: Callable[[Any], Any], then: Callable[[Any], Any], field: FieldInfo, view: Any
+) -> Any:
+    found = get(view)
+    if found is not None:
+        return then(found)
+    factory = field.default_factory
+    return field.default if factory is msgspec.NODEFAULT else factory()
+
+
+def _form(kind: Any) -> _Form:
+    """Choose how a type is told; for what is seldom, as any value of DynamoDB's."""
+    kind = getattr(kind, "__supertype__", kind)
+    of = get_args(kind)
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if get_origin(kind) is tuple and of[1:] == (...,):
+        return _list_form(_form(of[0]))
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _Form(_Text, "S", kind)
+    if _may_be_nested(kind):
+        return _Form(_nested(kind))
+    if of[1:] == (NoneType,):
+        kind = getattr(of[0], "__supertype__", of[0]) | None
+    return _MAYBE.get(kind) or _Form(msgspec.Raw, "", partial(_converted, kind))
+
+
+def _list_form(item: _Form) -> _Form:
+    struct = msgspec.defstruct(
+        "L", [("L", GenericAlias(list, (item.struct,)))], frozen=True, gc=False
+    )
+    if not item.letter and item.then is None:
+        return _Form(struct, "L")
+    return _Form(struct, "L", partial(_each, item.value))
+
+
+def _each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:
+    return tuple(map(then, items))
+
+
+def _converted(kind: Any, text: msgspec.Raw) -> Any:
+    return msgspec.convert(decode(orjson.loads(bytes(text))), kind)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number_or_none(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+_SIMPLE: Final = {
+    str: _Form(_Text, "S"),
+    int: _Form(_Number, "N", int),
+    bool: _Form(_Truth, "BOOL"),
+}
+_MAYBE: Final = {
+    str | None: _Form(_MaybeText, "S", None, _MaybeText()),
+    int | None: _Form(_MaybeNumber, "N", _number_or_none, _MaybeNumber()),
+}
+
+
+class _Keyed(TypedDict):
+    pk: dict[str, str]
+    sk: dict[str, str]
+
+
+_keyed: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(_Keyed).decode
+
+
+class WireItem(EncodedItem):
+    """An item as an answer tells it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, text: msgspec.Raw) -> "WireItem":
+        """Read the key, which an item always has."""
+        return cls(decode_key(_keyed(text)), bytes(text))
+
+    @property
+    def charged_size(self) -> int:
+        """As many bytes as DynamoDB counts, or some for which it charges the same.
+
+        No item is longer than its text, so that only those of some length are measured.
+        """
+        length = len(self._text)
+        return length if length <= READ_BLOCK else self._measured()
+
+    def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
+        told = orjson.dumps(encode_item(more)) if more else None
+        text = self._text if told is None else with_more(self._text, told)
+        return decoder_of(record, asked)(text)
+
+    def _decoded(self) -> Item:
+        return decode_item(orjson.loads(self._text))
+
+    def _measured(self) -> int:
+        """Count the bytes, and keep what was decoded for it."""
+        self._item, size = measured_item(orjson.loads(self._text))
+        return size

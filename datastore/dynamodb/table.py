@@ -1,0 +1,80 @@
+"""The table port over DynamoDB: guards first, then requests that are repeated inside a deadline."""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+
+from penstock.datastore.dynamodb import reads, writes
+from penstock.datastore.dynamodb.client import connect
+from penstock.datastore.dynamodb.create_table import Definition
+from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query
+
+
+class DynamoDBTable:
+    """One DynamoDB table as a `penstock.datastore.table.port.Table`.
+
+    Beyond the errors of the port, every method may raise `failures.Refused`: the request, the table
+    or the credentials are wrong, which is for the log and never for a client.
+    """
+
+    def __init__(
+        self, name: str, client: Client, connections: AsyncExitStack, deadline: float
+    ) -> None:
+        self._name = name
+        self._client = client
+        self._connections = connections
+        self._deadline = deadline
+
+    @classmethod
+    async def open(
+        cls,
+        name: str,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        deadline: float = DEADLINE,
+        kind: ClientKind = DEFAULT,
+    ) -> "DynamoDBTable":
+        """Connect with the credentials of AWS's ordinary chain; the table itself is not looked at.
+
+        `deadline` is in seconds and bounds each call together with its repetitions.
+        """
+        connections = AsyncExitStack()
+        client = await connections.enter_async_context(connect(region, endpoint_url, kind=kind))
+        return cls(name, client, connections, deadline)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        limits.guard_get(keys)
+        attempts = Attempts(self._deadline)
+        return await reads.get(self._client, self._name, attempts, keys, consistent=consistent)
+
+    async def query(self, query: Query) -> Page:
+        limits.guard_query(query)
+        request = reads.query_request(self._name, query)
+        answer = await Attempts(self._deadline).send(partial(self._client.call, "Query", request))
+        return reads.page(query, answer)
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        sizes = limits.guard_transact(operations)
+        attempts = Attempts(self._deadline)
+        return await writes.transact(self._client, self._name, attempts, operations, sizes)
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        sizes = limits.guard_write(operations)
+        await writes.write_all(self._client, Attempts(self._deadline), {self._name: operations})
+        return writes.units(operations, sizes, transactional=False)
+
+    async def create(self) -> None:
+        await self._definition().create()
+
+    async def verify(self) -> list[str]:
+        return await self._definition().verify()
+
+    async def close(self) -> None:
+        await self._connections.aclose()
+
+    def _definition(self) -> Definition:
+        return Definition(self._client, self._name, self._deadline)

@@ -1,0 +1,118 @@
+"""Cancelling executions and trying them again."""
+
+from asyncio import sleep
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import uniform
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.executions.access import require_hand
+from penstock.datastore.executions.claims import ended
+from penstock.datastore.executions.reading import Admitted, ReadExecutions
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionRules,
+    ExecutionState,
+    Happening,
+)
+from penstock.datastore.executions.rows import Told, transition
+from penstock.datastore.records import State
+from penstock.datastore.table.transaction import Moved, commit
+
+ATTEMPTS = 20
+PAUSE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeExecutions:
+    """What those may do to an execution who began it or contribute to the owner of its pipeline."""
+
+    scope: Scope
+    rules: ExecutionRules
+    ready: Callable[[], None]
+
+    async def cancel(self, id: str) -> Execution:
+        """Cancel an execution that is not over; a worker learns it at its next sign of life.
+
+        One that is cancelled already stays as it is. IllegalState for one that ended otherwise.
+        """
+
+        def cancelled(found: Admitted) -> Execution:
+            execution = found.execution
+            if execution.state is ExecutionState.CANCELLED:
+                return execution
+            if execution.state.is_over:
+                raise illegal(execution)
+            return ended(execution, ExecutionState.CANCELLED, self.scope.clock.now(), self.rules)
+
+        return await self._change(id, Happening.CANCELLED, cancelled)
+
+    async def retry(self, id: str) -> Execution:
+        """Let an execution that failed or was cancelled begin anew, with all that was pinned.
+
+        Without an input it waits for one. IllegalState for one that did not end so, and where its
+        pipeline is not enabled.
+        """
+
+        def retried(found: Admitted) -> Execution:
+            if found.pipeline.state is not State.ENABLED:
+                state = found.pipeline.state
+                message = f"The pipeline is {state.value}: no run can begin."
+                raise IllegalState(message, state.name)
+            if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
+                raise illegal(found.execution)
+            return self._anew(found.execution)
+
+        again = await self._change(id, Happening.RETRIED, retried)
+        self.ready()
+        return again
+
+    async def _change(
+        self, id: str, happening: Happening, change: Callable[[Admitted], Execution]
+    ) -> Execution:
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            found = await ReadExecutions(self.scope).one(id, consistent=True)
+            require_hand(self.scope.caller, found.pipeline, found.execution)
+            after = change(found)
+            if after is found.execution:
+                return after
+            told = Told(happening, self.scope.caller.user_id, self.scope.clock.timestamp())
+            try:
+                await commit(self.scope.table, transition(found.execution, after, told))
+            except Moved:
+                continue
+            return (await ReadExecutions(self.scope).one(id, consistent=True)).execution
+        raise Unavailable("The execution is being written by many at once.")
+
+    def _anew(self, execution: Execution) -> Execution:
+        now = self.scope.clock.now()
+        awaited = execution.ready_at is None and execution.mode is ExecutionMode.JOB
+        return msgspec.structs.replace(
+            execution,
+            state=ExecutionState.WAITING,
+            upload_until=canonical(now + self.rules.upload) if awaited else None,
+            started_at=None,
+            claimed_at=None,
+            told_at=None,
+            finished_at=None,
+            code=None,
+            message=None,
+            attempts=0,
+            rows=0,
+            succeeded=0,
+            failed=0,
+            bytes_read=0,
+            bytes_written=0,
+            due=int(now.timestamp() * 1000),
+        )
+
+
+def illegal(execution: Execution) -> IllegalState:
+    """The refusal of a transition that does not lead on from the state it is in."""
+    return IllegalState(f"It is {execution.state.value}.", execution.state.name)

@@ -1,0 +1,246 @@
+"""Beginning executions: the pipeline's version, and all that it reaches, pinned in one write."""
+
+from asyncio import sleep
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import uniform
+from typing import Any
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    Unavailable,
+)
+from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.plans import pinned
+from penstock.datastore.executions.reading import NOUN, ReadExecutions
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionRules,
+    ExecutionState,
+    Happening,
+    Pin,
+)
+from penstock.datastore.executions.rows import Told, due_item, event_write, execution_item
+from penstock.datastore.objects.port import NO_FILES, Files, no_place
+from penstock.datastore.records import Pipeline, State, Tag
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.derived_rows import (
+    counter_writes,
+    item_writes,
+    tag_counters,
+    tag_rows,
+)
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
+from penstock.datastore.table.transaction import Moved, Write, commit, done
+from penstock.datastore.tag_search import tags
+from penstock.transform.plan import Plan
+
+KIND = "PE"
+ATTEMPTS = 20
+MAX_OPERATIONS = 100
+PAUSE = 0.005
+
+
+class _Later(Exception):
+    """Another execution of the pipeline has this moment already; `last` is the latest taken."""
+
+    def __init__(self, last: str) -> None:
+        super().__init__(last)
+        self.last = last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a user says of an execution to be; `rows` is the digest of those in the request."""
+
+    pipeline_id: str
+    mode: ExecutionMode = ExecutionMode.JOB
+    tags: tuple[Tag, ...] = ()
+    max_failed_rows: int | None = None
+    rows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateExecutions:
+    """The beginning of executions, in the caller's scope."""
+
+    scope: Scope
+    rules: ExecutionRules
+    files: Files
+
+    async def create(
+        self,
+        wanted: Wanted,
+        idempotency_key: str | None = None,
+        noted: Sequence[FieldProblem] = (),
+    ) -> Execution:
+        """Create an execution of the pipeline's latest version, which waits for its input.
+
+        The same idempotency key with the same input gives the execution that the first call made.
+        """
+        if problems := [*noted, *_problems(wanted), *idempotency.key_problems(idempotency_key)]:
+            raise Invalid(problems)
+        if self.files is NO_FILES:
+            raise no_place()
+        last: str | None = None
+        for attempt in range(ATTEMPTS):
+            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            pipeline = await Reading(PIPELINE, self.scope).one(wanted.pipeline_id, consistent=True)
+            require_run(self.scope.caller, pipeline)
+            try:
+                reached = await pinned(self.scope, pipeline)
+                execution = self._new(pipeline, wanted, last, reached.pins)
+                await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
+            except _Later as later:
+                last = later.last
+            except Moved:
+                continue
+            except idempotency.Replayed as earlier:
+                return await self._replayed(earlier.id)
+            else:
+                return execution
+        raise Unavailable("The pipeline is being written by many at once.")
+
+    def _new(
+        self, pipeline: Pipeline, wanted: Wanted, last: str | None, pins: tuple[Pin, ...]
+    ) -> Execution:
+        now = self.scope.clock.now()
+        inline = wanted.mode is ExecutionMode.INLINE
+        return Execution(
+            id=self.scope.clock.new_id(),
+            pipeline_id=pipeline.id,
+            pipeline_version=pipeline.version,
+            mode=wanted.mode,
+            state=ExecutionState.WAITING,
+            tags=wanted.tags,
+            pins=pins,
+            max_failed_rows=wanted.max_failed_rows,
+            ingest=canonical(now) if last is None else _after(last, now),
+            created_at=canonical(now),
+            created_by=self.scope.caller.user_id,
+            upload_until=None if inline else canonical(now + self.rules.upload),
+            events=1,
+            revision=1,
+            due=int(now.timestamp() * 1000),
+        )
+
+    async def _commit(
+        self,
+        pipeline: Pipeline,
+        execution: Execution,
+        plan: Plan,
+        wanted: Wanted,
+        key: str | None,
+    ) -> None:
+        text = msgspec.json.encode(plan).decode()
+        told = Told(Happening.CREATED, execution.created_by, execution.created_at)
+        writes = [
+            Write(Put(execution_item(execution), Missing()), done),
+            event_write(execution, told),
+            Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
+            Write(Put(due_item(execution))),
+            _runnable(pipeline),
+            _counted(execution),
+            *tag_writes(execution),
+        ]
+        if key is not None:
+            receipt = idempotency.Receipt(
+                KIND, execution.id, GroupPath(pipeline.id), _content(wanted)
+            )
+            writes.insert(0, receipt.write(self.scope, key))
+        if len(writes) > MAX_OPERATIONS:
+            limit = "operations of a transaction"
+            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), ("tags",))
+        await commit(self.scope.table, writes)
+
+    async def _replayed(self, id: str) -> Execution:
+        (found,) = await ReadExecutions(self.scope).many([id], consistent=True)
+        if isinstance(found, Execution):
+            return found
+        message = f"made an {NOUN} that is gone"
+        raise Invalid([FieldProblem(["idempotencyKey"], message)])
+
+
+def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
+    """The rows and counts of the tags, whose group is the pipeline; or the end of them."""
+    cover: Item = {"tags": dict(tags.cover(execution.tags))}
+    rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
+    items = {key: {**row, **cover} for key, row in rows.items()}
+    counters = {one.key: one for one in tag_counters(KIND, execution.pipeline_id, execution.tags)}
+    if gone:
+        return [*item_writes(items, {}), *counter_writes(counters, {})]
+    return [*item_writes({}, items), *counter_writes({}, counters)]
+
+
+def _runnable(pipeline: Pipeline) -> Write:
+    """Let it be only while this is the latest version, and enabled."""
+
+    def refused(standing: Item | None) -> Exception:
+        if standing is None or "deletedAt" in standing:
+            return absent(PIPELINE.noun)
+        state = State(str(standing["state"]))
+        if state is not State.ENABLED:
+            return IllegalState(f"The pipeline is {state.value}: no run can begin.", state.name)
+        return Moved()
+
+    current = (
+        Compare("version", "=", pipeline.version),
+        Compare("state", "=", State.ENABLED.value),
+        Missing("deletedAt"),
+    )
+    # Changes nothing: a check would need a permission that nothing else does.
+    still = Update(
+        key=PIPELINE.latest.key(id=pipeline.id),
+        default={"state": State.ENABLED.value},
+        condition=AllOf(current),
+    )
+    return Write(still, refused)
+
+
+def _counted(execution: Execution) -> Write:
+    """Count it at its pipeline, where it takes the moment that its upload is named by."""
+
+    def refused(standing: Item | None) -> Exception:
+        return _Later(str((standing or {}).get("ingest", execution.ingest)))
+
+    free = AnyOf((Missing("ingest"), Compare("ingest", "<", execution.ingest)))
+    count = Update(
+        key=EXECUTION_COUNT.key(id=execution.pipeline_id),
+        set={"ingest": execution.ingest},
+        add={"count": 1},
+        condition=free,
+    )
+    return Write(count, refused)
+
+
+def _after(last: str, now: datetime) -> str:
+    """The first moment that is not taken."""
+    return max(canonical(now), canonical(datetime.fromisoformat(last) + timedelta(milliseconds=1)))
+
+
+def _content(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "mode": wanted.mode,
+        "tags": wanted.tags,
+        "maxFailedRows": wanted.max_failed_rows,
+        "rows": wanted.rows,
+    }
+
+
+def _problems(wanted: Wanted) -> list[FieldProblem]:
+    problems = tags.tag_problems(wanted.tags)
+    if wanted.max_failed_rows is not None and wanted.max_failed_rows < 0:
+        problems.append(FieldProblem(["maxFailedRows"], "must not be negative"))
+    return problems

@@ -1,0 +1,66 @@
+"""The input of an execution as it was when it began to run.
+
+The datasets that a plan looks values up in, as they were pinned.
+"""
+
+from asyncio import gather
+from collections.abc import Mapping
+from typing import Final
+
+from penstock.datastore.datasets.table_cache import Damaged, DatasetTables
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.files import ingest_key, input_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.objects.port import Files, Stat
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.datastore.table.port import Table
+from penstock.formula.core.datasets import Rows
+from penstock.transform.plan import Plan
+from penstock.transform.problems import Refused
+
+
+async def pinned_input(files: Files, execution: Execution) -> Stat | None:
+    """Describe the input, which no upload reaches from now on; None where there is none."""
+    if (found := await files.stat(input_key(execution))) is not None:
+        return found
+    try:
+        await files.copy(ingest_key(execution), input_key(execution))
+    except NotFound:
+        return None
+    return await files.stat(input_key(execution))
+
+
+GONE: Final = "DATASET_GONE"
+
+
+async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDataset]:
+    """The versions that a plan is pinned to, by their identities; raises Refused where one is gone.
+
+    Get version: `pk = D:<id>, sk = DV:<version>`, batched.
+    """
+    names = {one.identity: one.name for one in plan.datasets}
+    keys = {}
+    for identity in names:
+        id, _, version = identity.rpartition(":")
+        keys[identity] = REFERENCE_DATASET.version.key(id=id, version=int(version))
+    rows = await read_rows(table, keys.values())
+    found = {}
+    for identity, key in keys.items():
+        if key not in rows:
+            raise Refused(GONE, f"The reference dataset {names[identity]!r} was deleted.")
+        id = identity.rpartition(":")[0]
+        found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
+    return found
+
+
+async def rows_of(
+    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
+) -> Mapping[str, Rows]:
+    """The rows of datasets, by the same identities; raises Refused where a file is gone."""
+    reading = (tables.rows(files, one) for one in datasets.values())
+    try:
+        return dict(zip(datasets, await gather(*reading), strict=True))
+    except Damaged as damaged:
+        raise Refused(GONE, damaged.message) from None

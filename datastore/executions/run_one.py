@@ -1,0 +1,160 @@
+"""The same work is not done twice: what an output depends on, and who has made it already.
+
+The work on one execution in hand: its input through the kernel, its files published.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.executions.claims import Claims, counted, ended
+from penstock.datastore.executions.files import Growing, errors_key, output_key
+from penstock.datastore.executions.pinned_inputs import find_datasets, pinned_input, rows_of
+from penstock.datastore.executions.reading import find_execution, find_plan
+from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
+from penstock.datastore.executions.row_engine import Engine, Task
+from penstock.datastore.objects.port import Files, Stat
+from penstock.datastore.table.layout import EXECUTION_RESULT
+from penstock.datastore.table.port import Table
+from penstock.transform.outcome import Counts, Ending
+from penstock.transform.plan import Plan
+from penstock.transform.problems import Problem, Refused
+from penstock.transform.program import Program
+
+
+def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:
+    """Equal only where the output is bound to be: same plan and pins, bounds and input."""
+    facts = [
+        plan,
+        execution.pipeline_version,
+        execution.mode,
+        execution.pins,
+        execution.max_failed_rows,
+        content.etag,
+        content.size,
+    ]
+    return sha256(msgspec.json.encode(facts)).hexdigest()
+
+
+async def earlier(table: Table, files: Files, execution: Execution) -> Execution | None:
+    """An execution of the same digest that succeeded and whose files are there."""
+    key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest or "")
+    row = (await table.get([key], consistent=True)).items.get(key)
+    if row is None or row["execution"] == execution.id:
+        return None
+    found = await find_execution(table, str(row["execution"]))
+    if found is None or found.state is not ExecutionState.SUCCESS:
+        return None
+    for kept in (output_key(found), errors_key(found)):
+        if await files.stat(kept) is None:
+            return None
+    return found
+
+
+@dataclass(slots=True)
+class Work:
+    """One execution that this process holds; `counts` tells how far it is."""
+
+    table: Table
+    files: Files
+    clock: Clock
+    rules: ExecutionRules
+    tables: DatasetTables
+    engine: Engine
+    held: Execution
+    counts: Counts = field(default_factory=Counts)
+
+    async def run(self) -> None:
+        """Run it to its end.
+
+        Raises ClaimLost where it is no longer this process's, Unavailable where a store does not
+        answer; whoever holds it next begins anew.
+        """
+        plan = await find_plan(self.table, self.held.id)
+        content = await pinned_input(self.files, self.held)
+        if plan is None or content is None:
+            await self._fail("INPUT_GONE", "The input of the execution is gone.")
+            return
+        self.held = replace(self.held, bytes_total=content.size)
+        digest = digest_of(self.held, plan, content)
+        if done := await earlier(self.table, self.files, replace(self.held, digest=digest)):
+            await self._repeat(done, digest)
+            return
+        try:
+            task = await self._task(plan, content.size)
+        except Refused as refused:
+            await self._fail(refused.problem.code, refused.problem.message)
+            return
+        await self._work_on(task, digest)
+
+    async def _repeat(self, done: Execution, digest: str) -> None:
+        """Take over what an earlier execution of the very same work has made."""
+        await self.files.copy(errors_key(done), errors_key(self.held))
+        await self.files.copy(output_key(done), output_key(self.held))
+        self.counts = done.counts
+        await self._end(ExecutionState.SUCCESS, digest=digest, message=f"As {done.id} did.")
+
+    async def _task(self, plan: Plan, size: int) -> Task:
+        """The plan made ready to run; raises Refused where a formula or a dataset is of no use."""
+        datasets = await find_datasets(self.table, plan)
+        data = await rows_of(datasets, self.files, self.tables)
+        program = await asyncio.to_thread(Program, plan, data)
+        return Task(self.held, plan, tuple(datasets.values()), program, size)
+
+    async def _work_on(self, task: Task, digest: str) -> None:
+        ending = Ending(Counts())
+        async with self._growing() as (output, errors):
+            async with aclosing(self.engine.steps(self.files, task)) as steps:
+                async for written, ending in steps:
+                    self.counts = ending.counts
+                    await output.feed(written.output)
+                    await errors.feed(written.errors)
+            await self._publish(ending, output, errors, digest)
+
+    async def _publish(self, ending: Ending, output: Growing, errors: Growing, digest: str) -> None:
+        """Put the files in place, unless another holds the execution by now, and then end it."""
+        await self._claims.beat(self.held, self.counts)
+        await errors.publish()
+        if ending.succeeded:
+            await output.publish()
+            await self._end(ExecutionState.SUCCESS, digest=digest)
+        else:
+            problem = ending.refusal or Problem(0, "", "ALL_ROWS_FAILED", "No row could be used.")
+            where = f"Row {problem.row}: " if problem.row else ""
+            await self._fail(problem.code, where + problem.message)
+
+    @asynccontextmanager
+    async def _growing(self) -> AsyncIterator[tuple[Growing, Growing]]:
+        output = Growing(self.files, output_key(self.held))
+        errors = Growing(self.files, errors_key(self.held))
+        try:
+            yield output, errors
+        finally:
+            await output.abandon()
+            await errors.abandon()
+
+    async def _fail(self, code: str, message: str) -> None:
+        await self._end(ExecutionState.FAILED, code=code, message=message)
+
+    async def _end(
+        self,
+        state: ExecutionState,
+        *,
+        digest: str | None = None,
+        code: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        over = ended(self.held, state, self.clock.now(), self.rules)
+        after = replace(counted(over, self.counts), digest=digest, code=code, message=message)
+        await self._claims.end(self.held, after)
+
+    @property
+    def _claims(self) -> Claims:
+        return Claims(self.table, self.clock, self.rules)

@@ -1,0 +1,86 @@
+"""The rules of a calculation: columns in order, at least one output, a formula for the first."""
+
+from collections.abc import Sequence
+
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas.checks import (
+    Rules,
+    Written,
+    declared,
+    formula_problems,
+    formula_text_problem,
+)
+from penstock.datastore.formulas.transformers import (
+    column_problems,
+    count_problems,
+    key_problems,
+    located,
+    sequence_problems,
+)
+from penstock.datastore.records import Calculation, Output, Parameter
+from penstock.datastore.text import prose_problem
+from penstock.formula.checking.calculation_library import Library, Signature
+from penstock.formula.core.values import ValueType
+
+MAX_SUMMARY = 1024
+
+
+def calculation_problems(calculation: Calculation, library: Library) -> list[FieldProblem]:
+    """Every broken rule of the fields that calculations alone have.
+
+    The formula is looked at where the parameters are right and there is an output to fill; unlike a
+    pipeline's columns, parameters that it does not use are a mistake.
+    """
+    problems = count_problems(
+        parameters=calculation.parameters, outputs=calculation.outputs
+    ) or _structure_problems(calculation)
+    if any(map(_keeps_from_reading, problems)):
+        return problems
+    written = Written(("formula",), calculation.formula, calculation.outputs[0].type)
+    rules = Rules(library, identity_of(calculation))
+    return problems + formula_problems([written], calculation.parameters, rules)
+
+
+def _keeps_from_reading(problem: FieldProblem) -> bool:
+    return problem.path[0] in ("parameters", "formula") or problem.path == ["outputs"]
+
+
+def identity_of(calculation: Calculation) -> str:
+    """What tells a version of a calculation from every other that formulas may call."""
+    return f"{calculation.id}:{calculation.version}"
+
+
+def signature_of(calculation: Calculation, *, shown: bool = True) -> Signature:
+    """The calculation as formulas call it; problems tell what is in it only where it is shown."""
+    return Signature(
+        identity=identity_of(calculation),
+        parameters=declared(calculation.parameters),
+        formula=calculation.formula,
+        output=ValueType(calculation.outputs[0].type),
+        shown=shown,
+    )
+
+
+def _structure_problems(calculation: Calculation) -> list[FieldProblem]:
+    found = (
+        ("formula", formula_text_problem(calculation.formula)),
+        ("summary", prose_problem(calculation.summary or "", MAX_SUMMARY)),
+        ("outputs", None if calculation.outputs else "must not be empty"),
+    )
+    return [
+        *(FieldProblem([field], message) for field, message in found if message),
+        *_column_problems("parameters", calculation.parameters),
+        *_column_problems("outputs", calculation.outputs),
+    ]
+
+
+def _column_problems(field: str, columns: Sequence[Parameter | Output]) -> list[FieldProblem]:
+    return [
+        *sequence_problems(field, columns),
+        *key_problems(([field, str(n), "key"], column.key) for n, column in enumerate(columns)),
+        *(
+            problem
+            for n, column in enumerate(columns)
+            for problem in located([field, str(n)], column_problems(column))
+        ),
+    ]

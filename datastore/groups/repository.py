@@ -1,0 +1,163 @@
+"""Groups: creating, reading, listing and deleting the nodes of the hierarchy."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+)
+from penstock.datastore.groups.rows import counted, key_of_group, removed, unknown
+from penstock.datastore.records import Group
+from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.keys import unescape
+from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
+from penstock.datastore.table.transaction import Write, commit
+from penstock.datastore.text import text_problem
+
+MAX_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups, in the caller's scope: those on one line with a group of the caller."""
+
+    scope: Scope
+
+    async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
+        """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
+        keys = {path: key_of_group(path) for path in paths if self.scope.caller.sees(path)}
+        rows = await read_rows(self.scope.table, keys.values())
+        return [
+            _group(path, rows.get(keys[path])) if path in keys else unknown(path) for path in paths
+        ]
+
+    async def one(self, path: GroupPath) -> Group:
+        """Get a group; raises NotFound also where the caller may not know of it."""
+        (group,) = await self.many([path])
+        if isinstance(group, NotFound):
+            raise group
+        return group
+
+    async def create(self, path: GroupPath, name: str | None) -> Group:
+        """Create a group below an existing one; the caller is admin at the path itself."""
+        if path == ROOT:
+            raise _exists(path)
+        self.scope.require_at(Role.ADMIN, path)
+        if name is not None and (message := text_problem(name, MAX_NAME)):
+            raise Invalid([FieldProblem(["name"], message)])
+        above = parent(path) or ROOT
+        group = Group(
+            path=path,
+            name=(name or path.rpartition("/")[2]).strip(),
+            created_at=self.scope.clock.timestamp(),
+            created_by=self.scope.caller.user_id,
+        )
+        await commit(
+            self.scope.table,
+            [
+                Write(Put(_item(group), Missing()), lambda _: _exists(path)),
+                counted(above, "children", 1),
+            ],
+        )
+        return group
+
+    async def delete(self, path: GroupPath) -> Group:
+        """Delete a group in which nothing lies; raises IllegalState else."""
+        if path == ROOT:
+            raise IllegalState("The root group cannot be deleted.", "ROOT")
+        self.scope.require_at(Role.ADMIN, path)
+        group = await self.one(path)
+        await commit(self.scope.table, removed(path))
+        return group
+
+    async def children(self, of: Group, window: Window) -> Slice[Group]:
+        """List children: `pk = G:<group>`, in the order of their names.
+
+        A caller with a role at the group or above sees all; others see the children that lead to
+        groups of theirs, found by key.
+        """
+        if not self.scope.caller.has(Role.READER, of.path):
+            return await self._children_towards_caller(of.path, window)
+        template, above = GROUP.sk, {"parent": of.path}
+        query = Query(
+            partition=GROUP.pk.fill(above),
+            range=Range(template.prefix({})),
+            after=None if window.after is None else key_of_group(GroupPath(window.after)),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.scope.table.query(query)
+        found = [load(Group, item, path=_path(item)) for item in page.items]
+        return sliced(found, window, lambda group: group.path, more=page.last is not None)
+
+    async def subtree(self, top: GroupPath) -> tuple[GroupPath, ...]:
+        """The group and every group below it that the caller may know, a level at a time.
+
+        Raises LimitExceeded where there are more than a list may span.
+        """
+        found, level = [top], [top]
+        while level:
+            below = await gather(*(self._all_children(group) for group in level))
+            level = [child for children in below for child in children]
+            found += level
+            if len(found) > self.scope.budget.groups:
+                raise LimitExceeded(
+                    "groups in one list", self.scope.budget.groups, len(found), ["group"]
+                )
+        return tuple(found)
+
+    async def _all_children(self, group: GroupPath) -> list[GroupPath]:
+        window = Window(size=self.scope.budget.groups)
+        children = await self.children(Group(path=group, name=""), window)
+        return [child.path for _, child in children.entries]
+
+    async def _children_towards_caller(self, top: GroupPath, window: Window) -> Slice[Group]:
+        depth = len(ancestors(top))
+        held = (ancestors(group) for group in self.scope.caller.roles if covers(top, group))
+        paths = {line[depth] for line in held if len(line) > depth}
+        rest = sorted((path for path in paths if _beyond(path, window)), reverse=window.backward)
+        groups = [group for group in await self.many(rest) if isinstance(group, Group)]
+        return sliced(groups, window, lambda group: group.path, more=False)
+
+
+def _beyond(path: GroupPath, window: Window) -> bool:
+    if window.after is None:
+        return True
+    return path < window.after if window.backward else path > window.after
+
+
+def _above(path: GroupPath) -> GroupPath:
+    return parent(path) or ROOT
+
+
+def _path(item: Attributes) -> GroupPath:
+    return GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
+
+
+def _group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
+    if item is None:
+        return Group(path=ROOT, name="") if path == ROOT else unknown(path)
+    return load(Group, {"name": "", **item}, path=path)
+
+
+def _item(group: Group) -> Item:
+    return {
+        **GROUP.item(parent=_above(group.path), group=group.path),
+        "name": group.name,
+        "createdAt": group.created_at,
+        "createdBy": group.created_by,
+    }
+
+
+def _exists(path: GroupPath) -> NameTaken:
+    return NameTaken("G", path, _above(path), path)

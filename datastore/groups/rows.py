@@ -1,0 +1,87 @@
+"""The rows of groups: where they stand, what they count, how they go; grants as an antichain."""
+
+from collections.abc import Iterable
+
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.roles import ROOT, GroupPath, covers, parent
+from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.port import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    Delete,
+    Exists,
+    Item,
+    Key,
+    Missing,
+    Update,
+)
+from penstock.datastore.table.transaction import Write
+
+DELETING = "deletingAt"
+"""Marks the row of a group that is being deleted with all that lies in it."""
+
+
+def key_of_group(group: GroupPath) -> Key:
+    """Where a group's row stands: under its parent, the root under nothing."""
+    return GROUP.key(parent=parent(group) or "", group=group)
+
+
+def unknown(group: GroupPath) -> NotFound:
+    """The one answer for a group that is not there or that the caller may not know of."""
+    return NotFound(f"There is no group {group}.", ("group",))
+
+
+def counted(group: GroupPath, attribute: str, step: int) -> Write:
+    """Count what lies in a group; at once the proof that it exists. The root exists by itself.
+
+    Nothing more is let into a group that is being deleted.
+    """
+    condition: Condition | None = AllOf((Exists(), Missing(DELETING))) if step > 0 else Exists()
+    if group == ROOT:
+        condition = None
+    update = Update(key=key_of_group(group), add={attribute: step}, condition=condition)
+    return Write(update, lambda standing: _closed(group, standing))
+
+
+def removed(group: GroupPath, *, marked: bool = False) -> list[Write]:
+    """Remove the row of a group in which nothing lies, and count it no longer in the group above.
+
+    With `marked` it is left alone, as unknown, unless it is being deleted.
+    """
+    empty: tuple[Condition, ...] = (Exists(), _none("children"), _none("grants"))
+    gone = Delete(key_of_group(group), AllOf((*empty, Exists(DELETING)) if marked else empty))
+
+    def refused(standing: Item | None) -> Exception:
+        if standing is None or (marked and DELETING not in standing):
+            return unknown(group)
+        return IllegalState(f"The group {group} is not empty.", "NOT_EMPTY")
+
+    return [Write(gone, refused), counted(parent(group) or ROOT, "children", -1)]
+
+
+def _closed(group: GroupPath, standing: Item | None) -> NotFound:
+    if standing is None:
+        return unknown(group)
+    return NotFound(f"The group {group} is being deleted.", ("group",))
+
+
+def _none(attribute: str) -> Condition:
+    return AnyOf((Missing(attribute), Compare(attribute, "=", 0)))
+
+
+def with_grant(groups: Iterable[GroupPath], group: GroupPath) -> tuple[GroupPath, ...]:
+    """The antichain that also covers `group`; the same if it did, less what it now covers."""
+    held = tuple(groups)
+    if any(covers(granted, group) for granted in held):
+        return held
+    return (*(granted for granted in held if not covers(group, granted)), group)
+
+
+def without_grant(
+    groups: Iterable[GroupPath], group: GroupPath, owner: GroupPath
+) -> tuple[GroupPath, ...]:
+    """The antichain less the grant; one that covered the owner from above narrows to it."""
+    rest = tuple(granted for granted in groups if granted != group)
+    return (*rest, owner) if covers(group, owner) else rest

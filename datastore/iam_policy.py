@@ -1,0 +1,127 @@
+"""The permissions that a store needs on AWS, action by action, as an IAM policy.
+
+IAM knows no TransactWriteItems: each operation of a transaction is permitted as itself. A batch,
+on the other hand, is permitted as a batch.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from penstock.datastore.ngsi.name_encoding import CONCATENATOR
+from penstock.datastore.table.port import INDEX
+
+Statement: TypeAlias = Mapping[str, Any]
+Policy: TypeAlias = dict[str, Any]
+
+TABLE: Final = (
+    "dynamodb:BatchGetItem",
+    "dynamodb:BatchWriteItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:DescribeTable",
+    "dynamodb:DescribeTimeToLive",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+)
+TABLE_AND_INDEX: Final = ("dynamodb:Query",)
+TABLE_SETUP: Final = (
+    "dynamodb:CreateTable",
+    "dynamodb:UpdateTable",
+    "dynamodb:UpdateTimeToLive",
+)
+DESTINATIONS: Final = (
+    "dynamodb:BatchWriteItem",
+    "dynamodb:CreateTable",
+    "dynamodb:DescribeTable",
+    "dynamodb:Query",
+)
+DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"
+"""Every name of a destination has it behind the service, and hardly any other table's."""
+BUCKET: Final = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
+"""Also what HeadBucket needs, and what tells a missing file from a forbidden one."""
+BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
+FILES: Final = (
+    "s3:AbortMultipartUpload",
+    "s3:DeleteObject",
+    "s3:GetObject",
+    "s3:PutObject",
+)
+"""A signed URL can do what its signer may."""
+VAULT: Final = ("kms:Decrypt", "kms:Encrypt")
+ROLES: Final = ("sts:AssumeRole",)
+
+
+def policy(
+    table: str,
+    bucket: str | None = None,
+    *,
+    region: str | None = None,
+    account: str | None = None,
+    setup: bool = False,
+) -> Policy:
+    """Write the policy of a server; with `setup`, of whoever makes and examines what it uses.
+
+    Without a region or an account, it holds for the table of that name in each.
+    """
+    where = _table(table, region, account)
+    statements = [
+        _statement("Table", (*TABLE, *(TABLE_SETUP if setup else ())), where),
+        _statement("TableAndIndex", TABLE_AND_INDEX, where, f"{where}/index/{INDEX}"),
+    ]
+    if bucket is not None:
+        name = f"arn:{_partition(region)}:s3:::{bucket}"
+        statements += [
+            _statement("Bucket", (*BUCKET, *(BUCKET_SETUP if setup else ())), name),
+            _statement("Files", FILES, f"{name}/*"),
+        ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def of_buckets_of_users(
+    kms_key: str | None, *, roles: bool, region: str | None, account: str | None
+) -> list[Statement]:
+    """Write what more it takes to keep keys of users' own buckets, and to assume their roles."""
+    statements = []
+    if kms_key is not None:
+        statements.append(_statement("Vault", VAULT, _key_arn(kms_key, region, account)))
+    if roles:
+        # Never without an external id, by which a role tells for whom it is assumed.
+        asked = {"Null": {"sts:ExternalId": "false"}}
+        statements.append({**_statement("Roles", ROLES, "*"), "Condition": asked})
+    return statements
+
+
+def with_destinations(policy: Policy, region: str, account: str | None = None) -> Policy:
+    """Add to a policy what the sink does to the tables of samples, which are in this region."""
+    tables = _table(DESTINATION_NAMES, region, account)
+    added = _statement("Destinations", DESTINATIONS, tables)
+    return {**policy, "Statement": [*policy["Statement"], added]}
+
+
+def _table(name: str, region: str | None, account: str | None) -> str:
+    return f"arn:{_partition(region)}:dynamodb:{region or '*'}:{account or '*'}:table/{name}"
+
+
+def _statement(sid: str, actions: Sequence[str], *resources: str) -> Statement:
+    return {
+        "Sid": sid,
+        "Effect": "Allow",
+        "Action": sorted(actions),
+        "Resource": list(resources),
+    }
+
+
+def _key_arn(key: str, region: str | None, account: str | None) -> str:
+    if key.startswith("arn:"):
+        return key
+    return f"arn:{_partition(region)}:kms:{region or '*'}:{account or '*'}:key/{key}"
+
+
+def _partition(region: str | None) -> str:
+    match (region or "").split("-"):
+        case ["cn", *_]:
+            return "aws-cn"
+        case ["us", "gov", *_]:
+            return "aws-us-gov"
+        case _:
+            return "aws"

@@ -1,0 +1,133 @@
+"""The hold of one worker on a job: while it is renewed, no other worker takes the job."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NoReturn
+
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.jobs.jobs import Job, JobState
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    TTL,
+    AllOf,
+    AnyOf,
+    Compare,
+    ConditionFailed,
+    Exists,
+    Missing,
+    Table,
+    Update,
+    Value,
+)
+
+HOLD: Final = ("worker", "heldUntil")
+HELD: Final = timedelta(seconds=30)
+NOTED: Final = timedelta(seconds=1)
+KEPT: Final = timedelta(days=7)
+"""How long a job that is over can be followed."""
+
+
+class LeaseLost(Exception):
+    """The lease ran out, and another worker took the job."""
+
+
+class Paused(Exception):
+    """The job took its share of time: it goes on when others had theirs."""
+
+
+@dataclass(slots=True)
+class Lease:
+    """A job in the hands of `worker`; of `total` steps `done` are behind it.
+
+    What is done is noted on the row about once a second, which also renews the lease. Every method
+    raises LeaseLost where another worker has the job by now.
+    """
+
+    table: Table
+    clock: Clock
+    worker: str
+    job: Job
+    done: int
+    total: int | None
+    noted: datetime
+    cursor: str | None = None
+
+    async def plan(self, left: int) -> None:
+        """Say how many steps are left; the first time also how many there are in all."""
+        self.total = left if self.total is None else self.total
+        self.done = max(self.total - left, 0)
+        await self._note()
+
+    async def advance(self, steps: int = 0, cursor: str | None = None) -> None:
+        """Count steps that were done, up to the cursor if there is one."""
+        self.done += steps
+        self.cursor = cursor or self.cursor
+        if self.clock.now() - self.noted >= NOTED:
+            await self._note()
+
+    async def pause(self) -> NoReturn:
+        """Leave the job to whoever comes next; raises Paused."""
+        await self._note()
+        await release(self.table, self.worker, self.job.id)
+        raise Paused
+
+    async def finish(self, state: JobState, message: str | None = None) -> None:
+        """End the job; at its end all that there was is done, whoever did it."""
+        now = self.clock.now()
+        ended: dict[str, Value] = {
+            "state": state.value,
+            "finishedAt": canonical(now),
+            "done": self.total if state is JobState.DONE and self.total else self.done,
+            TTL: int((now + KEPT).timestamp()),
+        }
+        if message is not None:
+            ended["message"] = message
+        await self._write(ended, remove=(INDEX_HASH, *HOLD))
+
+    async def _note(self) -> None:
+        self.noted = self.clock.now()
+        found: dict[str, Value] = {"done": self.done, "heldUntil": canonical(self.noted + HELD)}
+        known = {"total": self.total, "cursor": self.cursor}
+        found |= {name: value for name, value in known.items() if value is not None}
+        await self._write(found)
+
+    async def _write(self, changes: dict[str, Value], remove: tuple[str, ...] = ()) -> None:
+        ours = Compare("worker", "=", self.worker)
+        key = JOB.key(id=self.job.id)
+        try:
+            await self.table.transact([Update(key=key, set=changes, remove=remove, condition=ours)])
+        except ConditionFailed as failed:
+            raise LeaseLost from failed
+
+
+async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None:
+    """Take a job that no other worker holds; None where one does, and where it is over."""
+    now = clock.now()
+    key = JOB.key(id=id)
+    ours, over = Compare("worker", "=", worker), Compare("heldUntil", "<", canonical(now))
+    taken = Update(
+        key=key,
+        set={
+            "state": JobState.RUNNING.value,
+            "worker": worker,
+            "heldUntil": canonical(now + HELD),
+        },
+        default={"startedAt": canonical(now)},
+        condition=AllOf((Exists(INDEX_HASH), AnyOf((Missing("worker"), ours, over)))),
+    )
+    try:
+        await table.transact([taken])
+    except ConditionFailed:
+        return None
+    job = load(Job, (await table.get([key], consistent=True)).items[key], id=id)
+    return Lease(table, clock, worker, job, job.done, job.total, now, job.cursor)
+
+
+async def release(table: Table, worker: str, id: str) -> None:
+    """Leave a job to whoever comes first, if the worker holds it."""
+    ours = Compare("worker", "=", worker)
+    with suppress(ConditionFailed):
+        await table.transact([Update(key=JOB.key(id=id), remove=HOLD, condition=ours)])

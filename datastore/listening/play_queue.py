@@ -1,0 +1,66 @@
+"""The play queue, which a listener takes from one player to another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
+from penstock.datastore.listening.records import PlayQueue
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import PLAY_QUEUE
+from penstock.datastore.table.port import Item, Key, Put
+
+MAX_QUEUED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The one play queue of the caller; who saves last is right."""
+
+    scope: Scope
+
+    async def get(self) -> PlayQueue:
+        """Get the queue: `pk = U:<user>, sk = PQ`; an empty one where none was saved."""
+        item = (await self.scope.table.get([self._key])).items.get(self._key, {})
+        return load(PlayQueue, item)
+
+    async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:
+        """Replace the queue by these tracks, the one at `index` at that place.
+
+        Whether the tracks are there is asked when the queue is shown: it outlives some of them.
+        """
+        if len(audio_ids) > MAX_QUEUED:
+            raise LimitExceeded("tracks in a queue", MAX_QUEUED, len(audio_ids), ("audioIds",))
+        if problems := _problems(audio_ids, index, position_ms):
+            raise Invalid(problems)
+        queue = PlayQueue(
+            audio_ids=tuple(audio_ids),
+            index=index,
+            position_ms=position_ms,
+            updated_at=self.scope.clock.timestamp(),
+        )
+        item: Item = {
+            **self._key._asdict(),
+            "audioIds": list(audio_ids),
+            "index": index,
+            "positionMs": position_ms,
+            "updatedAt": queue.updated_at,
+        }
+        await self.scope.table.write([Put(item)])
+        return queue
+
+    @property
+    def _key(self) -> Key:
+        return PLAY_QUEUE.key(user=self.scope.caller.user_id)
+
+
+def _problems(audio_ids: Sequence[str], index: int, position_ms: int) -> list[FieldProblem]:
+    problems = []
+    if not all(map(is_id, audio_ids)):
+        problems.append(FieldProblem(["audioIds"], "must be ids of audio"))
+    if not 0 <= index < max(len(audio_ids), 1):
+        problems.append(FieldProblem(["index"], "must count, from 0, one of the tracks"))
+    if position_ms < 0:
+        problems.append(FieldProblem(["positionMs"], "must not be negative"))
+    return problems

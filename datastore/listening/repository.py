@@ -1,0 +1,23 @@
+"""Everything one caller keeps about what they listen to."""
+
+from dataclasses import dataclass
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.listening.annotations import Annotations
+from penstock.datastore.listening.favourites import Favourites
+from penstock.datastore.listening.play_queue import Queue
+from penstock.datastore.listening.plays import Plays
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The caller's ratings and places, favourites, plays and queue."""
+
+    annotations: Annotations
+    favourites: Favourites
+    plays: Plays
+    queue: Queue
+
+    @classmethod
+    def of(cls, scope: Scope) -> "Listening":
+        return cls(Annotations(scope), Favourites(scope), Plays(scope), Queue(scope))

@@ -1,0 +1,99 @@
+"""Taking runs out of their manifest: the run with its history, and a manifest with its runs."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
+from penstock.datastore.manifest.records import ManifestName, Run, RunName
+from penstock.datastore.manifest.rows import ALL, grave, history, key_of_run, run_of, unlisted
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import RUN_LISTED
+from penstock.datastore.table.pages import items
+from penstock.datastore.table.port import (
+    Attributes,
+    Compare,
+    ConditionFailed,
+    Delete,
+    Exists,
+    Query,
+    Update,
+    key_of,
+)
+from penstock.datastore.table.transaction import Done, Moved, Write, commit
+
+BATCH = 25
+AT_ONCE = 90
+"""Rows of history that go with their run in one transaction, which takes 100 operations."""
+ATTEMPTS = 20
+REMEMBERED = timedelta(days=30)
+"""Longer than any worker goes on who has lost a run without knowing it."""
+
+
+async def erase(scope: Scope, run: Run) -> None:
+    """Delete a run as it was read; raises Moved where it is another by now.
+
+    Where the history is long, its oldest part goes first. If the run was ever claimed, the first
+    row goes on for a while to say which fences were given.
+    """
+    events = [key_of(item) async for item in items(scope.table, history(run))]
+    oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
+    for start in range(0, len(oldest), BATCH):
+        await scope.table.write([Delete(key) for key in oldest[start : start + BATCH]])
+    still = Compare("Version", "=", run.version)
+    until = int((scope.clock.now() + REMEMBERED).timestamp())
+    first = grave(run, until) if run.fence else Delete(events[0])
+    await commit(
+        scope.table,
+        [
+            Write(Delete(key_of_run(run.name), still), _gone),
+            Write(first),
+            *(Write(Delete(key)) for key in rest),
+            Write(unlisted(run, ALL)),
+            Write(unlisted(run, run.state)),
+            left(run.name.manifest),
+        ],
+    )
+
+
+async def delete_manifest(
+    scope: Scope, manifest: Attributes, advanced: Callable[[], Awaitable[None]]
+) -> None:
+    """Delete the manifest of a row with all its runs, and tell of each that it is gone.
+
+    It may be called again where it was cut short: no run gets into a manifest that is marked.
+    """
+    name = name_of(manifest)
+    with suppress(ConditionFailed):
+        mark = {CLOSED: scope.clock.timestamp()}
+        await scope.table.transact(
+            [Update(key=key_of_manifest(name), default=mark, condition=Exists())]
+        )
+    async for line in items(scope.table, _every_run(name)):
+        await _erase_as_it_is(scope, RunName(name, str(line["RunId"])))
+        await advanced()
+    with suppress(NotFound):
+        await commit(scope.table, removed(name))
+
+
+async def _erase_as_it_is(scope: Scope, name: RunName) -> None:
+    key = key_of_run(name)
+    for _ in range(ATTEMPTS):
+        item = (await read_rows(scope.table, [key], consistent=True)).get(key)
+        if item is None:
+            return
+        with suppress(Moved):
+            await erase(scope, run_of(item))
+            return
+    raise Unavailable("The run is being written by many at once.")
+
+
+def _gone(standing: Attributes | None) -> Exception:
+    return Done() if standing is None else Moved()
+
+
+def _every_run(name: ManifestName) -> Query:
+    partition = RUN_LISTED.pk.fill({"manifest": name.segment, "list": ALL})
+    return Query(partition=partition, consistent=True)

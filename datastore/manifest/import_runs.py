@@ -1,0 +1,193 @@
+"""Taking over manifest tables that others kept: what is valid enters, the rest is listed.
+
+Manifest tables as lines of JSON: plain, as DynamoDB writes items, or as it exports them.
+"""
+
+from asyncio import sleep
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penstock.datastore.dynamodb.wire import decode
+from penstock.datastore.errors import NotFound
+from penstock.datastore.manifest import legacy_items, rules
+from penstock.datastore.manifest.insert import enter, first_event
+from penstock.datastore.manifest.legacy_items import ATTRIBUTES, LegacyRun
+from penstock.datastore.manifest.manifests import NoManifest, entered
+from penstock.datastore.manifest.records import Action, ManifestName, Run
+from penstock.datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.roles import Role
+from penstock.datastore.table.limits import INDEX_RANGE_BYTES
+from penstock.datastore.table.port import Missing, Put, Value
+from penstock.datastore.table.transaction import Moved, Write, commit
+
+AT_ONCE = 20
+"""Runs in one transaction, which takes 100 operations: each is four rows."""
+
+
+class Found(NamedTuple):
+    """An item of a source, and where it stands there; without values for the reasons given."""
+
+    place: str
+    values: Mapping[str, Value] | None
+    reasons: Sequence[str] = ()
+
+
+class InvalidItem(NamedTuple):
+    """An item that did not enter, and all that is wrong with it."""
+
+    place: str
+    run_id: str | None
+    reasons: tuple[str, ...]
+
+
+class Imported(NamedTuple):
+    """How many runs entered, how many were there before, and which items could not enter."""
+
+    entered: int = 0
+    standing: int = 0
+    invalid: tuple[InvalidItem, ...] = ()
+
+    def plus(self, other: "Imported") -> "Imported":
+        return Imported(
+            self.entered + other.entered,
+            self.standing + other.standing,
+            self.invalid + other.invalid,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """The imports that the caller may do: contributors of the manifest's group."""
+
+    runs: Runs
+
+    async def batch(
+        self, manifest: ManifestName, items: Sequence[Found], *, dry_run: bool = False
+    ) -> Imported:
+        """Let runs enter in the state that their attributes say; runs that are there stay.
+
+        An item that is invalid stops no other. With `dry_run` nothing is written.
+        """
+        self.runs.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        rules.refuse([("manifest", rules.short_problem(manifest.name))])
+        valid: dict[str, Run] = {}
+        invalid: list[InvalidItem] = []
+        for item in items:
+            # Reading is work: others are let at the loop between two items.
+            await sleep(0)
+            read = self._read(manifest, item)
+            if isinstance(read, Run):
+                valid.setdefault(read.run_id, read)
+            else:
+                invalid.append(read)
+        absent = await self._absent([*valid.values()])
+        new = len(absent) if dry_run else await self._enter(absent)
+        return Imported(new, len(items) - len(invalid) - new, tuple(invalid))
+
+    def _read(self, manifest: ManifestName, item: Found) -> Run | InvalidItem:
+        read = [*item.reasons] if item.values is None else legacy_items.read(item.values)
+        if isinstance(read, LegacyRun):
+            run = self._run(manifest, read)
+            if key_bytes(run.name) <= INDEX_RANGE_BYTES:
+                return run
+            read = [f"RunId makes a key of more than {INDEX_RANGE_BYTES} bytes"]
+        run_id = (item.values or {}).get("RunId")
+        return InvalidItem(item.place, run_id if isinstance(run_id, str) else None, tuple(read))
+
+    def _run(self, manifest: ManifestName, read: LegacyRun) -> Run:
+        return Run(
+            id=self.runs.scope.clock.new_id(),
+            group=manifest.group,
+            manifest=manifest.name.strip(),
+            run_id=read.run_id,
+            added_at=read.added_at,
+            added_by=read.added_by,
+            to_skip=read.to_skip,
+            processed_at=read.processed_at,
+            shred_types=read.shred_types,
+            saved_to=read.saved_to,
+            loaded_at=read.loaded_at,
+            loaded_by=read.loaded_by,
+            state=read.state,
+            version=1,
+            fence=0,
+            attempt=0,
+        )
+
+    async def _absent(self, runs: Sequence[Run]) -> list[Run]:
+        standing = await self.runs.many([run.name for run in runs], consistent=True)
+        return [
+            run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
+        ]
+
+    async def _enter(self, absent: Sequence[Run]) -> int:
+        """Write the runs, many in one transaction; how many of them were still absent."""
+        new = 0
+        for start in range(0, len(absent), AT_ONCE):
+            part = absent[start : start + AT_ONCE]
+            if await self._enter_together(part):
+                new += len(part)
+            else:
+                for run in part:
+                    new += (await enter(self.runs.scope, run, Action.IMPORT))[1]
+        return new
+
+    async def _enter_together(self, runs: Sequence[Run]) -> bool:
+        """Write runs in one transaction, unless one is there or the manifest is not."""
+        writes = [entered(runs[0].name.manifest, len(runs))]
+        for run in runs:
+            writes.append(Write(Put(item_of(run), Missing())))
+            writes += new_rows(run, first_event(self.runs.scope, run, Action.IMPORT))
+        try:
+            await commit(self.runs.scope.table, writes)
+        except (Gone, Moved, NoManifest):
+            return False
+        return True
+
+
+MAX_LINE = 2**20
+
+_decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+
+
+def read_lines(lines: Iterable[bytes]) -> Iterator[Found]:
+    """The items of a file, each with its line; lines without any text are left out."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield _read(f"line {number}", line)
+
+
+def read_typed(place: str, raw: Mapping[str, Any]) -> Found:
+    """An item whose values name their types, like `{"AddedAt": {"N": "1544529600"}}`."""
+    values: dict[str, Value] = {}
+    reasons = []
+    for name in ATTRIBUTES.keys() & raw.keys():
+        try:
+            values[name] = decode(raw[name])
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+            reasons.append(f"{name} has no value that is known")
+    return Found(place, None, sorted(reasons)) if reasons else Found(place, values)
+
+
+def _read(place: str, line: bytes) -> Found:
+    if len(line) > MAX_LINE:
+        return Found(place, None, [f"it is longer than {MAX_LINE} bytes"])
+    try:
+        item = _decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return Found(place, None, [f"it is no JSON object: {error}"])
+    whole = item.get("Item")
+    if isinstance(whole, dict):
+        item = whole
+    if _is_typed(item):
+        return read_typed(place, item)
+    return Found(place, {name: item[name] for name in ATTRIBUTES.keys() & item.keys()})
+
+
+def _is_typed(item: Mapping[str, Any]) -> bool:
+    return any(isinstance(item.get(name), dict) for name in ATTRIBUTES)

@@ -1,0 +1,116 @@
+"""Items of manifest tables as others keep them, read by the rules of those who made the format."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from penstock.datastore.manifest import rules
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.table.port import Value
+
+ATTRIBUTES: Final = {
+    "RunId": str,
+    "AddedAt": int,
+    "AddedBy": str,
+    "ToSkip": bool,
+    "ProcessedAt": int,
+    "ShredTypes": list,
+    "SavedTo": str,
+    "LoadedAt": int,
+    "LoadedBy": str,
+}
+"""The document's attributes; times are whole seconds since the epoch."""
+
+REQUIRED: Final = ("RunId", "AddedAt", "AddedBy", "ToSkip")
+PROCESSED: Final = ("ProcessedAt", "ShredTypes", "SavedTo")
+LOADED: Final = ("LoadedAt", "LoadedBy")
+
+_WORDS: Final = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
+
+
+class LegacyRun(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
+    """A run as the document has it; `state` follows from which attributes there are."""
+
+    run_id: str
+    added_at: int
+    added_by: str
+    to_skip: bool
+    processed_at: int | None = None
+    shred_types: tuple[str, ...] | None = None
+    saved_to: str | None = None
+    loaded_at: int | None = None
+    loaded_by: str | None = None
+
+    @property
+    def state(self) -> RunState:
+        if self.processed_at is None:
+            return RunState.NEW
+        return RunState.PROCESSED if self.loaded_at is None else RunState.LOADED
+
+
+def read(item: Mapping[str, Value]) -> LegacyRun | list[str]:
+    """The run in an item, or all that is wrong with it; attributes of others are left aside."""
+    known = {name: _whole(item[name]) for name in ATTRIBUTES if name in item}
+    problems = [f"{name} is missing" for name in REQUIRED if name not in known]
+    problems += [problem for name, value in known.items() for problem in _typed(name, value)]
+    problems += _state_problems(known)
+    if problems:
+        return problems
+    run = msgspec.convert(known, LegacyRun)
+    found = [f"{name} {problem}" for name, problem in _content(run) if problem]
+    if found:
+        return found
+    return (
+        run
+        if run.saved_to is None
+        else msgspec.structs.replace(run, saved_to=rules.folder(run.saved_to))
+    )
+
+
+def _whole(value: Value) -> Value:
+    """Numbers may come as decimals, also where they are whole; immense ones stay as they are."""
+    if isinstance(value, Decimal) and abs(value) <= rules.LAST_SECOND and value % 1 == 0:
+        return int(value)
+    return value
+
+
+def _typed(name: str, value: Value) -> Iterator[str]:
+    wanted: Any = ATTRIBUTES[name]
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        yield f"{name} must be {_WORDS[wanted]}"
+    elif isinstance(value, list) and not all(isinstance(entry, str) for entry in value):
+        yield f"{name} must hold strings"
+    elif wanted is int and not 0 <= int(str(value)) <= rules.LAST_SECOND:
+        yield f"{name} must be 0 to {rules.LAST_SECOND} seconds"
+
+
+def _state_problems(known: Mapping[str, Value]) -> Iterator[str]:
+    processed, loaded = _named(known, PROCESSED), _named(known, LOADED)
+    if 0 < len(processed) < len(PROCESSED):
+        yield f"{_listed(processed)} without {_listed(set(PROCESSED) - set(processed))}"
+    if 0 < len(loaded) < len(LOADED):
+        yield f"{_listed(loaded)} without {_listed(set(LOADED) - set(loaded))}"
+    if loaded and not processed:
+        yield f"{_listed(loaded)} without {_listed(PROCESSED)}"
+    if loaded and known.get("ToSkip") is True:
+        yield "it was loaded, and ToSkip is true"
+
+
+def _content(run: LegacyRun) -> rules.Named:
+    yield "RunId", rules.run_id_problem(run.run_id)
+    yield "AddedBy", rules.short_problem(run.added_by)
+    if run.saved_to is not None:
+        yield "SavedTo", rules.folder_problem(run.saved_to)
+    if run.loaded_by is not None:
+        yield "LoadedBy", rules.short_problem(run.loaded_by)
+    yield "ShredTypes", rules.shred_types_problem(run.shred_types or ())
+
+
+def _named(known: Mapping[str, Value], names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in known]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " and ".join(sorted(names))

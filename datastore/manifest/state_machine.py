@@ -1,0 +1,138 @@
+"""The states of runs as one table: from which, by what, to which, and on what condition."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
+from penstock.datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.manifest.transitions import Ask
+
+Condition: TypeAlias = "Callable[[Run, Ask, int], IllegalState | None]"
+"""What stands in the way of an ask at a moment, if something does."""
+
+NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
+LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
+
+
+def fence_matches(run: Run, ask: Ask, now: int) -> IllegalState | None:
+    if ask.fence == run.fence:
+        return None
+    words = f"The fence {ask.fence} is not that of the latest claim, {run.fence}."
+    return LeaseLost(words, run.state)
+
+
+def lease_is_free(run: Run, ask: Ask, now: int) -> IllegalState | None:
+    if not run.is_leased(now):
+        return None
+    words = f"{run.lease_owner} has the run in hand for another {(run.lease_until or 0) - now} s."
+    return LeaseHeld(words, run.state)
+
+
+def wanted(run: Run, ask: Ask, now: int) -> IllegalState | None:
+    return RunSkipped("The run is marked to be skipped.", run.state) if run.to_skip else None
+
+
+def not_processed_yet(run: Run, ask: Ask, now: int) -> IllegalState | None:
+    """A run with an output would be PROCESSED to others, and could be loaded meanwhile."""
+    if run.processed_at is None:
+        return None
+    return IllegalState("The run failed to load: reset it to transform it again.", run.state)
+
+
+def processed_before(run: Run, ask: Ask, now: int) -> IllegalState | None:
+    if run.processed_at is not None:
+        return None
+    return IllegalState("The run failed to be transformed: there is nothing to load.", run.state)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One line of the table. Without `target` the state stays; without `stage` any is meant."""
+
+    sources: tuple[RunState, ...]
+    action: Action
+    stage: Stage | None = None
+    target: RunState | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+RULES = (
+    Rule(
+        sources=(NEW, FAILED, PROCESSING),
+        action=Action.CLAIM,
+        stage=Stage.TRANSFORM,
+        target=PROCESSING,
+        conditions=(wanted, lease_is_free, not_processed_yet),
+    ),
+    Rule(
+        sources=(PROCESSED, FAILED, LOADING),
+        action=Action.CLAIM,
+        stage=Stage.LOAD,
+        target=LOADING,
+        conditions=(wanted, lease_is_free, processed_before),
+    ),
+    Rule(sources=(PROCESSING, LOADING), action=Action.HEARTBEAT, conditions=(fence_matches,)),
+    Rule(
+        sources=(PROCESSING,),
+        action=Action.PROCESSED,
+        target=PROCESSED,
+        conditions=(fence_matches,),
+    ),
+    Rule(sources=(LOADING,), action=Action.LOADED, target=LOADED, conditions=(fence_matches,)),
+    Rule(
+        sources=(PROCESSING, LOADING),
+        action=Action.FAIL,
+        target=FAILED,
+        conditions=(fence_matches,),
+    ),
+    Rule(sources=(NEW, PROCESSED, FAILED), action=Action.SKIP),
+    Rule(sources=(NEW, PROCESSED, FAILED), action=Action.UNSKIP),
+    Rule(
+        sources=(NEW, FAILED, PROCESSING),
+        action=Action.RECOVER,
+        target=PROCESSED,
+        conditions=(lease_is_free,),
+    ),
+    Rule(
+        sources=(NEW, FAILED, PROCESSING),
+        action=Action.RESET,
+        target=NEW,
+        conditions=(lease_is_free,),
+    ),
+    Rule(sources=(LOADED,), action=Action.RELOAD, target=PROCESSED),
+)
+
+
+def step(run: Run, ask: Ask, now: int) -> Run:
+    """The run after what is asked; the same run where that was done before.
+
+    Raises IllegalState, or the kind of it that says more, where the table does not allow it.
+    """
+    if ask.repeats(run, now):
+        return run
+    rule = _rule(run, ask, now)
+    for condition in rule.conditions:
+        if failure := condition(run, ask, now):
+            raise failure
+    changes = ask.changes(run, now)
+    return replace(run, version=run.version + 1, state=rule.target or run.state, **changes)
+
+
+def _rule(run: Run, ask: Ask, now: int) -> Rule:
+    rules = [
+        rule for rule in RULES if rule.action is ask.action and rule.stage in (None, ask.stage)
+    ]
+    for rule in rules:
+        if run.state in rule.sources:
+            return rule
+    # A worker who lost a run is told so, whatever became of it since.
+    if any(fence_matches in rule.conditions for rule in rules) and (
+        failure := fence_matches(run, ask, now)
+    ):
+        raise failure
+    if run.state is LOADED:
+        raise AlreadyLoaded("The run was loaded; only a reload undoes that.", run.state)
+    raise IllegalState(f"A run that is {run.state} takes no `{ask.action}`.", run.state)

@@ -1,0 +1,168 @@
+"""Dead letters: what could not be stored, why, and everything needed to try it again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from penstock.datastore.clock import is_id
+from penstock.datastore.errors import NotFound
+from penstock.datastore.ngsi.counts import At
+from penstock.datastore.ngsi.events import Json, Lines, Struct, Update, write_json
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.objects.port import Files
+from penstock.datastore.records import Struct as Record
+from penstock.datastore.table.items import load, read_rows, resource_id
+from penstock.datastore.table.layout import DEAD_LETTER
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
+from penstock.datastore.table.transaction import Write
+
+FOLDER: Final = "ngsi/dead-letters"
+
+
+class Dead(Struct, frozen=True, array_like=True):
+    """One event of a letter: an update, or where none could be made, what was sent instead.
+
+    One that once had a destination keeps it: a part of it may be stored there.
+    """
+
+    service: str
+    path: str
+    at: int
+    identity: str
+    reason: str
+    update: Update | None = None
+    payload: Json = None
+    table: str | None = None
+    persistence: Persistence | None = None
+
+    @classmethod
+    def of(cls, event: Event, reason: str) -> "Dead":
+        return cls(
+            event.service,
+            event.path,
+            event.at,
+            event.identity,
+            reason,
+            event.update,
+            None,
+            event.table,
+            event.persistence,
+        )
+
+    @property
+    def event(self) -> Event | None:
+        """The event as it was before, where it was one."""
+        if self.update is None or self.table is None or self.persistence is None:
+            return None
+        return Event(
+            self.service,
+            self.path,
+            self.at,
+            self.identity,
+            self.table,
+            self.persistence,
+            self.update,
+        )
+
+    @property
+    def entity(self) -> str:
+        """The entity as JSON: as it was sent, or normalized as NGSIv2 has it."""
+        sent = self.payload if self.update is None else normalized(self.update)
+        return write_json(sent).decode()
+
+
+class DeadLetter(Record, frozen=True, kw_only=True):
+    """Events of one service path that failed together; `reason` is that of the first.
+
+    `first_seen` is when the first of them arrived, `created_at` when they were given up.
+    """
+
+    id: str
+    service: str
+    path: str
+    reason: str
+    events: int
+    attempts: int
+    first_seen: str
+    created_at: str
+    file: str
+    line: int
+
+
+def written(letter: DeadLetter) -> Write:
+    """The row of a letter that is made."""
+    attributes = msgspec.to_builtins(letter)
+    del attributes["id"]
+    key = DEAD_LETTER.item(id=letter.id, service=letter.service, path=letter.path)
+    return Write(Put({**key, **attributes}, Missing()))
+
+
+def removed(letter: DeadLetter) -> Write:
+    """Take a letter away, which is refused as NotFound where somebody did."""
+    return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _absent())
+
+
+async def letters(table: Table, at: At, window: Window) -> Slice[DeadLetter]:
+    """List the letters of a service path, newest first: `siKey1 = NX:<service>:<path>`."""
+    service, path = at
+    query = Query(
+        partition=DEAD_LETTER.index_of(service=service, path=path),
+        index=True,
+        after=None if window.after is None else DEAD_LETTER.key(id=window.after),
+        descending=not window.backward,
+        limit=window.size + 1,
+    )
+    page = await table.query(query)
+    found = [_letter(item) for item in page.items]
+    return sliced(found, window, lambda letter: letter.id, more=page.last is not None)
+
+
+async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | None]:
+    """Read letters: consistent gets of `pk = NX:<id>, sk = NX`; aligned with the ids."""
+    keys = {id: DEAD_LETTER.key(id=id) for id in ids if is_id(id)}
+    rows = await read_rows(table, keys.values(), consistent=True)
+    items = [rows.get(keys[id]) if id in keys else None for id in ids]
+    return [None if item is None else _letter(item) for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What letters hold: one file for those that were made together, a run of lines for each."""
+
+    lines: Lines[Dead]
+
+    @classmethod
+    def of(cls, files: Files) -> "Contents":
+        return cls(Lines.of(files, Dead))
+
+    async def read(self, letter: DeadLetter) -> list[Dead]:
+        """The events of a letter."""
+        found = await self.lines.read(letter.file)
+        return found[letter.line : letter.line + letter.events]
+
+
+def normalized(update: Update) -> Mapping[str, Any]:
+    """An update as an entity of NGSIv2; of attributes with one name the last is shown."""
+    attributes = {
+        attribute.name: {
+            "type": attribute.type,
+            "value": attribute.value,
+            "metadata": {
+                each.name: {"type": each.type, "value": each.value} for each in attribute.metadata
+            },
+        }
+        for attribute in update.attributes
+    }
+    return {"id": update.entity_id, "type": update.entity_type, **attributes}
+
+
+def _letter(item: Attributes) -> DeadLetter:
+    return load(DeadLetter, item, id=resource_id(item))
+
+
+def _absent() -> NotFound:
+    return NotFound("There is no dead letter with this id.", ("id",))

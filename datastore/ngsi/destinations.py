@@ -1,0 +1,130 @@
+"""The port of destinations: tables of samples, each made when it is first needed.
+
+Destinations on the embedded store: all of them in one table of its own, keyed alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.table.keys import SEPARATOR, escape
+from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Query, Table
+
+
+class Placed(NamedTuple):
+    """An item, and the table it belongs to."""
+
+    table: str
+    item: Item
+
+
+class Trouble(Enum):
+    """Why a call failed."""
+
+    PASSING = "it may succeed later"
+    MISSING = "the table does not exist"
+    INVALID = "something in the request is what no table takes"
+    SET_UP = "the credentials or permissions are wrong"
+
+
+class Samples(Protocol):
+    """One destination, for reading."""
+
+    async def query(self, query: Query) -> Page:
+        """Read one page of one series, on the terms of the table port."""
+
+
+class Destinations(Protocol):
+    """The tables of samples that there are. Every method may raise `errors.Unavailable`."""
+
+    async def create(self, name: str) -> None:
+        """Make the table where it is missing, and wait until it can be used."""
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        """Write up to 25 items in one request, each by itself, in place of what has their keys.
+
+        Items that the store left unprocessed are sent again; on return all are written.
+        """
+
+    def table(self, name: str) -> Samples:
+        """The table of this name, which need not exist."""
+
+    def trouble(self, error: Exception) -> Trouble:
+        """What a failure of a call means."""
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+
+
+class NoDestinations:
+    """What a store has that was opened without any: whatever is asked of them is refused."""
+
+    async def create(self, name: str) -> None:
+        raise _none()
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        raise _none()
+
+    def table(self, name: str) -> Samples:
+        raise _none()
+
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.PASSING
+
+    async def close(self) -> None:
+        """Let go of nothing."""
+
+
+NO_DESTINATIONS: Final[Destinations] = NoDestinations()
+
+
+def _none() -> Unavailable:
+    return Unavailable("This process has no destinations open.")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSamples:
+    """One destination: the items whose partition begins with its name."""
+
+    shared: Table
+    name: str
+
+    async def query(self, query: Query) -> Page:
+        inside = _inside(self.name, query.partition)
+        after = query.after and Key(_inside(self.name, query.after.pk), query.after.sk)
+        page = await self.shared.query(replace(query, partition=inside, after=after))
+        last = page.last and Key(query.partition, page.last.sk)
+        return Page(tuple(map(self._taken, page.items)), last, page.units)
+
+    def _taken(self, item: Attributes) -> Attributes:
+        return {**item, "pk": str(item["pk"])[len(_inside(self.name, "")) :]}
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedDestinations:
+    """Every destination there may be, in a table that exists."""
+
+    shared: Table
+
+    async def create(self, name: str) -> None:
+        """Do nothing: there is room for every name."""
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        await self.shared.write(
+            [Put({**item, "pk": _inside(table, str(item["pk"]))}) for table, item in items]
+        )
+
+    def table(self, name: str) -> EmbeddedSamples:
+        return EmbeddedSamples(self.shared, name)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.PASSING
+
+    async def close(self) -> None:
+        await self.shared.close()
+
+
+def _inside(name: str, partition: str) -> str:
+    return f"{escape(name)}{SEPARATOR}{partition}"

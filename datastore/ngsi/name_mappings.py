@@ -1,0 +1,169 @@
+"""Name mappings: under which service, path and entity a destination is named.
+
+They change names of tables only; what is stored is what was notified.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
+from penstock.datastore.ngsi.table_names import Place
+
+MAX_BYTES: Final = 256 * 1024
+MAX_MAPPINGS: Final = 1000
+
+
+class Struct(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True,
+    forbid_unknown_fields=True,
+):  # fmt: skip
+    """The shape of the document, which names nothing that it does not know."""
+
+
+class AttributeMapping(Struct, frozen=True, kw_only=True):
+    """A mapping of an attribute, which names no table: it is kept and changes nothing here."""
+
+    original_attribute_name: str | None = None
+    original_attribute_type: str | None = None
+    new_attribute_name: str | None = None
+    new_attribute_type: str | None = None
+
+
+class EntityMapping(Struct, frozen=True, kw_only=True):
+    """A mapping of an entity; `new_entity_type` is taken as it stands."""
+
+    original_entity_id: str | None = None
+    original_entity_type: str | None = None
+    new_entity_id: str | None = None
+    new_entity_type: str | None = None
+    attribute_mappings: tuple[AttributeMapping, ...] = ()
+
+
+class PathMapping(Struct, frozen=True, kw_only=True):
+    """A mapping of a service path, and those of the entities in it."""
+
+    original_service_path: str | None = None
+    new_service_path: str | None = None
+    entity_mappings: tuple[EntityMapping, ...] = ()
+
+
+class ServiceMapping(Struct, frozen=True, kw_only=True):
+    """A mapping of a service, and those of the paths in it."""
+
+    original_service: str | None = None
+    new_service: str | None = None
+    service_path_mappings: tuple[PathMapping, ...] = ()
+
+
+class NameMappings(Struct, frozen=True, kw_only=True):
+    """The document: of each list the first that matches counts.
+
+    What has no original matches everything; what has no new name keeps the old one.
+    """
+
+    service_mappings: tuple[ServiceMapping, ...] = ()
+
+
+Mapped: TypeAlias = tuple[str | None, str | None]
+"""A pattern as it is written, and its replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapper:
+    """Mappings whose every pattern can be used."""
+
+    mappings: NameMappings
+
+    @classmethod
+    def over(cls, mappings: NameMappings) -> "Mapper":
+        """Take mappings; raises Invalid with every problem."""
+        if problems := list(_problems(mappings)):
+            raise Invalid(problems)
+        return cls(mappings)
+
+    def place(self, place: Place) -> Place:
+        """Where the updates of a place are stored instead."""
+        for service in self.mappings.service_mappings:
+            if _applies(service.original_service, place.service):
+                changed = _renamed(service.original_service, service.new_service, place.service)
+                return _in_path(service, place)._replace(service=changed)
+        return place
+
+
+def read_mappings(document: bytes) -> NameMappings:
+    """Read the document; raises Invalid where it is none."""
+    if len(document) > MAX_BYTES:
+        raise Invalid([FieldProblem(["mappings"], f"are more than {MAX_BYTES} bytes")])
+    try:
+        return msgspec.json.decode(document, type=NameMappings)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Invalid([FieldProblem(["mappings"], f"are no name mappings: {error}")]) from None
+
+
+def _in_path(service: ServiceMapping, place: Place) -> Place:
+    for path in service.service_path_mappings:
+        if _applies(path.original_service_path, place.path):
+            changed = _renamed(path.original_service_path, path.new_service_path, place.path)
+            return _in_entity(path, place)._replace(path=changed)
+    return place
+
+
+def _in_entity(path: PathMapping, place: Place) -> Place:
+    for entity in path.entity_mappings:
+        if _applies(entity.original_entity_id, place.entity_id) and _applies(
+            entity.original_entity_type, place.entity_type
+        ):
+            changed = _renamed(entity.original_entity_id, entity.new_entity_id, place.entity_id)
+            return place._replace(
+                entity_id=changed, entity_type=entity.new_entity_type or place.entity_type
+            )
+    return place
+
+
+def _applies(original: str | None, text: str) -> bool:
+    return original is None or pattern_of(original).matches(text)
+
+
+def _renamed(original: str | None, new: str | None, text: str) -> str:
+    if new is None:
+        return text
+    return new if original is None else pattern_of(original).replaced(text, new)
+
+
+def _problems(mappings: NameMappings) -> Iterator[FieldProblem]:
+    for count, (path, original, new) in enumerate(_patterns(mappings)):
+        if count == MAX_MAPPINGS:
+            yield FieldProblem(["mappings"], f"are more than {MAX_MAPPINGS}")
+            return
+        if message := _problem(original, new):
+            yield FieldProblem(path, message)
+
+
+def _patterns(mappings: NameMappings) -> Iterator[tuple[list[str], str | None, str | None]]:
+    """Every pattern with its replacement, and where it stands."""
+    for i, service in enumerate(mappings.service_mappings):
+        at = ["serviceMappings", str(i)]
+        yield [*at, "originalService"], service.original_service, service.new_service
+        for j, path in enumerate(service.service_path_mappings):
+            below = [*at, "servicePathMappings", str(j)]
+            original, new = path.original_service_path, path.new_service_path
+            yield [*below, "originalServicePath"], original, new
+            for k, entity in enumerate(path.entity_mappings):
+                deep = [*below, "entityMappings", str(k)]
+                yield [*deep, "originalEntityId"], entity.original_entity_id, entity.new_entity_id
+                yield [*deep, "originalEntityType"], entity.original_entity_type, None
+
+
+def _problem(original: str | None, new: str | None) -> str | None:
+    if original is None:
+        return None
+    try:
+        pattern = pattern_of(original)
+    except BadPattern as bad:
+        return str(bad)
+    missing = pattern.lacks(new or "")
+    return f"has no group {missing}" if missing else None

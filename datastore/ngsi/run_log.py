@@ -1,0 +1,145 @@
+"""The manifest as the sink keeps it: one run for each segment, from its making to its loading.
+
+A segment is made of what was read and checked, so its run enters the manifest as LOADING, in the
+hands of whoever made it; a run whose maker died is claimed by whoever comes first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.manifest.insert import enter
+from penstock.datastore.manifest.lists import Listed, RunLists
+from penstock.datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
+from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, Loaded
+from penstock.datastore.ngsi.events import Lines
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.transaction import Write
+
+MANIFEST: Final = ManifestName(ROOT, "ngsi")
+FOLDER: Final = "ngsi/segments"
+FILE: Final = "events.ndjson.gz"
+SINK: Final = Caller("ngsi-sink", {ROOT: Role.ADMIN})
+LEASE_SECONDS: Final = 60
+EVENTS: Final = "events"
+PERSISTED: Final = "persisted"
+DEAD: Final = "deadLettered"
+ITEMS: Final = "items"
+
+_MAX_TYPES = 1000
+_MOST_LEFT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The runs of segments, as one worker sees them.
+
+    `place` is where the segments lie, for readers of the manifest: a bucket's name.
+    """
+
+    scope: Scope
+    lines: Lines[Event]
+    worker: str
+    place: str
+    made_by: str
+    lease_seconds: int = LEASE_SECONDS
+
+    @property
+    def runs(self) -> Runs:
+        return Runs(self.scope)
+
+    async def write(self, events: Sequence[Event]) -> Run:
+        """Write a segment; its run is in no manifest yet, so that nothing has happened."""
+        now = self.scope.clock.now()
+        id = self.scope.clock.new_id()
+        folder = f"{FOLDER}/{now:%Y-%m-%d}/{id}/"
+        await self.lines.write(folder + FILE, events)
+        seconds = int(now.timestamp())
+        tables = dict.fromkeys(event.table for event in events)
+        return Run(
+            id=id,
+            group=MANIFEST.group,
+            manifest=MANIFEST.name,
+            run_id=folder,
+            added_at=seconds,
+            added_by=self.made_by,
+            to_skip=False,
+            processed_at=seconds,
+            shred_types=tuple(tables)[:_MAX_TYPES],
+            saved_to=f"s3://{self.place}/{folder}",
+            state=RunState.LOADING,
+            version=1,
+            fence=1,
+            attempt=1,
+            lease_owner=self.worker,
+            lease_until=seconds + self.lease_seconds,
+            counts={EVENTS: len(events)},
+            pipeline=MANIFEST.name,
+        )
+
+    async def enter(self, run: Run, beside: Sequence[Write]) -> None:
+        """Put a run into the manifest: from here on its events are kept, whatever happens."""
+        await enter(self.runs.scope, run, Action.DISCOVER, beside)
+
+    async def read(self, run: Run) -> list[Event]:
+        """The events of a run; raises NotFound where its segment is gone."""
+        return await self.lines.read(run.run_id + FILE)
+
+    async def keep(self, run: Run) -> None:
+        """Hold on to a run; raises IllegalState where it is in other hands by now."""
+        await self.runs.ask(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
+
+    async def loaded(self, run: Run, counts: dict[str, int], beside: Sequence[Write]) -> None:
+        """Say that every event of a run is settled; raises IllegalState likewise."""
+        ask = Loaded(fence=run.fence, loaded_by=self.made_by, counts=counts)
+        await self.runs.ask(run.name, ask, beside)
+
+    async def failed(self, run: Run, error: str) -> None:
+        """Leave a run to people."""
+        await self.runs.ask(run.name, Fail(fence=run.fence, error=error))
+
+    async def sweep(self, keep: timedelta) -> int:
+        """Delete a few of the segments that are older than that and of no use: how many.
+
+        They are those that were loaded, and those that no run was ever made of.
+        """
+        oldest = f"{FOLDER}/{self.scope.clock.now() - keep:%Y-%m-%d}/"
+        files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
+        names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
+        useless = [
+            file
+            for file, run in zip(files, await self.runs.many(names, consistent=True), strict=True)
+            if isinstance(run, NotFound) or run.state is RunState.LOADED
+        ]
+        for file in useless:
+            await self.lines.files.delete(file)
+        return len(useless)
+
+    async def left_behind(self) -> list[Run]:
+        """Take a few of the runs that nobody works on, oldest first."""
+        claimed: list[Run] = []
+        try:
+            runs = await self._unclaimed()
+        except NotFound:
+            # The manifest is made with its first run.
+            return []
+        for run in runs:
+            claim = Claim(stage=Stage.LOAD, owner=self.worker, seconds=self.lease_seconds)
+            try:
+                claimed.append(await self.runs.ask(run.name, claim))
+            except IllegalState:
+                continue
+        return claimed
+
+    async def _unclaimed(self) -> list[Run]:
+        """Runs that are marked to be loaded (again), and those whose worker is gone."""
+        lists, window = RunLists(self.runs), Window(size=_MOST_LEFT)
+        marked = Listed(state=RunState.PROCESSED, to_skip=False)
+        found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
+        return [run for part in found for _, run in part.entries]

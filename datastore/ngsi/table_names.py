@@ -1,0 +1,207 @@
+"""Names of destinations: which table an entity's updates are stored in.
+
+The registry of destinations: whose each name is, so that no two places ever share one.
+"""
+
+import re
+from base64 import b32encode
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import msgspec
+
+from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.ngsi.events import identity
+from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
+from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
+from penstock.datastore.records import Struct
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import DESTINATION, DESTINATION_NAME
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Item, Missing, Put, Query, Range, Table, key_of
+from penstock.datastore.table.transaction import ATTEMPTS, Moved, Write, commit
+
+MIN_NAME: Final = 3
+MAX_NAME: Final = 255
+
+_KEPT = 200
+_HASH = 26
+_NAME = re.compile(rf"[A-Za-z0-9_.-]{{{MIN_NAME},{MAX_NAME}}}")
+
+
+class Place(NamedTuple):
+    """What a destination is named after: an entity, of a service path, of a service.
+
+    It is the notified one unless mappings or grouping rules say otherwise.
+    """
+
+    service: str
+    path: str
+    entity_id: str
+    entity_type: str
+
+
+def table_name(place: Place, naming: Naming) -> str:
+    """Name the destination of a place: 3 to 255 letters, digits, `_`, `-` and `.`.
+
+    A longer name is cut and ends in a hash of the whole; where those are to be refused, it raises
+    LimitExceeded.
+    """
+    name = full_name(place, naming)
+    if len(name) <= MAX_NAME:
+        return name
+    if naming.long_names is LongNames.REJECT:
+        raise LimitExceeded("characters of a table's name", MAX_NAME, len(name))
+    return hashed(name, name)
+
+
+def full_name(place: Place, naming: Naming) -> str:
+    """Name it, whatever the length."""
+    encoding = naming.encoding
+    parts = [encode(place.service, encoding), encode(place.path, encoding)]
+    if naming.data_model is DataModel.BY_ENTITY:
+        parts.append(_entity(place, encoding))
+    name = CONCATENATOR.join(parts)
+    return name.lower() if naming.enable_lowercase else name
+
+
+def told_apart(place: Place, naming: Naming) -> str:
+    """Name a destination whose ordinary name belongs to another place already."""
+    return hashed(full_name(place, naming), repr((*place, naming.data_model.value)))
+
+
+def hashed(name: str, whole: str) -> str:
+    """Keep the start of a name and tell it from others by a hash of the whole."""
+    digest = b32encode(sha256(whole.encode()).digest()).decode().lower()
+    return f"{name[:_KEPT]}-{digest[:_HASH]}"
+
+
+def is_table_name(text: str) -> bool:
+    """Whether DynamoDB takes the text for the name of a table."""
+    return _NAME.fullmatch(text) is not None
+
+
+def _entity(place: Place, encoding: Encoding) -> str:
+    """Encode id and type; the documented rule encodes them joined by `=`, which becomes the same.
+
+    Of the two, an empty one leaves no trace.
+    """
+    given = [part for part in (place.entity_id, place.entity_type) if part]
+    if encoding is Encoding.CYGNUS:
+        return encode("=".join(given), encoding)
+    return CONCATENATOR.join(encode(part, encoding) for part in given)
+
+
+MAX_KNOWN: Final = 100_000
+
+
+class Destination(Struct, frozen=True, kw_only=True):
+    """A table of samples, of one service, and what it is named after.
+
+    By entity, that is an entity or what grouping rules make of several; by service path it has
+    neither an entity's id nor a type.
+    """
+
+    service: str
+    table: str
+    named_service: str
+    named_path: str
+    named_entity: str = ""
+    named_type: str = ""
+    data_model: DataModel
+    encoding: Encoding
+    created_at: str
+
+
+class _Taken(Exception):
+    """The name belongs to another place."""
+
+
+@dataclass(slots=True)
+class Registry:
+    """Names as they were given out; what was seen once is remembered."""
+
+    table: Table
+    _known: dict[Hashable, str] = field(default_factory=dict)
+
+    async def name(self, service: str, place: Place, naming: Naming, at: str) -> str:
+        """The table for what `service` was notified of and is stored as of `place`.
+
+        A name that belongs to another place already is told apart by a hash. Raises LimitExceeded
+        for a name that is too long, where those are refused.
+        """
+        if naming.data_model is DataModel.BY_SERVICE_PATH:
+            place = place._replace(entity_id="", entity_type="")
+        known = (service, place, naming)
+        found = self._known.get(known)
+        if found is None:
+            found = await self._registered(service, place, naming, at)
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[known] = found
+        return found
+
+    async def _registered(self, service: str, place: Place, naming: Naming, at: str) -> str:
+        name = table_name(place, naming)
+        try:
+            await self._register(service, place, naming, name, at)
+        except _Taken:
+            name = told_apart(place, naming)
+            await self._register(service, place, naming, name, at)
+        return name
+
+    async def _register(
+        self, service: str, place: Place, naming: Naming, name: str, at: str
+    ) -> None:
+        """Write the claim and the line of the list where they are missing, in one transaction."""
+        owner = identity(*place, naming.data_model.value)
+        rows = (
+            {**DESTINATION_NAME.item(table=name), "owner": owner},
+            _item(service, place, naming, name, at),
+        )
+        for _ in range(ATTEMPTS):
+            found = (await self.table.get([key_of(row) for row in rows], consistent=True)).items
+            if found.get(key_of(rows[0]), rows[0])["owner"] != owner:
+                raise _Taken
+            missing = [Write(Put(row, Missing())) for row in rows if key_of(row) not in found]
+            try:
+                if missing:
+                    await commit(self.table, missing)
+            except Moved:
+                continue
+            return
+        raise Unavailable("The destination is being registered by many at once.")
+
+
+async def registered(table: Table, service: str, window: Window) -> Slice[Destination]:
+    """List the destinations of a service: `pk = ND:<service>`, in the order of their names."""
+    values = {"service": service}
+    after = None if window.after is None else DESTINATION.key(**values, table=window.after)
+    page = await table.query(
+        Query(
+            partition=DESTINATION.pk.fill(values),
+            range=Range(DESTINATION.sk.prefix({})),
+            after=after,
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+    )
+    found = [load(Destination, item) for item in page.items]
+    return sliced(found, window, lambda each: each.table, more=page.last is not None)
+
+
+def _item(service: str, place: Place, naming: Naming, name: str, at: str) -> Item:
+    destination = Destination(
+        service=service,
+        table=name,
+        named_service=place.service,
+        named_path=place.path,
+        named_entity=place.entity_id,
+        named_type=place.entity_type,
+        data_model=naming.data_model,
+        encoding=naming.encoding,
+        created_at=at,
+    )
+    return {**DESTINATION.item(service=service, table=name), **msgspec.to_builtins(destination)}

@@ -1,0 +1,318 @@
+"""Blocking work on files, done off the event loop.
+
+Signed URLs of the local file store: what each allows stands in its path, under an HMAC.
+
+Files in a directory: immutable contents, an SQLite index to publish them, and signed URLs.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import hmac
+import math
+import os
+import sqlite3
+import threading
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from io import BytesIO, FileIO
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, ParamSpec, Self, TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.objects import port
+from penstock.datastore.objects.port import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run blocking work off the loop, to its end even if cancelled; its failure is Unavailable."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        raise
+    except (OSError, sqlite3.Error) as error:
+        raise Unavailable("The file store could not read or write.") from error
+
+
+class Link(msgspec.Struct, frozen=True, array_like=True):
+    """What a signed URL allows until `expires`, in seconds since the epoch; else as in the port."""
+
+    method: str
+    key: str
+    content_type: str | None = None
+    filename: str | None = None
+    max_bytes: int = 0
+    expires: int = 0
+
+
+class Signer(NamedTuple):
+    """Makes and recognises URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
+
+    base_url: str
+    secret: bytes
+    clock: Callable[[], float]
+
+    def sign(self, link: Link, expires_in: int) -> Download:
+        link = msgspec.structs.replace(link, expires=math.ceil(self.clock() + expires_in))
+        text = urlsafe_b64encode(msgspec.json.encode(link))
+        url = f"{self.base_url}/files/{text.decode()}.{self._signature(text).decode()}"
+        return Download(url, datetime.fromtimestamp(link.expires, UTC))
+
+    def check(self, method: str, signed: bytes) -> Link | None:
+        """Read what follows `/files/`; None if it is not ours, not for the method or too old."""
+        text, _, signature = signed.rpartition(b".")
+        if not hmac.compare_digest(self._signature(text), signature):
+            return None
+        link = msgspec.json.decode(urlsafe_b64decode(text), type=Link)
+        return link if link.method == method and self.clock() < link.expires else None
+
+    def _signature(self, text: bytes) -> bytes:
+        return hmac.digest(self.secret, text, "sha256").hex().encode()
+
+
+BLOCK_BYTES = 256 * 1024
+
+_SCHEMA = """
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS objects (
+    key BLOB PRIMARY KEY, content TEXT NOT NULL, size INTEGER NOT NULL, type TEXT NOT NULL,
+    etag TEXT NOT NULL, modified REAL NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS objects_by_content ON objects (content);
+"""
+_FIND = "SELECT content, size, type, etag, modified FROM objects WHERE key = ?"
+_PUT = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)"
+_COPY = "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects WHERE key = ?"
+_DELETE = "DELETE FROM objects WHERE key = ?"
+_LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
+
+
+class Draft:
+    """A content being written; its lock tells a sweep that the writer is alive."""
+
+    def __init__(self, path: Path) -> None:
+        self.digest = hashlib.sha256()
+        self._path = path
+        self._file: BinaryIO = BytesIO()
+
+    def begin(self) -> None:
+        """Make the file; whoever waits for this and is cancelled can still drop it."""
+        self._file = self._path.open("xb")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def append(self, block: bytes) -> None:
+        self._file.write(block)
+        self.digest.update(block)
+
+    def move(self, target: Path) -> int:
+        """Bring the whole content to disk, then to its place; return its size in bytes."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._path.rename(target)
+        directory = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+        return self._file.tell()
+
+    def drop(self) -> None:
+        """Let go of the file, and remove it if it was not moved."""
+        self._path.unlink(missing_ok=True)
+        self._file.close()
+
+
+class Opened(NamedTuple):
+    """A file held open: whatever happens to its key, `stat` and `read` are of one content."""
+
+    stat: Stat
+    file: FileIO
+
+    async def read(self, start: int, end: int) -> Chunks:
+        """Yield the bytes from `start` up to, not including, `end`."""
+        while start < end:
+            size = min(BLOCK_BYTES, end - start)
+            block = await in_thread(os.pread, self.file.fileno(), size, start)
+            if not block:
+                raise Unavailable("The content of a file has been cut off.")
+            yield block
+            start += len(block)
+
+
+class LocalFiles:
+    """The files port over one directory, which several processes may share."""
+
+    bucket: Final = "_local"
+
+    def __init__(self, directory: Path, signer: Signer) -> None:
+        self.signer = signer
+        self._drafts = directory / "drafts"
+        self._contents = directory / "contents"
+        self._lock = threading.Lock()
+        for needed in (self._drafts, self._contents):
+            needed.mkdir(parents=True, exist_ok=True)
+        path = directory / "index.db"
+        self._index = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._index.executescript(_SCHEMA)
+        self._sweep()
+
+    @classmethod
+    async def open(
+        cls, directory: Path, *, base_url: str, key: bytes, clock: Callable[[], float] = time.time
+    ) -> Self:
+        """Open the store, made where missing, and remove what killed writers left behind.
+
+        `base_url` is where `server.files` answers; `key`, of 32 bytes or more, signs its URLs.
+        """
+        if len(key) < 32:
+            raise ValueError("the key that signs URLs has at least 32 bytes")
+        return await in_thread(cls, directory, Signer(base_url.rstrip("/"), key, clock))
+
+    async def presign_upload(
+        self, key: str, *, max_bytes: int, content_type: str, expires_in: int
+    ) -> UploadForm:
+        port.check_upload(key, max_bytes, content_type, expires_in)
+        signed = self.signer.sign(Link("POST", key, content_type, None, max_bytes), expires_in)
+        fields = (("key", key), ("Content-Type", content_type))
+        return UploadForm(url=signed.url, fields=fields, expires_at=signed.expires_at)
+
+    async def presign_download(
+        self,
+        key: str,
+        *,
+        expires_in: int,
+        filename: str | None = None,
+        content_type: str | None = None,
+    ) -> Download:
+        port.check_download(key, expires_in, filename, content_type)
+        return self.signer.sign(Link("GET", key, content_type, filename), expires_in)
+
+    async def stat(self, key: str) -> Stat | None:
+        port.check_key(key)
+        found = await in_thread(self._find, key)
+        return found and found[1]
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        port.check_bounds(start, end)
+        async with self.opened(key) as opened:
+            size = opened.stat.size
+            async for block in opened.read(start, size if end is None else min(end, size)):
+                yield block
+
+    @asynccontextmanager
+    async def opened(self, key: str) -> AsyncIterator[Opened]:
+        """Hold the file open; raises NotFound without one."""
+        port.check_key(key)
+        opened = await in_thread(self._open, key)
+        with opened.file:
+            yield opened
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        port.check_key(key)
+        port.check_content_type(content_type)
+        draft = Draft(self._drafts / uuid4().hex)
+        try:
+            await in_thread(draft.begin)
+            async for block in port.blocks(chunks, BLOCK_BYTES):
+                await in_thread(draft.append, block)
+            return await in_thread(self._publish, draft, key, content_type)
+        finally:
+            await in_thread(draft.drop)
+
+    async def drop_unfinished(self, key: str) -> None:
+        port.check_key(key)
+        await in_thread(self._sweep)
+
+    async def copy(self, source: str, target: str) -> None:
+        port.check_copy(source, target)
+        values = (target.encode(), self.signer.clock(), source.encode())
+        if not await in_thread(self._change, target, _COPY, values):
+            raise NotFound("There is no such file.")
+
+    async def delete(self, key: str) -> None:
+        port.check_key(key)
+        await in_thread(self._change, key, _DELETE, (key.encode(),))
+
+    async def verify(self) -> Sentences:
+        """Say which contents are lost; a directory that cannot be used fails already in `open`."""
+        return await in_thread(self._missing)
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        port.check_listing(prefix, after, limit)
+        return await in_thread(self._keys, prefix.encode(), after.encode(), limit)
+
+    async def close(self) -> None:
+        await in_thread(self._index.close)
+
+    def _find(self, key: str) -> tuple[Path, Stat] | None:
+        with self._lock:
+            row = self._index.execute(_FIND, (key.encode(),)).fetchone()
+        if row is None:
+            return None
+        content, size, kind, etag, modified = row
+        stat = Stat(size, kind, etag, datetime.fromtimestamp(modified, UTC))
+        return self._contents / content, stat
+
+    def _open(self, key: str) -> Opened:
+        for _ in range(3):
+            found = self._find(key)
+            if found is None:
+                raise NotFound("There is no such file.")
+            # Between the two looks the content may have been replaced.
+            with suppress(FileNotFoundError):
+                return Opened(found[1], found[0].open("rb", buffering=0))
+        raise Unavailable("The content of a file is missing.")
+
+    def _publish(self, draft: Draft, key: str, content_type: str) -> str:
+        content = uuid4().hex
+        size = draft.move(self._contents / content)
+        etag = f'"{draft.digest.hexdigest()}"'
+        values = (key.encode(), content, size, content_type, etag, self.signer.clock())
+        self._change(key, _PUT, values)
+        return etag
+
+    def _change(self, key: str, statement: str, values: tuple[str | bytes | float, ...]) -> int:
+        """Write or remove the row of the key, and then the content that no row names any more."""
+        user = "SELECT 1 FROM objects WHERE content = ?"
+        with self._lock, self._index:
+            self._index.execute("BEGIN IMMEDIATE")
+            old = self._index.execute(_FIND, (key.encode(),)).fetchone()
+            changed = self._index.execute(statement, values).rowcount
+            unused = old and self._index.execute(user, old[:1]).fetchone() is None
+        if unused:
+            (self._contents / old[0]).unlink(missing_ok=True)
+        return changed
+
+    def _keys(self, prefix: bytes, after: bytes, limit: int) -> tuple[str, ...]:
+        # Keys hold no zero byte and UTF-8 no 0xff: one follows `after`, the other ends the prefix.
+        bounds = (max(prefix, after + b"\0"), prefix + b"\xff", limit)
+        with self._lock:
+            return tuple(key.decode() for (key,) in self._index.execute(_LIST, bounds))
+
+    def _missing(self) -> Sentences:
+        with self._lock:
+            present = {path.name for path in self._contents.iterdir()}
+            rows = self._index.execute("SELECT key, content FROM objects ORDER BY key")
+            lost = [key.decode() for key, content in rows if content not in present]
+        return [f"{key} has lost its content." for key in lost]
+
+    def _sweep(self) -> None:
+        # No content can be published meanwhile, so one that is not named and not locked is dead.
+        with self._lock, self._index:
+            self._index.execute("BEGIN IMMEDIATE")
+            named = {name for (name,) in self._index.execute("SELECT content FROM objects")}
+            for path in (*self._drafts.iterdir(), *self._contents.iterdir()):
+                if path.name not in named:
+                    with suppress(OSError), path.open("rb") as file:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        path.unlink()

@@ -1,0 +1,306 @@
+"""What a user's bucket is reached with: rights and sockets, known without AWS's library.
+
+The files port: what a store of objects must do, as values and one protocol.
+
+A key is a path of segments; contents are replaced as a whole, never changed in place. Two
+implementations keep it: `local_files` and `s3_files`. What both check, and how
+both cut streams, stands below the protocol.
+
+The files port where there is no place for files: every call is refused, none is pretended.
+"""
+
+import re
+import socket
+import unicodedata
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote
+
+from penstock.datastore.errors import BadInput, LimitExceeded, Unavailable
+
+SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
+
+
+class Credentials(NamedTuple):
+    """With whose rights a bucket is used; `token` belongs to rights that were lent for a while."""
+
+    access_key: str
+    secret_key: str
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        """For logs and tracebacks, which are no place for secrets."""
+        return "Credentials()"
+
+
+Pairs: TypeAlias = "tuple[tuple[str, str], ...]"
+Sentences: TypeAlias = list[str]
+Chunks: TypeAlias = AsyncGenerator[bytes]
+
+KEY_BYTES = 1024
+OBJECT_BYTES = 5 * 1024**3
+EXPIRY_SECONDS = 7 * 24 * 3600
+LISTING = 1000
+
+_CONTENT_TYPE = re.compile(
+    r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+(; ?[a-z0-9-]+=[a-z0-9_.+-]+)*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadForm:
+    """A form that uploads one file: send `fields` verbatim and in this order, then `file`.
+
+    The request is multipart/form-data to `url`, with `headers` beside the form's own.
+    """
+
+    url: str
+    fields: Pairs
+    expires_at: datetime
+    method: str = "POST"
+    headers: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A URL that answers GET, with Range, to whoever holds it."""
+
+    url: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What is known of a file without reading it; `size` in bytes, `etag` in quotes as in HTTP."""
+
+    size: int
+    content_type: str
+    etag: str
+    modified: datetime
+
+
+class FileStatus(StrEnum):
+    """Whether a file can be downloaded: it is there, it may come yet, or it will not."""
+
+    READY = "ready"
+    NOT_READY = "not_ready"
+    GONE = "gone"
+
+
+class Files(Protocol):
+    """A store of files, called `bucket`. Every method may raise `errors.Unavailable`.
+
+    They raise `errors.BadInput` for arguments that no store takes: a malformed key, an expiry
+    outside 1 second to 7 days.
+    """
+
+    @property
+    def bucket(self) -> str: ...
+
+    async def presign_upload(
+        self, key: str, *, max_bytes: int, content_type: str, expires_in: int
+    ) -> UploadForm:
+        """Allow whoever holds the form to write this file, of this type and at most so large.
+
+        `expires_in` is in seconds and is tested when the upload begins.
+        """
+
+    async def presign_download(
+        self,
+        key: str,
+        *,
+        expires_in: int,
+        filename: str | None = None,
+        content_type: str | None = None,
+    ) -> Download:
+        """Allow whoever holds the URL to read what is under the key, if anything is.
+
+        With a `filename` browsers save the file under it; `content_type` replaces the stored one.
+        """
+
+    async def stat(self, key: str) -> Stat | None:
+        """Describe the file; None when there is none."""
+
+    def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        """Yield the bytes from `start` up to, not including, `end`, all of them from one content.
+
+        What lies past the end of the file is left out. Raises NotFound at the first step.
+        """
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        """Put the file in place once `chunks` has ended, and return its entity tag.
+
+        Until then, and when `chunks` raises, whatever stood under the key stays. Raises
+        LimitExceeded past OBJECT_BYTES.
+        """
+
+    async def drop_unfinished(self, key: str) -> None:
+        """Remove what was left behind by writers of the file who never finished.
+
+        On S3, whoever is still writing it then fails.
+        """
+
+    async def copy(self, source: str, target: str) -> None:
+        """Put the content and type of `source` in place at `target`; NotFound without a source."""
+
+    async def delete(self, key: str) -> None:
+        """Remove the file, if there is one."""
+
+    async def verify(self) -> Sentences:
+        """Say in sentences what keeps the store from working; empty when nothing does."""
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        """Name up to `limit` (1 to 1,000) keys that begin with `prefix` and lie behind `after`.
+
+        Order is that of the UTF-8 bytes. Fewer than `limit` keys mean that no more follow.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections; the store must not be used afterwards."""
+
+
+def check_key(key: str) -> None:
+    """Refuse a key that a URL, a browser or S3 would take for another one."""
+    segments = key.split("/")
+    if any(segment in {"", ".", ".."} for segment in segments):
+        raise BadInput("A file key has no empty, `.` or `..` segment.")
+    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in key):
+        raise BadInput("A file key has no control characters.")
+    if "${filename}" in key:
+        raise BadInput("A file key has no `${filename}`, which S3 replaces in an upload.")
+    if len(key.encode()) > KEY_BYTES:
+        raise BadInput(f"A file key has at most {KEY_BYTES} bytes.")
+
+
+def check_upload(key: str, max_bytes: int, content_type: str, expires_in: int) -> None:
+    check_key(key)
+    check_content_type(content_type)
+    check_expiry(expires_in)
+    if not 1 <= max_bytes <= OBJECT_BYTES:
+        raise BadInput(f"An upload has 1 to {OBJECT_BYTES} bytes.")
+
+
+def check_download(
+    key: str, expires_in: int, filename: str | None, content_type: str | None
+) -> None:
+    check_key(key)
+    check_expiry(expires_in)
+    if content_type is not None:
+        check_content_type(content_type)
+    if filename is not None:
+        check_key(filename)
+        if "/" in filename or "\\" in filename or len(filename.encode()) > 255:
+            raise BadInput("A file name has no slashes and at most 255 bytes.")
+
+
+def check_copy(source: str, target: str) -> None:
+    check_key(source)
+    check_key(target)
+    if source == target:
+        raise BadInput("A file is not copied onto itself.")
+
+
+def check_content_type(content_type: str) -> None:
+    if len(content_type) > 255 or not _CONTENT_TYPE.fullmatch(content_type):
+        raise BadInput("A content type is `type/subtype`, with parameters if need be.")
+
+
+def check_expiry(expires_in: int) -> None:
+    if not 1 <= expires_in <= EXPIRY_SECONDS:
+        raise BadInput(f"A URL is valid for 1 to {EXPIRY_SECONDS} seconds.")
+
+
+def check_bounds(start: int, end: int | None) -> None:
+    if start < 0 or (end is not None and end < start):
+        raise BadInput("A range begins at 0 or later and does not end before it begins.")
+
+
+def check_listing(prefix: str, after: str, limit: int) -> None:
+    if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in prefix + after):
+        raise BadInput("A file key has no control characters.")
+    if not 1 <= limit <= LISTING:
+        raise BadInput(f"A listing has 1 to {LISTING} keys.")
+
+
+def disposition(filename: str) -> str:
+    """Make the Content-Disposition that saves under this name: for old clients in ASCII, too."""
+    plain = re.sub(r'[^ -~]|["\\%]', "_", filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+async def blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
+    """Regroup a stream into blocks of exactly `size` bytes, of which only the last may be shorter.
+
+    Raises LimitExceeded as soon as the stream is larger than a file may be.
+    """
+    buffer = bytearray()
+    total = 0
+    async for chunk in chunks:
+        total += len(chunk)
+        if total > OBJECT_BYTES:
+            raise LimitExceeded("bytes of a file", OBJECT_BYTES, total)
+        buffer += chunk
+        while len(buffer) >= size:
+            yield bytes(buffer[:size])
+            del buffer[:size]
+    if buffer:
+        yield bytes(buffer)
+
+
+class NoFiles:
+    """What a server has that was given a table on DynamoDB and no bucket."""
+
+    bucket: Final = ""
+
+    async def presign_upload(
+        self, key: str, *, max_bytes: int, content_type: str, expires_in: int
+    ) -> UploadForm:
+        raise no_place()
+
+    async def presign_download(
+        self,
+        key: str,
+        *,
+        expires_in: int,
+        filename: str | None = None,
+        content_type: str | None = None,
+    ) -> Download:
+        raise no_place()
+
+    async def stat(self, key: str) -> Stat | None:
+        raise no_place()
+
+    def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        raise no_place()
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        raise no_place()
+
+    async def drop_unfinished(self, key: str) -> None:
+        raise no_place()
+
+    async def copy(self, source: str, target: str) -> None:
+        raise no_place()
+
+    async def delete(self, key: str) -> None:
+        raise no_place()
+
+    async def verify(self) -> Sentences:
+        return []
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        raise no_place()
+
+    async def close(self) -> None:
+        """Let go of nothing."""
+
+
+NO_FILES: Final[Files] = NoFiles()
+
+
+def no_place() -> Unavailable:
+    """The refusal of everything that needs a place for files."""
+    return Unavailable("This server has no place for files: PENSTOCK_BUCKET is not set.")

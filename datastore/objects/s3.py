@@ -1,0 +1,318 @@
+"""The low-level client of aioboto3 for one bucket: how it connects, and with whose rights.
+
+Files in an S3 bucket, by the low-level client of aioboto3.
+"""
+
+import asyncio
+from collections.abc import AsyncIterable, Awaitable, Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qs, urlsplit
+
+from aiobotocore.config import AioConfig
+from botocore.exceptions import BotoCoreError, IncompleteReadError
+
+from penstock.datastore.aws_session import aws_session
+from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.errors import NotFound, Refused, Unavailable
+from penstock.datastore.objects import port
+from penstock.datastore.objects.port import (
+    LISTING,
+    Chunks,
+    Credentials,
+    Download,
+    Sentences,
+    SocketFactory,
+    Stat,
+    UploadForm,
+)
+
+CONNECTIONS = 64
+CONNECT_SECONDS = 1.0
+READ_SECONDS = 10.0
+
+
+class Place(NamedTuple):
+    """A bucket and where it is; without an endpoint at AWS's."""
+
+    bucket: str
+    region: str | None = None
+    endpoint_url: str | None = None
+
+
+async def open_client(
+    held: AsyncExitStack,
+    place: Place,
+    credentials: Credentials | None,
+    sockets: SocketFactory | None,
+) -> Any:
+    """Make the client, which `held` closes; nothing is sent."""
+    config = _config(place, sockets)
+    client = aws_session(*(credentials or ())).client(
+        "s3", region_name=place.region, endpoint_url=place.endpoint_url, config=config
+    )
+    entered = await held.enter_async_context(client)
+    if sockets is not None:
+        # aiohttp takes it, and aiobotocore's check of such arguments does not know it.
+        session = entered._endpoint.http_session  # noqa: SLF001
+        session._connector_args["socket_factory"] = sockets  # noqa: SLF001
+    return entered
+
+
+def _config(place: Place, sockets: SocketFactory | None) -> AioConfig:
+    # A certificate of S3 fits no bucket name with dots, and other stores have no such names.
+    style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
+    return AioConfig(
+        signature_version="s3v4",
+        s3={"addressing_style": style},
+        max_pool_connections=CONNECTIONS,
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        # Stores other than AWS's refuse the checksums that are sent otherwise.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        proxies=None if sockets is None else {},
+    )
+
+
+CALL_SECONDS = 30.0
+COPY_SECONDS = 600.0
+CHUNK_BYTES = 64 * 1024
+PART_BYTES = 8 * 1024 * 1024
+
+_ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
+_BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
+
+
+class CorsRule(NamedTuple):
+    """Origins, as `https://app.example.org` or with a `*`, whose pages may use these methods."""
+
+    origins: tuple[str, ...]
+    methods: tuple[str, ...]
+
+
+class S3Files:
+    """The files port over one bucket, which exists and belongs to the store alone."""
+
+    def __init__(self, bucket: str, client: Any, held: AsyncExitStack) -> None:
+        self.bucket = bucket
+        self._client = client
+        self._held = held
+
+    @classmethod
+    async def open(
+        cls,
+        bucket: str,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        credentials: Credentials | None = None,
+        sockets: SocketFactory | None = None,
+    ) -> Self:
+        """Make the client; nothing is sent. Credentials come by default from AWS's ordinary chain.
+
+        With `sockets` every connection is made by it, and none by a proxy. The URLs handed out
+        lead to `endpoint_url`, so clients must be able to reach it as well.
+        """
+        held = AsyncExitStack()
+        client = await open_client(held, Place(bucket, region, endpoint_url), credentials, sockets)
+        return cls(bucket, client, held)
+
+    async def presign_upload(
+        self, key: str, *, max_bytes: int, content_type: str, expires_in: int
+    ) -> UploadForm:
+        port.check_upload(key, max_bytes, content_type, expires_in)
+        type_field = {"Content-Type": content_type}
+        signed = await self._client.generate_presigned_post(
+            self.bucket,
+            key,
+            Fields=type_field,
+            Conditions=[type_field, ["content-length-range", 0, max_bytes]],
+            ExpiresIn=expires_in,
+        )
+        fields = tuple(signed["fields"].items())
+        expires_at = _moment(signed["fields"]["x-amz-date"]) + timedelta(seconds=expires_in)
+        return UploadForm(url=signed["url"], fields=fields, expires_at=expires_at)
+
+    async def presign_download(
+        self,
+        key: str,
+        *,
+        expires_in: int,
+        filename: str | None = None,
+        content_type: str | None = None,
+    ) -> Download:
+        port.check_download(key, expires_in, filename, content_type)
+        arguments = {"Bucket": self.bucket, "Key": key}
+        if filename is not None:
+            arguments["ResponseContentDisposition"] = port.disposition(filename)
+        if content_type is not None:
+            arguments["ResponseContentType"] = content_type
+        url = await self._client.generate_presigned_url(
+            "get_object", Params=arguments, ExpiresIn=expires_in
+        )
+        signed_at = _moment(parse_qs(urlsplit(url).query)["X-Amz-Date"][0])
+        return Download(url, signed_at + timedelta(seconds=expires_in))
+
+    async def stat(self, key: str) -> Stat | None:
+        port.check_key(key)
+        try:
+            head = await self._call("head_object", Key=key)
+        except NotFound:
+            return None
+        return Stat(head["ContentLength"], head["ContentType"], head["ETag"], head["LastModified"])
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        port.check_key(key)
+        port.check_bounds(start, end)
+        answer = await self._get(key, start, end, {})
+        pinned = {"IfMatch": answer["ETag"]} if answer else {}
+        attempts = Attempts(CALL_SECONDS)
+        while answer is not None:
+            before = start
+            try:
+                async with answer["Body"]:
+                    while chunk := await answer["Body"].read(CHUNK_BYTES):
+                        start += len(chunk)
+                        yield chunk
+                return
+            except _BROKEN_OFF as error:
+                if start > before:
+                    attempts = Attempts(CALL_SECONDS)
+                await attempts.pause(error)
+            answer = await self._get(key, start, end, pinned)
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        port.check_key(key)
+        port.check_content_type(content_type)
+        parts = port.blocks(chunks, PART_BYTES)
+        first = await anext(parts, b"")
+        if len(first) == PART_BYTES:
+            return await self._write_parts(key, first, parts, content_type)
+        done = await self._call("put_object", Key=key, Body=first, ContentType=content_type)
+        etag: str = done["ETag"]
+        return etag
+
+    async def drop_unfinished(self, key: str) -> None:
+        port.check_key(key)
+        found = await self._call("list_multipart_uploads", Prefix=key)
+        for upload in found.get("Uploads", ()):
+            if upload["Key"] == key:
+                with suppress(NotFound):
+                    await self._call("abort_multipart_upload", Key=key, UploadId=upload["UploadId"])
+
+    async def copy(self, source: str, target: str) -> None:
+        port.check_copy(source, target)
+        origin = {"Bucket": self.bucket, "Key": source}
+        await self._call("copy_object", COPY_SECONDS, Key=target, CopySource=origin)
+
+    async def delete(self, key: str) -> None:
+        port.check_key(key)
+        await self._call("delete_object", Key=key)
+
+    async def verify(self) -> Sentences:
+        try:
+            await self._call("head_bucket")
+        except NotFound:
+            return [f"There is no bucket {self.bucket}."]
+        except (BotoCoreError, Refused) as error:
+            return [f"The bucket {self.bucket} cannot be used: {error}"]
+        return []
+
+    async def cors(self) -> Sequence[CorsRule]:
+        """Read which pages may ask the bucket for what; Refused where that may not be known."""
+        try:
+            answer = await self._call("get_bucket_cors")
+        except Refused as refused:
+            if refused.code == "NoSuchCORSConfiguration":
+                return ()
+            raise
+        return [
+            CorsRule(tuple(rule["AllowedOrigins"]), tuple(rule["AllowedMethods"]))
+            for rule in answer["CORSRules"]
+        ]
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        port.check_listing(prefix, after, limit)
+        keys: list[str] = []
+        more = True
+        while more and len(keys) < limit:
+            page = await self._call(
+                "list_objects_v2",
+                Prefix=prefix,
+                StartAfter=keys[-1] if keys else after,
+                MaxKeys=limit - len(keys),
+            )
+            keys += [entry["Key"] for entry in page.get("Contents", ())]
+            more = page["IsTruncated"]
+        return tuple(keys)
+
+    async def close(self) -> None:
+        await self._held.aclose()
+
+    async def _call(self, name: str, seconds: float = CALL_SECONDS, /, **arguments: object) -> Any:
+        """Send the request, again while that can help; NotFound where the key or bucket is none."""
+        operation = getattr(self._client, name)
+        try:
+            return await Attempts(seconds).send(lambda: operation(Bucket=self.bucket, **arguments))
+        except Refused as refused:
+            if refused.code in _ABSENT:
+                raise NotFound("There is no such file.") from refused
+            raise
+
+    async def _get(
+        self, key: str, start: int, end: int | None, pinned: dict[str, str]
+    ) -> dict[str, Any] | None:
+        """Begin to read; None where nothing of the file lies in the range."""
+        if start == end:
+            await self._call("head_object", Key=key, **pinned)
+            return None
+        if start or end is not None:
+            last = "" if end is None else end - 1
+            pinned = {**pinned, "Range": f"bytes={start}-{last}"}
+        try:
+            answer: dict[str, Any] = await self._call("get_object", Key=key, **pinned)
+        except Refused as refused:
+            if refused.code == "InvalidRange":
+                return None
+            if refused.code == "PreconditionFailed":
+                raise Unavailable("The file was replaced while it was read.") from refused
+            raise
+        return answer
+
+    async def _write_parts(self, key: str, first: bytes, rest: Chunks, content_type: str) -> str:
+        begin = self._call("create_multipart_upload", Key=key, ContentType=content_type)
+        beginning = asyncio.ensure_future(begin)
+        try:
+            started = await asyncio.shield(beginning)
+            upload = {"Key": key, "UploadId": started["UploadId"]}
+            parts = [await self._part(upload, 1, first)]
+            async for block in rest:
+                parts.append(await self._part(upload, len(parts) + 1, block))
+            done = await self._call(
+                "complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}
+            )
+        except BaseException:
+            # What went wrong before is what the caller must learn.
+            with suppress(Exception):
+                await asyncio.shield(self._abort(key, beginning))
+            raise
+        etag: str = done["ETag"]
+        return etag
+
+    async def _abort(self, key: str, beginning: Awaitable[dict[str, str]]) -> None:
+        """Abort an upload, also one whose beginning nobody waits for any more."""
+        upload = (await beginning)["UploadId"]
+        await self._call("abort_multipart_upload", Key=key, UploadId=upload)
+
+    async def _part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
+        part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
+        return {"ETag": part["ETag"], "PartNumber": number}
+
+
+def _moment(text: str) -> datetime:
+    """Read the time of a signature: `20220810T235520Z`."""
+    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)

@@ -1,0 +1,121 @@
+"""Adding tracks to the caller's playlists: as many as one transaction holds."""
+
+from asyncio import gather
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.tracks import Reading as AudioReading
+from penstock.datastore.errors import Invalid, NotFound
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.change_target import Target, check_several, duration, require_room
+from penstock.datastore.playlists.formats.document import MAX_TEXT
+from penstock.datastore.playlists.header import Change, until_settled
+from penstock.datastore.playlists.order import Gap, Order
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
+from penstock.datastore.playlists.rows import KIND, entry_item
+from penstock.datastore.playlists.write import change_made
+from penstock.datastore.resources import idempotency
+from penstock.datastore.table.port import Missing, Put
+from penstock.datastore.table.transaction import Write, done
+
+Added = tuple[Playlist, tuple[Entry, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """The additions to the caller's playlists."""
+
+    scope: Scope
+
+    async def add(
+        self,
+        target: Target,
+        audio_ids: Sequence[str],
+        after: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Added:
+        """Add tracks of the caller's in this order, behind the entry `after` or at the end.
+
+        A track may be added any number of times. The same idempotency key with the same input adds
+        once; a replay gives those of the entries that are still there.
+        """
+        check_several(audio_ids, "audioIds", MAX_CHANGED, "entries added at once")
+        if problems := idempotency.key_problems(idempotency_key):
+            raise Invalid(problems)
+        ids = [self.scope.clock.new_id() for _ in audio_ids]
+        receipts: list[Write] = []
+        if idempotency_key is not None:
+            content = {"audioIds": list(audio_ids), "after": after}
+            receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
+            receipts.append(receipt.write(self.scope, idempotency_key))
+        try:
+            return await until_settled(
+                lambda: self._attempt(target, after, ids, audio_ids, receipts)
+            )
+        except idempotency.Replayed as earlier:
+            return await self._replayed(target, earlier.id.split())
+
+    async def _attempt(
+        self,
+        target: Target,
+        after: str | None,
+        ids: Sequence[str],
+        audio_ids: Sequence[str],
+        receipts: Sequence[Write],
+    ) -> Added:
+        playlist = await target.playlist(self.scope)
+        order = Order(self.scope, playlist)
+        gap, tracks = await gather(self._gap(order, target, after), self._tracks(audio_ids))
+        await require_room(order, gap, after, len(ids))
+        now = self.scope.clock.timestamp()
+        ranked = ranks.between(gap.low, gap.high, len(ids))
+        entries = tuple(
+            entry_for(playlist.id, id, rank, track, now)
+            for id, rank, track in zip(ids, ranked, tracks, strict=True)
+        )
+        puts = [Write(Put(entry_item(entry), Missing()), done) for entry in entries]
+        change = Change(at=now, entries=len(entries), duration_ms=duration(entries))
+        writes = [*receipts, *puts]
+        return await change_made(self.scope, playlist, change, writes, target.version), entries
+
+    async def _gap(self, order: Order, target: Target, after: str | None) -> Gap:
+        if after is None:
+            return await order.end()
+        found = await order.find([after], target.hints, "after")
+        return await order.behind(found[after])
+
+    async def _tracks(self, ids: Sequence[str]) -> list[Audio]:
+        found = await AudioReading(self.scope).many(ids, consistent=True)
+        tracks = [track for track in found if isinstance(track, Audio)]
+        if len(tracks) < len(found):
+            raise NotFound("There is no audio with this id.", ("audioIds",))
+        return tracks
+
+    async def _replayed(self, target: Target, ids: Sequence[str]) -> Added:
+        playlist = await Reading(self.scope).one(target.id, consistent=True)
+        entries = await Order(self.scope, playlist).entries()
+        return playlist, tuple(entry for entry in entries if entry.id in ids)
+
+
+def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> Entry:
+    """The entry of a track, with what it says of itself now."""
+    return Entry(
+        id=id,
+        playlist_id=playlist_id,
+        rank=rank,
+        audio_id=track.id,
+        title=track.title,
+        artist=credited(track),
+        album=track.album,
+        duration_ms=track.duration_ms,
+        added_at=now,
+        added_by=track.owner,
+    )
+
+
+def credited(track: Audio) -> str | None:
+    """The artists of a track in one text, no longer than a playlist file may say it."""
+    return ", ".join(track.artists)[:MAX_TEXT] or None

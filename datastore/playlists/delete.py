@@ -1,0 +1,124 @@
+"""Deleting playlists of any length: gone at once, taken away entry by entry.
+
+The header becomes a tombstone, listed under `X:PL`, in the transaction that takes the playlist out
+of its owner's list. What remains is removed in batches; whoever finds a tombstone may go on with
+it. A playlist that is written from a file begins as one that is held back until it is whole.
+"""
+
+from asyncio import gather
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import VersionConflict
+from penstock.datastore.playlists.header import ALIVE, require_version, until_settled
+from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.playlists.rows import (
+    buried_in,
+    count_of,
+    header_key,
+    is_gone,
+    key_of_entry,
+    member_key,
+    no_playlist,
+    playlist_of,
+)
+from penstock.datastore.table.limits import WRITE_OPERATIONS
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    AllOf,
+    Attributes,
+    Compare,
+    Delete,
+    Exists,
+    Put,
+    Query,
+    Update,
+)
+from penstock.datastore.table.transaction import Moved, Write, commit
+
+AT_ONCE = 4
+HELD = "heldUntil"
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    """The deletes of the caller's playlists."""
+
+    scope: Scope
+
+    async def delete(self, id: str, expected_version: int | None = None) -> Playlist:
+        """Delete a playlist: one transaction, then its entries in batches; what it was."""
+
+        async def attempt() -> Playlist:
+            playlist = await Reading(self.scope).one(id, consistent=True)
+            require_version(playlist, expected_version)
+            await commit(self.scope.table, self._buried(playlist, expected_version))
+            return playlist
+
+        playlist = await until_settled(attempt)
+        await self.finish(playlist)
+        return playlist
+
+    async def sweep(self) -> int:
+        """Finish every delete that was cut short; return how many there were."""
+        items = await self._tombstones()
+        for item in items:
+            with suppress(Moved):  # whoever held it is done with it
+                await self._let_go(item)
+                await self.finish(playlist_of(item))
+        return len(items)
+
+    async def pending(self) -> int:
+        """Count the deletes that were cut short, as far as one page of them goes."""
+        return len(await self._tombstones())
+
+    async def _tombstones(self) -> Sequence[Attributes]:
+        """The headers in question but for those that a living process holds back."""
+        page = await self.scope.table.query(Query(partition=buried_in(), index=True))
+        now = self.scope.clock.timestamp()
+        return [item for item in page.items if str(item.get(HELD, "")) <= now]
+
+    async def _let_go(self, item: Attributes) -> None:
+        """Make sure that what was held back is not published while it is taken away."""
+        if HELD in item:
+            ours = Compare(HELD, "=", str(item[HELD]))
+            update = Update(key=header_key(playlist_of(item).id), remove=(HELD,), condition=ours)
+            await commit(self.scope.table, [Write(update)])
+
+    async def finish(self, playlist: Playlist) -> None:
+        """Take away the entries until none is left, then the tombstone.
+
+        No more are added, but those of a transaction just done may come to sight late.
+        """
+        while entries := await Order(self.scope, playlist).entries():
+            await written(self.scope, (Delete(key_of_entry(entry)) for entry in entries))
+        await self.scope.table.write([Delete(header_key(playlist.id))])
+
+    def _buried(self, playlist: Playlist, expected: int | None) -> list[Write]:
+        version = () if expected is None else (Compare("version", "=", expected),)
+
+        def refused(standing: Attributes | None) -> Exception:
+            if standing is None or is_gone(standing):
+                return no_playlist()
+            return VersionConflict(count_of(standing, "version"))
+
+        header = Update(
+            key=header_key(playlist.id),
+            set={INDEX_HASH: buried_in(), "deletedAt": self.scope.clock.timestamp()},
+            condition=AllOf((*ALIVE, *version)),
+        )
+        member = Delete(member_key(playlist.owner, playlist.id), Exists())
+        return [Write(header, refused), Write(member)]
+
+
+async def written(scope: Scope, operations: Iterable[Put | Delete]) -> None:
+    """Do any number of unconditional writes, a few batches at a time."""
+    left = iter(operations)
+    while part := list(islice(left, WRITE_OPERATIONS * AT_ONCE)):
+        batches = range(0, len(part), WRITE_OPERATIONS)
+        await gather(*(scope.table.write(part[n : n + WRITE_OPERATIONS]) for n in batches))

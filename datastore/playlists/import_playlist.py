@@ -1,0 +1,186 @@
+"""A playlist from the document of a file: what is matched, what is not, and the playlist of it.
+
+The playlist is written as one that is held back: no reader meets it before it is whole, and what a
+process leaves unfinished is taken away as a delete that was cut short.
+"""
+
+from asyncio import to_thread
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
+from penstock.datastore.playlists import ranks
+from penstock.datastore.playlists.add_entries import entry_for
+from penstock.datastore.playlists.change_target import duration
+from penstock.datastore.playlists.delete import HELD, Deleting, written
+from penstock.datastore.playlists.formats.document import Document, Track
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.playlists.rows import (
+    KIND,
+    buried_in,
+    entry_item,
+    header_item,
+    header_key,
+    is_gone,
+    member_item,
+)
+from penstock.datastore.playlists.track_matching import Library, Match, all_tracks, tracks_by_ids
+from penstock.datastore.playlists.write import check_name, new_playlist
+from penstock.datastore.resources import idempotency
+from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
+from penstock.datastore.table.transaction import Done, Write, commit
+
+HOLD = timedelta(minutes=2)
+
+
+class _GivenUp(Unavailable):
+    """The import took longer than it may hold a playlist back."""
+
+    def __init__(self) -> None:
+        super().__init__("The import took too long and was given up.")
+
+
+class Unmatched(NamedTuple):
+    """A track of a file that is no one track of the library: its place in the file, from 1."""
+
+    position: int
+    track: Track
+    candidates: tuple[Audio, ...]
+
+
+class Imported(NamedTuple):
+    """What came of a file; there is no playlist where that was only asked."""
+
+    playlist: Playlist | None
+    matched: int
+    unmatched: tuple[Unmatched, ...]
+
+
+class Wish(NamedTuple):
+    """How a file is to be imported.
+
+    `name` takes the place of the file's title; without `keep` what is not matched is left out, and
+    told either way.
+    """
+
+    name: str | None = None
+    keep: bool = False
+    only_look: bool = False
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Importing:
+    """Playlists of the caller's from files."""
+
+    scope: Scope
+
+    async def run(self, document: Document, wish: Wish) -> Imported:
+        """Match the tracks of a document and make a playlist of them, in their order."""
+        name = wish.name if wish.name is not None else document.title
+        if name is None:
+            words = "is in no line of the file, and has to be given"
+            raise Invalid([FieldProblem(["name"], words)])
+        check_name(name, wish.idempotency_key)
+        matches = await self._matches(document.tracks)
+        pairs = list(zip(document.tracks, matches, strict=True))
+        unmatched = tuple(
+            Unmatched(n, track, match.candidates)
+            for n, (track, match) in enumerate(pairs, 1)
+            if match.audio is None
+        )
+        playlist: Playlist | None = None
+        if not wish.only_look:
+            wanted = [(track, match) for track, match in pairs if match.audio or wish.keep]
+            playlist = await self._make(name.strip(), wanted, document, wish)
+        return Imported(playlist, len(pairs) - len(unmatched), unmatched)
+
+    async def _matches(self, tracks: Sequence[Track]) -> list[Match]:
+        """Match by ids, and only where that leaves any by the whole library."""
+        ids = [track.id or "" for track in tracks]
+        found = await tracks_by_ids(self.scope, ids, consistent=True)
+        known = [audio for audio in found if isinstance(audio, Audio)]
+        if len(known) < len(found):
+            known = await all_tracks(self.scope)
+        return await to_thread(_matched, known, tracks)
+
+    async def _make(
+        self,
+        name: str,
+        wanted: Sequence[tuple[Track, Match]],
+        document: Document,
+        wish: Wish,
+    ) -> Playlist:
+        await Deleting(self.scope).sweep()
+        playlist = new_playlist(self.scope, name)
+        entries = await to_thread(self._entries, playlist, wanted)
+        playlist = msgspec.structs.replace(
+            playlist, entry_count=len(entries), duration_ms=duration(entries)
+        )
+        held_until = canonical(self.scope.clock.now() + HOLD)
+        held = {INDEX_HASH: buried_in(), "deletedAt": playlist.created_at, HELD: held_until}
+        await self.scope.table.write([Put({**header_item(playlist), **held})])
+        await written(self.scope, (Put(entry_item(entry)) for entry in entries))
+        writes = [self._shown(playlist, held_until), Write(Put(member_item(playlist), Missing()))]
+        if wish.idempotency_key is not None:
+            content = msgspec.to_builtins((document, name, wish.keep))
+            receipt = idempotency.Receipt(KIND, playlist.id, "import", {"content": content})
+            writes.append(receipt.write(self.scope, wish.idempotency_key))
+        try:
+            await commit(self.scope.table, writes)
+        except (idempotency.Replayed, Invalid, _GivenUp) as failure:
+            await Deleting(self.scope).finish(playlist)
+            if isinstance(failure, idempotency.Replayed):
+                return await Reading(self.scope).replayed(failure.id)
+            raise
+        return playlist
+
+    def _entries(self, playlist: Playlist, wanted: Sequence[tuple[Track, Match]]) -> list[Entry]:
+        ranked = ranks.between(None, None, len(wanted)) if wanted else ()
+        return [
+            self._entry(playlist, rank, track, match.audio)
+            for rank, (track, match) in zip(ranked, wanted, strict=True)
+        ]
+
+    def _entry(self, playlist: Playlist, rank: str, track: Track, audio: Audio | None) -> Entry:
+        id, now = self.scope.clock.new_id(), playlist.created_at
+        if audio is not None:
+            return entry_for(playlist.id, id, rank, audio, now)
+        return Entry(
+            id=id,
+            playlist_id=playlist.id,
+            rank=rank,
+            location=track.location,
+            title=track.title,
+            artist=track.creator,
+            album=track.album,
+            duration_ms=track.duration_ms,
+            added_at=now,
+            added_by=playlist.owner,
+        )
+
+    def _shown(self, playlist: Playlist, held_until: str) -> Write:
+        """Hold the playlist back no longer, unless it was taken for left behind."""
+
+        def refused(standing: Item | None) -> Exception:
+            return _GivenUp() if is_gone(standing) else Done()
+
+        update = Update(
+            key=header_key(playlist.id),
+            remove=(INDEX_HASH, "deletedAt", HELD),
+            condition=Compare(HELD, "=", held_until),
+        )
+        return Write(update, refused)
+
+
+def _matched(known: Sequence[Audio], tracks: Sequence[Track]) -> list[Match]:
+    library = Library(known)
+    return [library.match(track) for track in tracks]

@@ -1,0 +1,101 @@
+"""Making playlists and renaming them, and the one way in which they are changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.playlists.header import Change, require_version, until_settled
+from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.records import MAX_NAME, Playlist
+from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
+from penstock.datastore.resources import idempotency
+from penstock.datastore.table.port import Exists, Missing, Put, Update
+from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.text import text_problem
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What changes the caller's playlists as such; their names may be the same."""
+
+    scope: Scope
+
+    async def create(self, name: str, idempotency_key: str | None = None) -> Playlist:
+        """Make an empty playlist: header and member row in one transaction.
+
+        The same idempotency key with the same name gives the playlist that the first call made.
+        """
+        check_name(name, idempotency_key)
+        playlist = new_playlist(self.scope, name.strip())
+        writes = [
+            Write(Put(header_item(playlist), Missing()), done),
+            Write(Put(member_item(playlist), Missing())),
+        ]
+        if idempotency_key is not None:
+            receipt = idempotency.Receipt(KIND, playlist.id, "", {"name": playlist.name})
+            writes.append(receipt.write(self.scope, idempotency_key))
+        try:
+            await commit(self.scope.table, writes)
+        except idempotency.Replayed as earlier:
+            return await Reading(self.scope).replayed(earlier.id)
+        return playlist
+
+    async def rename(self, id: str, name: str, expected_version: int | None = None) -> Playlist:
+        """Change the name on the header and on the member row."""
+        check_name(name)
+
+        async def attempt() -> Playlist:
+            playlist = await Reading(self.scope).one(id, consistent=True)
+            require_version(playlist, expected_version)
+            if playlist.name == name.strip():
+                return playlist
+            change = Change(at=self.scope.clock.timestamp(), name=name.strip())
+            key = member_key(playlist.owner, id)
+            listed = Update(key=key, set={"name": name.strip()}, condition=Exists())
+            writes = [Write(listed)]
+            return await change_made(self.scope, playlist, change, writes, expected_version)
+
+        return await until_settled(attempt)
+
+
+async def change_made(
+    scope: Scope,
+    playlist: Playlist,
+    change: Change,
+    writes: Sequence[Write],
+    expected: int | None,
+) -> Playlist:
+    """Do the writes and count the change in one transaction; the playlist with it.
+
+    Where no version is expected, that is the playlist as it is now: with what others changed.
+    """
+    await commit(scope.table, [change.write(playlist, expected), *writes])
+    if expected is not None:
+        return change.made(playlist)
+    return await Reading(scope).one(playlist.id, consistent=True)
+
+
+def new_playlist(scope: Scope, name: str) -> Playlist:
+    """A playlist of the caller's without entries, under an id of its own."""
+    now = scope.clock.timestamp()
+    return Playlist(
+        id=scope.clock.new_id(),
+        name=name,
+        owner=scope.caller.user_id,
+        version=1,
+        ranked=0,
+        entry_count=0,
+        duration_ms=0,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def check_name(name: str, idempotency_key: str | None = None) -> None:
+    """Raise Invalid where the name breaks the rules of names, or the key those of keys."""
+    problems = idempotency.key_problems(idempotency_key)
+    if message := text_problem(name, MAX_NAME):
+        problems.insert(0, FieldProblem(["name"], message))
+    if problems:
+        raise Invalid(problems)

@@ -1,0 +1,80 @@
+"""The reference datasets that one evaluation looks values up in, read before it runs."""
+
+from asyncio import gather
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.name_resolution import Mention, Named
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.formula.core.datasets import NamedRows, Pin, Rows, unknown_dataset
+
+MAX_DATASETS = 20
+MAX_FIELDS = 500_000
+
+
+def require_few(names: int) -> None:
+    """Refuse more names of datasets than may be used together."""
+    if names > MAX_DATASETS:
+        raise LimitExceeded("datasets that a formula names", MAX_DATASETS, names)
+
+
+def require_small(datasets: Iterable[ReferenceDataset]) -> None:
+    """Refuse datasets, each given once, that together take too much memory."""
+    fields = sum(one.content.row_count * len(one.content.columns) for one in datasets)
+    if fields > MAX_FIELDS:
+        raise LimitExceeded("fields of the datasets together", MAX_FIELDS, fields)
+
+
+@dataclass(slots=True)
+class Lookups(NamedRows):
+    """Data as formulas ask for it; a name means what the owner group of the formula sees.
+
+    `owners` are these groups by the identities of calculations. A name that only a row decides is
+    noted when it is met first, and found once `read_missing` has read it.
+    """
+
+    scope: Scope
+    tables: DatasetTables
+    owners: Mapping[str | None, GroupPath]
+    used: dict[str, ReferenceDataset] = field(default_factory=dict)
+    _rows: dict[Mention, Rows | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, Pin, str | None], Rows] = field(default_factory=dict)
+    _missing: set[Mention] = field(default_factory=set)
+
+    async def read(self, mentions: Iterable[Mention]) -> None:
+        """Read what the caller may see of what is mentioned; raises LimitExceeded for too much."""
+        wanted = {*mentions} - self._rows.keys()
+        require_few(len(self._rows) + len(wanted))
+        meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
+        versions = [one.version for one in meant.values()]
+        self.used |= {f"{one.id}:{one.version}": one for one in versions}
+        require_small(self.used.values())
+        files = self.scope.files
+        tables = await gather(*(self.tables.rows(files, one) for one in versions))
+        self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
+
+    async def read_missing(self) -> bool:
+        """Read what was met and not there; whether there was any."""
+        missing, self._missing = self._missing, set()
+        await self.read(missing)
+        return bool(missing)
+
+    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+        rows = self._asked.get((name, pin, within))
+        if rows is None:
+            rows = self._asked[name, pin, within] = self._found(name, pin, within)
+        return rows
+
+    def _found(self, name: str, pin: Pin, within: str | None) -> Rows:
+        mention = Mention(self.owners[within], name, pin)
+        if mention not in self._rows:
+            self._missing.add(mention)
+        rows = self._rows.get(mention)
+        if rows is None:
+            raise unknown_dataset(name)
+        return rows

@@ -1,0 +1,123 @@
+"""The reference datasets that formulas name, found before the formulas are saved or pinned.
+
+A name means what the owner group of the formula's resource sees under it, nearest first.
+"""
+
+from asyncio import to_thread
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas.checks import field_problem
+from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.calculation_refs import Callees
+from penstock.datastore.resources.dataset_prefetch import require_few, require_small
+from penstock.datastore.resources.name_resolution import Meant, Mention, Named
+from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.formula.checking.dataset_uses import asking, dataset_use, datasets_of
+from penstock.formula.checking.linker import closure
+from penstock.formula.core.datasets import Pin, unknown_dataset
+from penstock.formula.core.errors import Code, FormulaSyntax, Position, Problem, problem
+from penstock.formula.syntax.parser import parse
+from penstock.formula.syntax.tree import CustomCall, Formula, walk
+
+
+class Use(NamedTuple):
+    """A dataset as a formula names it; `within` is the identity of the calculation, if it is one's.
+
+    For the formula of a pipeline that is None.
+    """
+
+    within: str | None
+    name: str
+    pin: Pin
+
+    def mention(self, library: Callees) -> Mention:
+        return Mention(library.owners[self.within], self.name, self.pin)
+
+
+Found = Mapping[Use, Meant[ReferenceDataset] | None]
+"""What each use means, None where there is no such dataset."""
+
+NOTHING: Final[Found] = {}
+
+
+def uses_of(formulas: Iterable[tuple[str | None, str]]) -> list[Use]:
+    """The datasets whose names are written out in formulas, given with what they are within."""
+    found: dict[Use, None] = {}
+    for within, text in formulas:
+        with suppress(FormulaSyntax):  # which is told of when the formula is checked or compiled
+            uses = datasets_of(parse(text)) if "'" in text else ()
+            named = (Use(within, use.name, use.pin) for use in uses if use.name is not None)
+            found |= dict.fromkeys(named)
+    return list(found)
+
+
+async def datasets_for(scope: Scope, library: Callees, formulas: Sequence[str]) -> Found:
+    """Find what a pipeline's formulas, and the calculations that they reach, name.
+
+    Where there is no place for files there are no datasets: nothing is looked for, as nothing can
+    run. Raises LimitExceeded for too many or too large ones, Moved as `Named` does.
+    """
+    if scope.files is NO_FILES:
+        return NOTHING
+    written = [*((None, text) for text in formulas), *library.formulas()]
+    uses = await to_thread(uses_of, written)
+    require_few(len({use.mention(library) for use in uses}))
+    meant = await Named(REFERENCE_DATASET, scope).find(use.mention(library) for use in uses)
+    versions = {(one.version.id, one.version.version): one.version for one in meant.values()}
+    require_small(versions.values())
+    return {use: meant.get(use.mention(library)) for use in uses}
+
+
+async def unknown_datasets(
+    formulas: Sequence[str], library: Callees, found: Found
+) -> list[FieldProblem]:
+    """What the formulas of transforms, in their order, name in vain, or what they call does."""
+    unknown = [use for use, meant in found.items() if meant is None]
+    if not unknown:
+        return []
+    return await to_thread(_problems, formulas, library, unknown)
+
+
+def _problems(
+    formulas: Sequence[str], library: Callees, unknown: Sequence[Use]
+) -> list[FieldProblem]:
+    return [
+        field_problem(("transformer", "transforms", str(n), "formula"), found)
+        for n, text in enumerate(formulas)
+        for found in _of_formula(text, library, unknown)
+    ]
+
+
+def _of_formula(text: str, library: Callees, unknown: Sequence[Use]) -> list[Problem]:
+    try:
+        formula = parse(text)
+    except FormulaSyntax:
+        return []
+    told = [*_named(formula, unknown), *_reached(formula, library, unknown)]
+    return [problem(text, Code.UNKNOWN_DATASET, message, at) for at, message in told]
+
+
+def _named(formula: Formula, unknown: Sequence[Use]) -> Iterator[tuple[Position, str]]:
+    for node in asking(formula):
+        use = dataset_use(node)
+        if (None, use.name, use.pin) in unknown:
+            yield node.at, unknown_dataset(str(use.name)).message
+
+
+def _reached(
+    formula: Formula, library: Callees, unknown: Sequence[Use]
+) -> Iterator[tuple[Position, str]]:
+    """It is not known which call leads there; what is named there, who sees it may know."""
+    calls = [node.at for node in walk(formula) if isinstance(node, CustomCall)]
+    met = {one.signature.identity: one for one in closure(formula, library, None) if one.signature}
+    for use in unknown:
+        if (call := met.get(use.within or "")) and call.signature:
+            known = call.signature.shown
+            who = f"#{call.callee.name}" if known else "a calculation out of sight"
+            what = unknown_dataset(use.name).message if known else "it looks up what is not there"
+            yield calls[0], f"{who} cannot be used: {what}"

@@ -1,0 +1,166 @@
+"""Deleting a resource with any number of versions: at once where it fits, else by a tombstone.
+
+It does not fit where there are files to be removed as well.
+
+A tombstone is the latest row marked `deletedAt` and listed under `X:<kind>`. From then on the
+resource is gone for every reader, and what remains is taken away in transactions of their own. Each
+notes on the tombstone how much of the footprint is `taken`; whoever finds one may go on with it.
+What else hangs on the resource, and is not in the table alone, goes before the tombstone does.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import Unavailable, VersionConflict
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.derived_rows import difference, footprint
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.roles import Role
+from penstock.datastore.table.items import latest_item, load, resource_id
+from penstock.datastore.table.layout import TOMBSTONE, Kind
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    Attributes,
+    Compare,
+    Delete,
+    Key,
+    Missing,
+    Put,
+    Query,
+)
+from penstock.datastore.table.transaction import Moved, Write, commit
+
+R = TypeVar("R", bound=Resource)
+
+ATTEMPTS = 20
+MAX_OPERATIONS = 100
+MAX_WRITES = 25
+
+
+class _Occupied(Exception):
+    """Something else hangs on the resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting(Generic[R]):
+    """The deletes of one kind, in the caller's scope."""
+
+    kind: Kind[R]
+    scope: Scope
+
+    async def delete(self, id: str, expected_version: int | None = None) -> R:
+        """Delete: one read and one transaction, or a tombstone and as many as it takes.
+
+        The name is free and the resource invisible from the first transaction on.
+        """
+        for _ in range(ATTEMPTS):
+            current = await Reading(self.kind, self.scope).one(id, consistent=True)
+            self.scope.require_owner(Role.ADMIN, current)
+            if expected_version not in (None, current.version):
+                raise VersionConflict(current.version)
+            try:
+                await self._remove(current)
+            except Moved:
+                continue
+            return current
+        raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    async def sweep(self) -> int:
+        """Go on with every delete that was cut short; return how many there were."""
+        items = await self._tombstones()
+        for item in items:
+            buried = load(self.kind.record, item, id=resource_id(item))
+            with suppress(Moved):
+                await self._finish(buried, int(str(item["taken"])))
+        return len(items)
+
+    async def pending(self) -> int:
+        """Count the deletes that were cut short, as far as one page of them goes."""
+        return len(await self._tombstones())
+
+    async def _tombstones(self) -> Sequence[Attributes]:
+        query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
+        return (await self.scope.table.query(query)).items
+
+    async def _remove(self, current: R) -> None:
+        everything = [
+            self._latest_gone(current),
+            *(Write(Delete(key)) for key in self._version_keys(current)),
+            *self._footprint_gone(current),
+        ]
+        at_once = len(everything) + len(self._free(current)) <= MAX_OPERATIONS
+        if at_once and self.kind.folder is None:
+            with suppress(_Occupied):
+                await commit(self.scope.table, [*everything, *self._free(current)])
+                return
+        buried, taken = await self._bury(current, 0)
+        with suppress(Moved):  # then a sweep elsewhere is finishing it
+            await self._finish(buried, taken)
+
+    async def _finish(self, buried: R, taken: int) -> None:
+        """Take away the rest of the footprint, then versions and files, then the tombstone."""
+        while taken < len(self._footprint_gone(buried)):
+            buried, taken = await self._bury(buried, taken)
+        if await self._is_occupied(buried):
+            return
+        keys = self._version_keys(buried)
+        for start in range(0, len(keys), MAX_WRITES):
+            batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
+            await self.scope.table.write(batch)
+        await self._remove_files(buried)
+        await commit(self.scope.table, [self._latest_gone(buried)])
+
+    async def _remove_files(self, buried: R) -> None:
+        if self.kind.folder is None:
+            return
+        folder = self.kind.folder.format(id=buried.id)
+        while keys := await self.scope.files.list(folder):
+            for key in keys:
+                await self.scope.files.delete(key)
+
+    async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
+        """Take away what fits of the footprint beyond the first `taken`, and note it on the tomb.
+
+        Names come first: they are free at once unless the resource has a hundred of them.
+        """
+        writes = self._footprint_gone(resource)[taken : taken + MAX_OPERATIONS - 1]
+        buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
+        item = {
+            **latest_item(self.kind, buried),
+            INDEX_HASH: TOMBSTONE.fill({"kind": self.kind.letter}),
+            "deletedAt": self.scope.clock.timestamp(),
+            "taken": taken + len(writes),
+        }
+        unchanged = Compare("revision", "=", resource.revision)
+        await commit(self.scope.table, [Write(Put(item, unchanged)), *writes])
+        return buried, taken + len(writes)
+
+    async def _is_occupied(self, resource: R) -> bool:
+        if self.kind.runs is None:
+            return False
+        key = self.kind.runs.key(id=resource.id)
+        return key in (await self.scope.table.get([key], consistent=True)).items
+
+    def _free(self, resource: R) -> list[Write]:
+        """Let it be only where nothing else hangs on the resource."""
+        if self.kind.runs is None:
+            return []
+        # Deletes nothing: a check would need a permission that nothing else does.
+        none = Delete(self.kind.runs.key(id=resource.id), Missing())
+        return [Write(none, lambda _: _Occupied())]
+
+    def _footprint_gone(self, resource: R) -> list[Write]:
+        return difference(footprint(self.kind.letter, resource), None)
+
+    def _latest_gone(self, resource: R) -> Write:
+        key = self.kind.latest.key(id=resource.id)
+        return Write(Delete(key, Compare("revision", "=", resource.revision)))
+
+    def _version_keys(self, resource: R) -> Sequence[Key]:
+        numbers = range(1, resource.version + 1)
+        return [self.kind.version.key(id=resource.id, version=n) for n in numbers]

@@ -1,0 +1,124 @@
+"""What the tags of one thing occupy in one group: rows that cover, and counters.
+
+Everything a resource occupies besides its own rows, so that each write is one difference.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.datastore.groups import rows as groups
+from penstock.datastore.records import Resource, Tag
+from penstock.datastore.resources.names import Holding, Names
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table import counters
+from penstock.datastore.table import counters as counts
+from penstock.datastore.table.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
+from penstock.datastore.table.port import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
+from penstock.datastore.table.transaction import Write
+from penstock.datastore.tag_search import tags
+from penstock.datastore.text import comparison_form
+
+
+def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key, Item]:
+    """The rows that find the thing by each level of each of its tags, without its tag set."""
+    rows = [
+        TAG.item(group=group, key=level.key, value=level.value, kind=kind, id=id)
+        for tag in tagged
+        for level in tags.levels_of(tag)
+    ]
+    return {key_of(row): row for row in rows}
+
+
+def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[counters.Counter]:
+    """What the thing adds to the counts of keys and values."""
+    for tag in tagged:
+        row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
+        labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
+        yield counters.Counter(key_of(row), {"count": 1}, labels)
+        for level in tags.levels_of(tag):
+            key = TAG_VALUE_COUNT.key(
+                group=group, key=level.key, kind=kind, depth=len(level.value), value=level.value
+            )
+            amounts = {"count": 1} if level.last else {"count": 1, "deeper": 1}
+            yield counters.Counter(key, amounts, {"label": level.label})
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Grant rows and postings, tag counters, name rows and groups of one resource.
+
+    `homes` are the groups that count it: those it is granted to, and its owner also where a grant
+    from above covers that one, as a revoke gives the owner a grant of its own again. Until then a
+    row of its own lists the resource at its owner.
+    """
+
+    kind: str
+    id: str
+    name: str
+    groups: tuple[GroupPath, ...]
+    homes: frozenset[GroupPath]
+    items: dict[Key, Item]
+    counters: dict[Key, counts.Counter]
+
+    @property
+    def names(self) -> Names:
+        return Names(self.kind, self.id, self.name)
+
+    def holdings(self) -> dict[Key, Holding]:
+        return self.names.holdings(self.groups)
+
+
+def footprint(kind: str, resource: Resource) -> Footprint:
+    """What the resource occupies, given its name, its grants and its tags."""
+    cover: dict[str, Value] = dict(tags.cover(resource.tags))
+    items: dict[Key, Item] = {}
+    counters: dict[Key, counts.Counter] = {}
+    for group in resource.groups:
+        grant = GRANT.item(kind=kind, id=resource.id, group=group)
+        rows = {key_of(grant): grant, **tag_rows(kind, group, resource.id, resource.tags)}
+        items |= {key: {**row, "tags": cover} for key, row in rows.items()}
+        counters |= {one.key: one for one in tag_counters(kind, group, resource.tags)}
+    if resource.owner not in resource.groups:
+        row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
+        items[key_of(row)] = row
+    homes = frozenset((*resource.groups, resource.owner))
+    return Footprint(kind, resource.id, resource.name, resource.groups, homes, items, counters)
+
+
+def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
+    """The writes that turn what was occupied into what shall be, always in the same order."""
+    return [
+        *_name_writes(old, new),
+        *item_writes(old.items if old else {}, new.items if new else {}),
+        *counter_writes(old.counters if old else {}, new.counters if new else {}),
+        *_group_writes(old.homes if old else frozenset(), new.homes if new else frozenset()),
+    ]
+
+
+def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]:
+    """The writes that turn some rows into others."""
+    gone = [Write(Delete(key)) for key in old if key not in new]
+    return gone + [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
+
+
+def counter_writes(
+    old: Mapping[Key, counts.Counter], new: Mapping[Key, counts.Counter]
+) -> list[Write]:
+    """The writes that count what is new, and no longer what was."""
+    changes = [counts.change(old.get(key), new.get(key)) for key in {**old, **new}]
+    return [write for write in changes if write is not None]
+
+
+def _name_writes(old: Footprint | None, new: Footprint | None) -> list[Write]:
+    before = old.holdings() if old else {}
+    after = new.holdings() if new else {}
+    writer = new or old
+    if writer is None:
+        return []
+    changes = [writer.names.change(key, before.get(key), after.get(key)) for key in before | after]
+    return [write for write in changes if write is not None]
+
+
+def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
+    left = [groups.counted(group, "grants", -1) for group in sorted(old - new)]
+    return left + [groups.counted(group, "grants", 1) for group in sorted(new - old)]

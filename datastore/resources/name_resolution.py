@@ -1,0 +1,159 @@
+"""What formulas mean by a name: what their owner group sees under it, nearest first."""
+
+from asyncio import gather
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Generic, NamedTuple, TypeVar
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.clock import canonical
+from penstock.datastore.errors import BadInput, IllegalState, NotFound
+from penstock.datastore.records import Resource, State
+from penstock.datastore.resources.rules import MAX_NAME
+from penstock.datastore.resources.versions import Versions
+from penstock.datastore.roles import GroupPath, ancestors, on_one_line, parse_group_path
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import NAME, Kind
+from penstock.datastore.table.port import Attributes, Key
+from penstock.datastore.table.transaction import Moved
+from penstock.datastore.text import comparison_form
+from penstock.formula.core.datasets import Pin
+
+R = TypeVar("R", bound=Resource)
+
+
+class Mention(NamedTuple):
+    """A name in a formula, the owner group of that formula's resource, and the version asked for.
+
+    Another group that the pin names lies on one line with the owner: what is elsewhere, those who
+    see the formula may not know of.
+    """
+
+    owner: GroupPath
+    name: str
+    pin: Pin
+
+
+class Meant(NamedTuple, Generic[R]):
+    """What is meant: the version, and the resource as it is now."""
+
+    latest: R
+    version: R
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Generic[R]):
+    """Finds the resources of one kind that formulas mention.
+
+    `saved` is about to take the place of its earlier version. Where formulas are `run`, only what
+    the caller may see and use is found; where they are saved, reads are consistent.
+    """
+
+    kind: Kind[R]
+    scope: Scope
+    saved: R | None = None
+    run: bool = False
+
+    async def find(self, mentions: Iterable[Mention]) -> dict[Mention, Meant[R]]:
+        """Find what is meant, in two reads one after another and one more for other versions.
+
+        What is not there is absent. Raises IllegalState for what is disabled, where that is run,
+        and Moved for what was renamed or revoked between the two reads, where it is not.
+        """
+        ids = await self._ids(set(mentions))
+        latest = await self._latest(set(ids.values()))
+        wanted = {mention: latest[id] for mention, id in ids.items() if id in latest}
+        versions = await gather(*(self._version(of, one) for one, of in wanted.items()))
+        return {
+            mention: Meant(of, version)
+            for (mention, of), version in zip(wanted.items(), versions, strict=True)
+            if version is not None
+        }
+
+    async def _ids(self, mentions: set[Mention]) -> dict[Mention, str]:
+        """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
+        chains = {mention: self._chain(mention) for mention in mentions}
+        keys = [key for chain in chains.values() for key in chain]
+        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
+        found = {}
+        for mention, chain in chains.items():
+            holders = (self._holder(key, rows.get(key, {})) for key in chain)
+            if id := next(filter(None, holders), None):
+                found[mention] = id
+        return found
+
+    def _chain(self, mention: Mention) -> list[Key]:
+        """Where the name may be held, nearest first."""
+        group = mention.owner
+        if len(mention.name) > MAX_NAME:
+            return []
+        if mention.pin.group is not None:
+            try:
+                group = parse_group_path(mention.pin.group)
+            except BadInput:
+                return []
+        if not on_one_line(group, mention.owner):
+            return []
+        return [self._key(mention.name, above) for above in reversed(ancestors(group))]
+
+    def _key(self, name: str, group: GroupPath) -> Key:
+        return NAME.key(kind=self.kind.letter, name=comparison_form(name), group=group)
+
+    def _holder(self, key: Key, row: Attributes) -> str | None:
+        """Who holds the name there once the resource is saved."""
+        holder = row.get("id")
+        if self.saved is None:
+            return None if holder is None else str(holder)
+        if key in self._claims(self.saved):
+            return self.saved.id
+        return str(holder) if holder not in (None, self.saved.id) else None
+
+    async def _latest(self, ids: set[str]) -> dict[str, R]:
+        """Get latest: `pk = C:<id>, sk = C`, batched; groups decided what is meant."""
+        known = {} if self.saved is None else {self.saved.id: self.saved}
+        keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
+        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
+        found = {
+            keys[key]: load(self.kind.record, item, id=keys[key])
+            for key, item in rows.items()
+            if "deletedAt" not in item
+        }
+        return {id: self._used(one) for id, one in found.items() if self._seen(one)} | known
+
+    def _seen(self, latest: R) -> bool:
+        return not self.run or self.scope.sees(latest)
+
+    def _used(self, latest: R) -> R:
+        if self.run and latest.state is State.DISABLED:
+            message = f"The {self.kind.noun} {latest.name!r} is disabled."
+            raise IllegalState(message, latest.state.name)
+        return latest
+
+    def _claims(self, resource: R) -> set[Key]:
+        """Where the resource holds its name."""
+        return {self._key(resource.name, group) for group in resource.groups}
+
+    async def _version(self, latest: R, mention: Mention) -> R | None:
+        """The version that is asked for, if there is one."""
+        if not self.run and not self._claims(latest) & {*self._chain(mention)}:
+            raise Moved
+        pin = mention.pin
+        if pin.version == latest.version:
+            return latest
+        versions = Versions(self.kind, self.scope)
+        if pin.version is not None:
+            (version,) = await versions.numbered([(latest, pin.version)])
+            return None if isinstance(version, NotFound) else version
+        if pin.version_as_at is None:
+            return latest
+        try:
+            return await versions.as_at(latest, canonical(_time(pin.version_as_at)))
+        except (NotFound, ValueError, OverflowError):
+            return None
+
+
+def _time(text: str) -> datetime:
+    """A time as a formula writes it; in UTC where it names no zone."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

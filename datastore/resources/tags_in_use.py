@@ -1,0 +1,154 @@
+"""Which tag keys and values are in use along a chain of groups, with exact counts.
+
+Along a chain at most one grant of a resource applies, so the groups' counts add up.
+"""
+
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.records import TagKey, TagValue
+from penstock.datastore.roles import GroupPath, ancestors
+from penstock.datastore.table.keys import Part, join, split, unescape
+from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
+from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.port import Attributes, Query, Range
+from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_of
+from penstock.datastore.text import comparison_form, unread_problem
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Total:
+    """What the groups of the chain hold under one key or value, added up."""
+
+    label: str
+    count: int = 0
+    deeper: int = 0
+
+    def add(self, item: Attributes) -> None:
+        self.count += int(str(item["count"]))
+        self.deeper += int(str(item.get("deeper", 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class TagLists:
+    """The tags in use on resources of one kind (its letter), in the caller's scope."""
+
+    kind: str
+    scope: Scope
+
+    async def keys(self, group: GroupPath | None, window: Window) -> Slice[TagKey]:
+        """List tag keys: `siKey1 = TA:<group>:<kind>` of each group of the chain, merged by key."""
+        return await self._along(group, lambda chain: self.keys_of(chain, window))
+
+    async def keys_of(self, chain: Sequence[str], window: Window) -> Slice[TagKey]:
+        """The same for groups that the caller was shown, or for what plays the part of one."""
+        row = TAG_KEY_COUNT
+
+        def query(above: str) -> Query:
+            after = None if window.after is None else unescape(window.after)
+            return Query(
+                partition=row.index_of(group=above, kind=self.kind),
+                index=True,
+                range=Range(row.pk.prefix({"group": above})),
+                after=None if after is None else row.key(group=above, key=after, kind=self.kind),
+                descending=window.backward,
+                limit=window.size + 1,
+            )
+
+        found = await self._merged(
+            chain, query, lambda item: row.pk.read(str(item["pk"]))["key"], window
+        )
+        return found.map(
+            [
+                TagKey(key=unescape(key), label=total.label, count=total.count)
+                for key, total in found.entries
+            ]
+        )
+
+    async def values(
+        self, key: str, parent: str | None, group: GroupPath | None, window: Window
+    ) -> Slice[TagValue]:
+        """List values of a key: `TA:<kind>:<depth>:<a#b#>` of each group of the chain, merged.
+
+        Without a parent the top level is listed, with one the level below it.
+        """
+        return await self._along(group, lambda chain: self.values_of(chain, key, parent, window))
+
+    async def values_of(
+        self, chain: Sequence[str], key: str, parent: str | None, window: Window
+    ) -> Slice[TagValue]:
+        """The same for groups that the caller was shown, or for what plays the part of one."""
+        _check(key, parent)
+        row, key = TAG_VALUE_COUNT, comparison_form(key)
+        above_value = () if parent is None else value_of(parent)
+        placed: dict[str, Part] = {"kind": self.kind, "depth": len(above_value) + 1}
+        prefix = row.sk.prefix(placed) + (join(above_value) + "#" if above_value else "")
+
+        def query(above: str) -> Query:
+            after = None if window.after is None else split(window.after)
+            return Query(
+                partition=row.pk.fill({"group": above, "key": key}),
+                range=Range(prefix),
+                after=None
+                if after is None
+                else row.key(group=above, key=key, value=after, **placed),
+                descending=window.backward,
+                limit=window.size + 1,
+            )
+
+        found = await self._merged(
+            chain, query, lambda item: row.sk.read(str(item["sk"]))["value"], window
+        )
+        return found.map(
+            [
+                TagValue(
+                    key=key,
+                    value="/".join(split(value)),
+                    label=total.label,
+                    count=total.count,
+                    deeper=total.deeper,
+                )
+                for value, total in found.entries
+            ]
+        )
+
+    async def _along(
+        self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
+    ) -> Slice[T]:
+        """Read along the chain of a group that is there and that the caller may know."""
+        group = self.scope.seen_group(group)
+        found, _ = await gather(read(ancestors(group)), self.scope.require_group(group))
+        return found
+
+    async def _merged(
+        self,
+        chain: Sequence[str],
+        query: Callable[[str], Query],
+        position: Callable[[Attributes], str],
+        window: Window,
+    ) -> Slice[_Total]:
+        """One page over the chain, positioned by the key text its rows end in."""
+        pages = await gather(*(self.scope.table.query(query(above)) for above in chain))
+        totals: dict[str, _Total] = {}
+        for item in (item for page in pages for item in page.items):
+            totals.setdefault(position(item), _Total(str(item["label"]))).add(item)
+        travelled = sorted(totals.items(), reverse=window.backward)
+        more = any(page.last is not None for page in pages)
+        found = sliced(travelled, window, lambda entry: entry[0], more=more)
+        return found.map([total for _, (_, total) in found.entries])
+
+
+def _check(key: str, parent: str | None) -> None:
+    """Raise Invalid for what is longer than any tag."""
+    found = (
+        ("key", unread_problem(key, MAX_LENGTH)),
+        ("parent", unread_problem(parent or "", MAX_VALUE)),
+    )
+    if problems := [FieldProblem([field], message) for field, message in found if message]:
+        raise Invalid(problems)

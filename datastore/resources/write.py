@@ -1,0 +1,294 @@
+"""Creating, updating, granting and revoking: each one transaction, built as a difference."""
+
+from asyncio import sleep
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from random import uniform
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from penstock.datastore.access.scope import Scope
+from penstock.datastore.datasets.staged_files import Attachment
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    Unavailable,
+    VersionConflict,
+    about,
+)
+from penstock.datastore.groups.rows import with_grant, without_grant
+from penstock.datastore.records import Resource, State
+from penstock.datastore.resources import idempotency
+from penstock.datastore.resources.calculation_refs import library_for
+from penstock.datastore.resources.dataset_refs import datasets_for, unknown_datasets
+from penstock.datastore.resources.derived_rows import difference, footprint
+from penstock.datastore.resources.names import told
+from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.rules import check
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.items import latest_item, version_item
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.port import Compare, Missing, Put
+from penstock.datastore.table.transaction import Moved, Write, commit, done
+
+R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
+
+ATTEMPTS = 20
+MAX_OPERATIONS = 100
+PAUSE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Generic[R]):
+    """The writes of one kind, in the caller's scope."""
+
+    kind: Kind[R]
+    scope: Scope
+    attachment: Attachment[R] | None = None
+
+    def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
+        """The same, for one write whose content comes with a file."""
+        return replace(self, attachment=attachment)
+
+    async def create(
+        self,
+        group: GroupPath | None,
+        content: Mapping[str, Any],
+        idempotency_key: str | None,
+        noted: Sequence[FieldProblem] = (),
+    ) -> R:
+        """Create: latest, version 1, grant, name, tags and counts in one transaction.
+
+        `content` holds the kind's own fields and the common ones a user gives; problems `noted` in
+        reading it are told with all others. The same idempotency key with the same input gives the
+        resource that the first call made.
+        """
+        group = self.scope.group_or_default(group)
+        self.scope.require_at(Role.CONTRIBUTOR, group)
+        resource = self._new(group, content)
+        problems = [*noted, *idempotency.key_problems(idempotency_key)]
+        receipt = []
+        if idempotency_key is not None:
+            made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+            receipt.append(made.write(self.scope, idempotency_key))
+
+        async def created() -> R:
+            called = await self._checked(resource, problems)
+            placed, taken = await self._placed(resource)
+            # Ahead of the name, which the first call holds: a replay is no NameTaken.
+            await self._commit(placed.id, [*receipt, *self._new_rows(placed), *taken], called)
+            return placed
+
+        try:
+            async with self._attached():
+                return await self._unmoved(created)
+        except idempotency.Replayed as earlier:
+            return await self._replayed(earlier.id)
+
+    async def update(
+        self,
+        id: str,
+        expected_version: int,
+        changes: Mapping[str, Any],
+        noted: Sequence[FieldProblem] = (),
+    ) -> R:
+        """Update: a new version that replaces the one the caller saw; raises VersionConflict else.
+
+        A frozen or disabled resource takes a change of its state and nothing else. Problems `noted`
+        in reading the changes are told with all others.
+        """
+
+        def updated(current: R) -> R:
+            self.scope.require_owner(Role.CONTRIBUTOR, current)
+            if current.version != expected_version:
+                raise VersionConflict(current.version)
+            _require_state_allows(current, changes)
+            return self._stamped(current, {**changes, "version": current.version + 1})
+
+        async def checked(changed: R) -> Sequence[Write]:
+            # What a formula calls may be gone by now: that must keep nobody from disabling it.
+            if set(changes) == {"state"} and not noted:
+                return ()
+            return await self._checked(changed, noted)
+
+        async with self._attached():
+            return (await self._rewrite(id, updated, checked=checked))[1]
+
+    async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
+        """Grant a group access; it and every group below see the resource at once.
+
+        Also says whether that changed anything. Grants stay an antichain: a group that inherits
+        already changes nothing, and an ancestor takes the place of the grants below it.
+        """
+
+        def granted(current: R) -> R:
+            self.scope.require_owner(Role.ADMIN, current)
+            self.scope.require_at(Role.ADMIN, group)
+            return self._regranted(current, with_grant(current.groups, group))
+
+        before, after = await self._rewrite(id, granted, "group")
+        if after is before:
+            await self.scope.require_group(group)
+        return after, after is not before
+
+    async def revoke(self, id: str, group: GroupPath) -> R:
+        """Revoke a group's explicit grant; it and the groups below lose sight at once.
+
+        The owner always keeps sight: a grant above it narrows to the owner's, its own cannot go.
+        """
+
+        def revoked(current: R) -> R:
+            self.scope.require_owner(Role.ADMIN, current)
+            if group not in current.groups:
+                raise NotFound(f"{group} has no grant of its own.", ("group",))
+            if group == current.owner:
+                raise IllegalState(f"{group} owns this {self.kind.noun}.", "OWNER")
+            return self._regranted(current, without_grant(current.groups, group, current.owner))
+
+        return (await self._rewrite(id, revoked, "group"))[1]
+
+    async def _replayed(self, id: str) -> R:
+        """What an earlier call with the same idempotency key made."""
+        try:
+            return await Reading(self.kind, self.scope).one(id, consistent=True)
+        except NotFound:
+            message = f"made a {self.kind.noun} that is gone"
+            raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
+
+    async def _rewrite(
+        self,
+        id: str,
+        change: Callable[[R], R],
+        place: str | None = None,
+        checked: Callable[[R], Awaitable[Sequence[Write]]] | None = None,
+    ) -> tuple[R, R]:
+        """Read, change and write, until nobody else wrote in between; return both states.
+
+        `place` is the field of the input that failures are about, where it is not the content;
+        that is `checked`, which may add to the transaction.
+        """
+
+        async def rewritten() -> tuple[R, R]:
+            current = await Reading(self.kind, self.scope).one(id, consistent=True)
+            changed = change(current)
+            if changed is current:
+                return current, current
+            called = () if checked is None else await checked(changed)
+            changed, taken = await self._placed(changed)
+            writes = [*self._replacement(current, changed), *taken]
+            await self._commit(id, writes, called, place)
+            return current, changed
+
+        return await self._unmoved(rewritten)
+
+    async def _unmoved(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Try until nobody else writes between what is read and what is written."""
+        for n in range(ATTEMPTS):
+            await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+            with suppress(Moved):
+                return await attempt()
+        raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
+
+    async def _placed(self, resource: R) -> tuple[R, list[Write]]:
+        """The resource with the file that it comes with, and the write that takes it over."""
+        if self.attachment is None:
+            return resource, []
+        placed, taken = await self.attachment.placed(resource)
+        return placed, [taken]
+
+    @asynccontextmanager
+    async def _attached(self) -> AsyncIterator[None]:
+        """Let go of what was attached where the write fails, or turns out to be a repetition."""
+        try:
+            yield
+        except Exception:
+            if self.attachment is not None:
+                await self.attachment.dropped()
+            raise
+
+    async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
+        """Check the content; give what keeps the calculations it calls as they were checked."""
+        formulas = self.kind.formulas(resource)
+        called = await library_for(self.scope, resource, formulas)
+        # What is run has to find its data; a calculation may be there before its data is.
+        if self.kind.runs is not None:
+            found = await datasets_for(self.scope, called, formulas)
+            noted = [*noted, *await unknown_datasets(formulas, called, found)]
+        await check(self.kind, resource, called, noted)
+        return called.unchanged()
+
+    def _new_rows(self, resource: R) -> list[Write]:
+        return [
+            Write(Put(latest_item(self.kind, resource), Missing()), done),
+            Write(Put(version_item(self.kind, resource), Missing())),
+            *difference(None, footprint(self.kind.letter, resource)),
+        ]
+
+    def _replacement(self, current: R, changed: R) -> list[Write]:
+        unchanged = Compare("revision", "=", current.revision)
+        writes = [Write(Put(latest_item(self.kind, changed), unchanged))]
+        if changed.version != current.version:
+            writes.append(Write(Put(version_item(self.kind, changed), Missing())))
+        letter = self.kind.letter
+        return writes + difference(footprint(letter, current), footprint(letter, changed))
+
+    def _new(self, group: GroupPath, content: Mapping[str, Any]) -> R:
+        now, user = self.scope.clock.timestamp(), self.scope.caller.user_id
+        return self.kind.record(
+            **content,
+            id=self.scope.clock.new_id(),
+            state=State.ENABLED,
+            groups=(group,),
+            owner=group,
+            version=1,
+            revision=1,
+            created_at=now,
+            created_by=user,
+            updated_at=now,
+            updated_by=user,
+        )
+
+    def _stamped(self, current: R, changes: Mapping[str, Any]) -> R:
+        return msgspec.structs.replace(
+            current,
+            **changes,
+            revision=current.revision + 1,
+            updated_at=self.scope.clock.timestamp(),
+            updated_by=self.scope.caller.user_id,
+        )
+
+    def _regranted(self, current: R, groups: tuple[GroupPath, ...]) -> R:
+        """A change of grants is no change of content: neither version nor `updatedAt` moves."""
+        if groups == current.groups:
+            return current
+        return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
+
+    async def _commit(
+        self, id: str, writes: list[Write], called: Sequence[Write], place: str | None = None
+    ) -> None:
+        """Write it, while those that formulas call stay as they are."""
+        count = len(writes) + len(called)
+        if count > MAX_OPERATIONS:
+            # For each grant, a tag takes one write and two for each of its levels.
+            widest = "tags" if len(writes) > MAX_OPERATIONS else "formula"
+            limit = "operations of a transaction"
+            raise LimitExceeded(limit, MAX_OPERATIONS, count, (place or widest,))
+        try:
+            await commit(self.scope.table, [*writes, *called])
+        except NameTaken as taken:
+            with about(place or "name"):
+                raise await told(self.scope, taken, id) from None
+
+
+def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:
+    if current.state is not State.ENABLED and set(changes) != {"state"}:
+        raise IllegalState(
+            f"It is {current.state.value}: nothing but its state can change.", current.state.name
+        )

@@ -1,0 +1,249 @@
+"""Items as compact JSON, with exact numbers, and rows that are decoded from it as they are read.
+
+A whole number is read as an int and any other as a Decimal, however it was written:
+`Decimal("1E+2")` comes back as `100`, which is equal, just as DynamoDB gives every number its own
+plain form.
+
+The file of the embedded table: its schema, and its rows, which hold items as compact JSON.
+
+Keys are stored as bytes, so that the file's order is that of UTF-8.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from functools import cache, lru_cache
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penstock.datastore.table.items import Asked, EncodedItem, plain_part, with_more
+from penstock.datastore.table.limits import PAGE_BYTES, Footprint, page_units
+from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Value, key_of
+
+_KEPT = 1_000
+
+
+def _number(text: str) -> int | Decimal:
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() else number
+
+
+encode = msgspec.json.Encoder(decimal_format="number").encode
+decode = msgspec.json.Decoder[Item](float_hook=_number).decode
+
+
+class JsonItem(EncodedItem):
+    """A row of which records are decoded without an item between."""
+
+    __slots__ = ()
+
+    def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
+        text = with_more(self._text, encode(more)) if more else self._text
+        return _decoder(record, asked).decode(text)
+
+    def _decoded(self) -> Item:
+        item: Item = decode(self._text)
+        return item
+
+
+@lru_cache(_KEPT)
+def _decoder(record: type, asked: Asked) -> "msgspec.json.Decoder[Any]":
+    return msgspec.json.Decoder(plain_part(record, asked), float_hook=_number)
+
+
+_SCHEMA = {
+    "items": (
+        "CREATE TABLE items (pk BLOB NOT NULL, sk BLOB NOT NULL, g BLOB, size INTEGER NOT NULL, "
+        "expires REAL, body BLOB NOT NULL, PRIMARY KEY (pk, sk)) WITHOUT ROWID"
+    ),
+    "items_by_g": "CREATE INDEX items_by_g ON items (g, pk, sk) WHERE g IS NOT NULL",
+    "items_by_expires": (
+        "CREATE INDEX items_by_expires ON items (expires) WHERE expires IS NOT NULL"
+    ),
+}
+_READ = (
+    "WITH wanted(p, s) AS (VALUES {}) "
+    "SELECT p, s, body, size, g FROM wanted CROSS JOIN items ON pk = p AND sk = s"
+)
+_PUT = "INSERT OR REPLACE INTO items (pk, sk, g, size, expires, body) VALUES (?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM items WHERE pk = ? AND sk = ?"
+_SWEEP = "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires < ? LIMIT ?)"
+# By whether the index is read, and whether downwards.
+_PAGES = {
+    (False, False): (
+        "SELECT size, pk, sk, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk"
+    ),
+    (False, True): (
+        "SELECT size, pk, sk, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk DESC"
+    ),
+    (True, False): (
+        "SELECT size, pk, sk, body FROM items "
+        "WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) ORDER BY pk, sk"
+    ),
+    (True, True): (
+        "SELECT size, pk, sk, body FROM items "
+        "WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) ORDER BY pk DESC, sk DESC"
+    ),
+}
+_BEHIND_ALL_TEXT = b"\xff"
+
+
+class Stored(NamedTuple):
+    """A row of the file, and what it weighs."""
+
+    row: JsonItem
+    footprint: Footprint
+
+
+def connect(path: Path, busy_seconds: float) -> Connection:
+    """Open the file for use by one thread, waiting so long for other processes' locks."""
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+@contextmanager
+def writing(connection: Connection) -> Iterator[None]:
+    """Make what happens inside one transaction, alone in the file from its first reading on."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def reading(connection: Connection) -> Iterator[None]:
+    """Let all that is read inside be of one moment."""
+    with connection:
+        connection.execute("BEGIN")
+        yield
+
+
+def create(connection: Connection) -> None:
+    """Make what is missing of the schema; the write-ahead log is a property of the file."""
+    # Items of a kilobyte or two then stay in their page, which halves the file.
+    connection.execute("PRAGMA page_size = 8192")
+    connection.execute("PRAGMA journal_mode = WAL")
+    with writing(connection):
+        found = _schema(connection)
+        for name, statement in _SCHEMA.items():
+            if name not in found:
+                connection.execute(statement)
+
+
+def differences(connection: Connection) -> list[str]:
+    """Say in sentences where the file is not as `create` makes it."""
+    found = _schema(connection)
+    sentences = [
+        f"The file has no {name!r}."
+        if name not in found
+        else f"The file's {name!r} is defined otherwise: {found[name]}."
+        for name, statement in _SCHEMA.items()
+        if found.get(name) != statement
+    ]
+    ((mode,),) = connection.execute("PRAGMA journal_mode")
+    if mode != "wal":
+        sentences.append(f"The file's journal is {mode!r}, not 'wal'.")
+    return sentences
+
+
+def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
+    """Read what there is under the keys, in their order and with one statement."""
+    parts = [part.encode() for key in keys for part in key]
+    found = {}
+    for pk, sk, body, size, group in connection.execute(_reading(len(keys)), parts):
+        key = Key(pk.decode(), sk.decode())
+        footprint = Footprint(size, None if group is None else group.decode())
+        found[key] = Stored(JsonItem(key, body), footprint)
+    return found
+
+
+@cache
+def _reading(count: int) -> str:
+    """The statement that reads so many keys: one by one, each with a search of its own."""
+    return _READ.format(", ".join(["(?, ?)"] * count))
+
+
+def put(connection: Connection, item: Item, footprint: Footprint) -> None:
+    key, group = key_of(item), footprint.index_hash
+    values = (
+        key.pk.encode(),
+        key.sk.encode(),
+        None if group is None else group.encode(),
+        footprint.size,
+        _expiry(item.get(TTL)),
+        encode(item),
+    )
+    connection.execute(_PUT, values)
+
+
+def delete(connection: Connection, key: Key) -> None:
+    connection.execute(_DELETE, (key.pk.encode(), key.sk.encode()))
+
+
+def sweep(connection: Connection, now: float, most: int) -> int:
+    """Delete up to `most` items that expired before `now`; how many there were."""
+    return connection.execute(_SWEEP, (now, most)).rowcount
+
+
+def page(connection: Connection, query: Query) -> Page:
+    """Read one page; the first item that does not fit into it is behind its `last`."""
+    low, high = _bounds(query)
+    statement = _PAGES[query.index, query.descending]
+    items: list[JsonItem] = []
+    used, stopped = 0, False
+    with closing(connection.execute(statement, (query.partition.encode(), *low, *high))) as rows:
+        for size, pk, sk, body in rows:
+            stopped = used + size > PAGE_BYTES
+            if stopped:
+                break
+            items.append(JsonItem(Key(pk.decode(), sk.decode()), body))
+            used += size
+            stopped = len(items) == query.limit
+            if stopped:
+                break
+    last = key_of(items[-1]) if stopped else None
+    units = page_units((used,), index=query.index, consistent=query.consistent)
+    return Page(tuple(items), last, units)
+
+
+def _bounds(query: Query) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """Give the first place of the page and the first one behind it, in the order of its columns."""
+    wanted = query.range
+    first = (wanted.prefix if wanted.low is None else wanted.low).encode()
+    behind = _next(wanted.high.encode()) if wanted.high is not None else _behind(wanted.prefix)
+    low, high = ((first, b""), (behind, b"")) if query.index else ((first,), (behind,))
+    if query.after is None:
+        return low, high
+    pk, sk = query.after.pk.encode(), query.after.sk.encode()
+    if query.descending:
+        return low, (pk, sk) if query.index else (sk,)
+    return (pk, _next(sk)) if query.index else (_next(sk),), high
+
+
+def _next(text: bytes) -> bytes:
+    return text + b"\0"
+
+
+def _behind(prefix: str) -> bytes:
+    """Give the first bytes behind all that begin with the prefix."""
+    if not prefix:
+        return _BEHIND_ALL_TEXT
+    text = prefix.encode()
+    return text[:-1] + bytes((text[-1] + 1,))
+
+
+def _expiry(value: Value) -> float | None:
+    """Read `expiresAt` in epoch seconds; what is no number never expires."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    return float(value)
+
+
+def _schema(connection: Connection) -> dict[str, str]:
+    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))

@@ -1,0 +1,180 @@
+"""The embedded table: one SQLite file, shared by as many server processes as the machine runs.
+
+What a call returned is on the disk. Nothing blocks the event loop: one thread writes, one reads.
+A cancelled write may still happen, as one that was sent to DynamoDB may.
+"""
+
+import sqlite3
+from asyncio import Task, create_task, to_thread
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from time import time
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.sqlite import rows
+from penstock.datastore.sqlite.conditions import changed, holds
+from penstock.datastore.sqlite.group_commit import Lane, read_together, told, write_together
+from penstock.datastore.sqlite.rows import Stored
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import (
+    Batch,
+    Check,
+    ConditionFailed,
+    Delete,
+    FailedCheck,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+)
+
+BUSY_SECONDS = 5.0
+SWEEP_SECONDS = 60.0
+SWEEP_ITEMS = 500
+
+
+class SqliteTable:
+    """A table in one file, for one event loop; expired items go with a write, once a minute."""
+
+    def __init__(self, connect: Callable[[], Connection], now: Callable[[], float]) -> None:
+        self._connect = connect
+        self._writer = Lane("sqlite-write", connect, write_together)
+        self._reader = Lane("sqlite-read", connect, read_together)
+        self._now = now
+        self._swept = float("-inf")
+        self._sweep: Task[None] | None = None
+        self._closing = False
+
+    @classmethod
+    def open(
+        cls, path: Path, *, busy_seconds: float = BUSY_SECONDS, now: Callable[[], float] = time
+    ) -> "SqliteTable":
+        """Use the file, which need not exist but whose directory must; threads open it, not this.
+
+        `busy_seconds` is how long a call waits for another process before it is Unavailable; `now`
+        gives epoch seconds.
+        """
+        return cls(partial(rows.connect, path, busy_seconds), now)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await self._reader.run(partial(_get, keys, consistent))
+
+    async def query(self, query: Query) -> Page:
+        return await self._reader.run(partial(_query, query))
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        units = await self._writer.run(partial(_transact, operations))
+        self._sweep_if_due()
+        return units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        units = await self._writer.run(partial(_write, operations))
+        self._sweep_if_due()
+        return units
+
+    async def create(self) -> None:
+        await to_thread(_create, self._connect)
+        self._sweep_if_due()
+
+    async def verify(self) -> list[str]:
+        return await self._reader.run(rows.differences)
+
+    async def close(self) -> None:
+        self._closing = True
+        if self._sweep is not None:
+            await self._sweep
+        await self._reader.close()
+        await self._writer.close()
+
+    def _sweep_if_due(self) -> None:
+        now = self._now()
+        if now - self._swept >= SWEEP_SECONDS and not self._closing:
+            self._swept = now
+            self._sweep = create_task(self._sweep_all(now))
+
+    async def _sweep_all(self, now: float) -> None:
+        """Delete a few of the expired items, and the others behind the writes that wait."""
+        # What keeps a sweep from happening meets the next caller as well, who is told.
+        with suppress(sqlite3.Error, Unavailable):
+            while await self._writer.run(partial(_swept, now)) and not self._closing:
+                pass
+
+
+def _create(connect: Callable[[], Connection]) -> None:
+    try:
+        with closing(connect()) as connection:
+            rows.create(connection)
+    except sqlite3.Error as error:
+        raise told(error) from error
+
+
+def _swept(now: float, connection: Connection) -> bool:
+    """Delete a few of the expired items; whether there may be more."""
+    if rows.differences(connection):
+        return False
+    return rows.sweep(connection, now, SWEEP_ITEMS) == SWEEP_ITEMS
+
+
+def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch:
+    limits.guard_get(keys)
+    found = rows.read(connection, keys)
+    sizes = (found[key].footprint.size if key in found else 0 for key in keys)
+    return Batch(
+        {key: stored.row for key, stored in found.items()},
+        limits.batch_units(sizes, consistent=consistent),
+    )
+
+
+def _query(query: Query, connection: Connection) -> Page:
+    limits.guard_query(query)
+    return rows.page(connection, query)
+
+
+def _transact(operations: Sequence[Operation], connection: Connection) -> float:
+    limits.guard_transact(operations)
+    stored = rows.read(connection, [operation.key for operation in operations])
+    found = [stored.get(operation.key) for operation in operations]
+    failed = [
+        FailedCheck(position, stored.row.item if stored else None)
+        for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
+        if operation.condition and not holds(operation.condition, stored and stored.row.item)
+    ]
+    if failed:
+        raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
+    return sum(
+        _do(connection, operation, stored, transactional=True)
+        for operation, stored in zip(operations, found, strict=True)
+    )
+
+
+def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
+    limits.guard_write(operations)
+    found = rows.read(connection, [operation.key for operation in operations])
+    return sum(
+        _do(connection, operation, found.get(operation.key), transactional=False)
+        for operation in operations
+    )
+
+
+def _do(
+    connection: Connection, operation: Operation, stored: Stored | None, *, transactional: bool
+) -> float:
+    """Change one row as the operation says; write units, or LimitExceeded if it grew too large."""
+    if isinstance(operation, Check):
+        return _unwritten_units(stored)
+    old, before = (stored.row.item, stored.footprint) if stored else (None, None)
+    new = changed(operation, old)
+    after = None if new is None else limits.footprint(new)
+    if new is None or after is None:
+        rows.delete(connection, operation.key)
+    else:
+        rows.put(connection, new, after)
+    return limits.write_units(before, after, transactional=transactional, same=new == old)
+
+
+def _unwritten_units(stored: Stored | None) -> float:
+    return limits.unwritten_units(stored and stored.footprint)

@@ -1,0 +1,87 @@
+"""Exact counters: added to in the transaction of what they count, and gone when they reach zero."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.datastore.table.port import Compare, Delete, Exists, Item, Key, Update, Value
+from penstock.datastore.table.transaction import Write
+
+
+class Drifted(RuntimeError):
+    """A counter is lower than what it counts; no sequence of our own writes leads there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """How much one resource adds to the counter under `key`.
+
+    `amounts` holds one number per attribute, `count` among them; `labels` are written when the
+    counter comes into being, `latest` whenever a resource brings another one. An absent `index`
+    leaves the counter out of the index.
+    """
+
+    key: Key
+    amounts: Mapping[str, int]
+    labels: Mapping[str, Value] = field(default_factory=dict)
+    latest: Mapping[str, Value] = field(default_factory=dict)
+
+
+def summed(counters: Iterable[Counter]) -> dict[Key, Counter]:
+    """What several resources add together to each of their counters."""
+    total: dict[Key, Counter] = {}
+    for more in counters:
+        held = total.get(more.key)
+        total[more.key] = more if held is None else _sum(held, more)
+    return total
+
+
+def _sum(one: Counter, other: Counter) -> Counter:
+    names = {**one.amounts, **other.amounts}
+    amounts = {name: one.amounts.get(name, 0) + other.amounts.get(name, 0) for name in names}
+    return Counter(one.key, amounts, one.labels, {**one.latest, **other.latest})
+
+
+def change(old: Counter | None, new: Counter | None) -> Write | None:
+    """The write that takes away what `old` added and adds what `new` does, if they differ."""
+    some = new or old
+    if some is None:
+        return None
+    before, after = (old.amounts if old else {}), (new.amounts if new else {})
+    names = {**before, **after}
+    steps = {name: after.get(name, 0) - before.get(name, 0) for name in names}
+    steps = {name: step for name, step in steps.items() if step}
+    news = _news(old, new)
+    if not steps and not news:
+        return None
+    if steps.get("count", 0) < 0:
+        return _taken(some, steps)
+    guard = Exists() if old else None
+    raised = Update(key=some.key, add=steps, default=dict(some.labels), set=news, condition=guard)
+    return Write(raised, _drifted)
+
+
+def _news(old: Counter | None, new: Counter | None) -> dict[str, Value]:
+    known = old.latest if old else {}
+    return {
+        name: value
+        for name, value in (new.latest if new else {}).items()
+        if known.get(name) != value
+    }
+
+
+def _taken(counter: Counter, steps: Mapping[str, int]) -> Write:
+    """Lower a counter that stays above zero; where it would not, remove it instead."""
+    taken = -steps["count"]
+    lowered = Update(key=counter.key, add=steps, condition=Compare("count", ">", taken))
+    return Write(lowered, lambda item: _emptied(counter, steps, item))
+
+
+def _emptied(counter: Counter, steps: Mapping[str, int], item: Item | None) -> Write | Exception:
+    if item is None or item.get("count") != -steps["count"]:
+        return _drifted(item)
+    removed = Delete(counter.key, Compare("count", "=", -steps["count"]))
+    return Write(removed, lambda _: _taken(counter, steps))
+
+
+def _drifted(item: Item | None) -> Exception:
+    return Drifted(f"counter is {item}")

@@ -1,0 +1,219 @@
+"""Watched calls of the store: how long, how much, how often again, and never about what.
+
+A table that counts what is consumed through it, for one request.
+"""
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from penstock.datastore.table.pages import Readable
+from penstock.datastore.table.port import (
+    Batch,
+    ConditionFailed,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Table,
+)
+
+TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
+FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]
+Ended: TypeAlias = Callable[[], None]
+"""Called once, when what was begun has ended, however it did."""
+
+
+class Again(StrEnum):
+    """Why the store was asked once more within a call."""
+
+    CONFLICT = "conflict"
+    FAILED = "failed"
+    LOST = "lost"
+    THROTTLED = "throttled"
+    UNPROCESSED = "unprocessed"
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a port: over how many keys, operations or files, and how it went.
+
+    `units` are read units of a `get` or `query` and write units of the others. `raised` is only a
+    type, as messages may hold what was written.
+    """
+
+    method: TableMethod | FilesMethod
+    size: int
+    units: float = 0.0
+    again: tuple[Again, ...] = ()
+    raised: type[BaseException] | None = None
+
+
+WatchCall: TypeAlias = Callable[[Call], Ended]
+"""Called when a call begins. The call is complete when what this returned is called."""
+
+WatchBatch: TypeAlias = Callable[[str, int], Ended]
+"""Called when a request begins to read a batch: what reads it, and how many keys there are."""
+
+_current: ContextVar[Call | None] = ContextVar("call of the store", default=None)
+
+
+def note(again: Again) -> None:
+    """Count one more request for the call that is being watched, if one is."""
+    call = _current.get()
+    if call is not None:
+        call.again += (again,)
+
+
+def unwatched(_reader: str, _size: int) -> Ended:
+    """Watch no batch."""
+    return _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+class watching:  # noqa: N801 - reads as a word at its uses
+    """Shows a call, from here to the end of the block, to each of the watchers."""
+
+    __slots__ = ("_call", "_ended", "_token", "_watchers")
+
+    _ended: list[Ended]
+    _token: Token[Call | None]
+
+    def __init__(self, call: Call, watchers: Sequence[WatchCall]) -> None:
+        self._call = call
+        self._watchers = watchers
+
+    def __enter__(self) -> Call:
+        call = self._call
+        self._ended = [watch(call) for watch in self._watchers]
+        self._token = _current.set(call)
+        return call
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        self._call.raised = kind
+        if isinstance(error, ConditionFailed):
+            self._call.units = error.units
+        _current.reset(self._token)
+        for end in self._ended:
+            end()
+
+
+class Observed:
+    """The table port again, with every call shown to each of the `watchers`."""
+
+    __slots__ = ("_table", "_watchers")
+
+    def __init__(self, table: Table, watchers: Sequence[WatchCall]) -> None:
+        self._table = table
+        self._watchers = tuple(watchers)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        with watching(Call("get", len(keys)), self._watchers) as call:
+            batch = await self._table.get(keys, consistent=consistent)
+            call.units = batch.units
+            return batch
+
+    async def query(self, query: Query) -> Page:
+        with watching(Call("query", 1), self._watchers) as call:
+            page = await self._table.query(query)
+            call.units = page.units
+            return page
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        with watching(Call("transact", len(operations)), self._watchers) as call:
+            call.units = await self._table.transact(operations)
+            return call.units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        with watching(Call("write", len(operations)), self._watchers) as call:
+            call.units = await self._table.write(operations)
+            return call.units
+
+    async def create(self) -> None:
+        await self._table.create()
+
+    async def verify(self) -> list[str]:
+        return await self._table.verify()
+
+    async def close(self) -> None:
+        await self._table.close()
+
+
+class Units(msgspec.Struct):
+    """Read and write units and calls so far."""
+
+    rcu: float = 0.0
+    wcu: float = 0.0
+    calls: int = 0
+
+
+class Metered:
+    """The table port again, adding to `units` what calls consume, also by failed conditions."""
+
+    __slots__ = ("_table", "units")
+
+    def __init__(self, table: Table, units: Units | None = None) -> None:
+        self._table = table
+        self.units = units or Units()
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        self.units.calls += 1
+        batch = await self._table.get(keys, consistent=consistent)
+        self.units.rcu += batch.units
+        return batch
+
+    async def query(self, query: Query) -> Page:
+        self.units.calls += 1
+        page = await self._table.query(query)
+        self.units.rcu += page.units
+        return page
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        self.units.calls += 1
+        try:
+            units = await self._table.transact(operations)
+        except ConditionFailed as failed:
+            self.units.wcu += failed.units
+            raise
+        self.units.wcu += units
+        return units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        self.units.calls += 1
+        units = await self._table.write(operations)
+        self.units.wcu += units
+        return units
+
+    async def create(self) -> None:
+        await self._table.create()
+
+    async def verify(self) -> list[str]:
+        return await self._table.verify()
+
+    async def close(self) -> None:
+        await self._table.close()
+
+
+class MeteredQueries:
+    """Whatever can be queried like a table, likewise."""
+
+    __slots__ = ("_table", "_units")
+
+    def __init__(self, table: Readable, units: Units) -> None:
+        self._table = table
+        self._units = units
+
+    async def query(self, query: Query) -> Page:
+        self._units.calls += 1
+        page = await self._table.query(query)
+        self._units.rcu += page.units
+        return page

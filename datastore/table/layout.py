@@ -1,0 +1,232 @@
+"""The single table, row for row as `data-model.md` draws it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from penstock.datastore.datasets.csv import dataset_problems
+from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas.calculations import calculation_problems
+from penstock.datastore.formulas.transformers import transformer_problems
+from penstock.datastore.records import (
+    Calculation,
+    CalculationVersion,
+    Pipeline,
+    PipelineVersion,
+    ReferenceDataset,
+    ReferenceDatasetVersion,
+    Resource,
+)
+from penstock.datastore.table.keys import Part, Template
+from penstock.datastore.table.port import INDEX_HASH, Item, Key
+from penstock.formula.checking.calculation_library import Library
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: the shapes of `pk`, `sk` and, for indexed items, `siKey1`."""
+
+    pk: Template
+    sk: Template
+    index: Template | None = None
+
+    def key(self, **values: Part) -> Key:
+        return Key(self.pk.fill(values), self.sk.fill(values))
+
+    def index_of(self, **values: Part) -> str:
+        """The index partition in which items of this row are listed."""
+        if self.index is None:
+            raise ValueError(f"{self.pk.text} is not indexed")
+        return self.index.fill(values)
+
+    def item(self, **values: Part) -> Item:
+        """The key attributes of an item of this row."""
+        item: Item = {"pk": self.pk.fill(values), "sk": self.sk.fill(values)}
+        if self.index is not None:
+            item[INDEX_HASH] = self.index_of(**values)
+        return item
+
+
+def row(pk: str, sk: str, index: str | None = None) -> Row:
+    return Row(Template(pk), Template(sk), None if index is None else Template(index))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[R]):
+    """A kind of resource: its letter, its own two rows, what they load as, its rules.
+
+    `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
+    that may call calculations. `runs` is the row that counts what hangs on a resource and is taken
+    away before it. Below `folder`, if the kind has files, are those of one resource.
+    """
+
+    letter: str
+    noun: str
+    latest: Row
+    version: Row
+    record: type[R]
+    version_record: type[R]
+    problems: Callable[[R, Library], list[FieldProblem]]
+    formulas: Callable[[R], Sequence[str]]
+    runs: Row | None = None
+    folder: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The noun as the name of a type."""
+        return self.noun.title().replace(" ", "")
+
+    @property
+    def version_title(self) -> str:
+        return f"{self.title}Version"
+
+
+EXECUTION_COUNT = row("P:{id}", "PEC")
+
+PIPELINE = Kind(
+    letter="P",
+    noun="pipeline",
+    latest=row("P:{id}", "PV:latest", "P"),
+    version=row("P:{id}", "PV:{version.10}"),
+    record=Pipeline,
+    version_record=PipelineVersion,
+    problems=lambda pipeline, library: transformer_problems(pipeline.transformer, library),
+    formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
+    runs=EXECUTION_COUNT,
+)
+
+CALCULATION = Kind(
+    letter="C",
+    noun="calculation",
+    latest=row("C:{id}", "C", "C"),
+    version=row("C:{id}", "CV:{version.10}"),
+    record=Calculation,
+    version_record=CalculationVersion,
+    problems=calculation_problems,
+    formulas=lambda calculation: [calculation.formula],
+)
+
+REFERENCE_DATASET = Kind(
+    letter="D",
+    noun="reference dataset",
+    latest=row("D:{id}", "D", "D"),
+    version=row("D:{id}", "DV:{version.10}"),
+    record=ReferenceDataset,
+    version_record=ReferenceDatasetVersion,
+    problems=lambda dataset, _: dataset_problems(dataset.content),
+    formulas=lambda _: (),
+    folder="datasets/{id}/",
+)
+
+KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
+
+GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
+OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
+NAME = row("AID:{kind}:{name}", "G:{group}")
+GROUP = row("G:{parent}", "G:{group}")
+TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
+TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value}")
+TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
+TOMBSTONE = Template("X:{kind}")
+IDEMPOTENCY = row("IK:{user}:{key}", "IK")
+API_KEY = row("AK:{id}", "AK", "AK:{user}")
+JOB = row("J:{id}", "J", "J:pending")
+EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
+EXECUTION_PLAN = row("PE:{id}", "PEP")
+EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
+EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
+EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
+
+LIBRARY = row("U:{user}", "U")
+AUDIO = row("U:{user}", "AU:{audio}")
+AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track.4}:{audio}")
+AUDIO_BY_ALBUM = row("U:{user}", "AUL:{title}:{album}:{disc.3}:{track.4}:{audio}")
+AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
+AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+ARTIST = row("U:{user}", "AR:{name}:{artist}")
+ALBUM = row("U:{user}", "AL:{name}:{album}")
+GENRE = row("U:{user}", "AG:{name}:{genre}")
+CONNECTION = row("U:{user}", "CN:{connection}")
+IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
+DESTINATION = row("ND:{service}", "ND:{table}", "ND")
+DESTINATION_NAME = row("NT:{table}", "NT")
+NOTIFIED = row("NR:{id}", "NR")
+INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
+DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")
+NAMING_RULES = row("NM:{kind}", "NM")
+SERVICE = row("NS", "NS:{group}:{service}")
+SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
+ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
+ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
+MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+RUN = row("R:{manifest}:{run}", "R")
+RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
+RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
+STAGED = row("F:{id}", "F", "F:staged")
+
+PLAYLIST = row("PL:{playlist}", "PL")
+PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
+PLAYLIST_ENTRY = row("PL:{playlist}", "PLI:{rank}:{entry}", "AU:{audio}")
+
+ANNOTATION = row("U:{user}", "AN:{kind}:{id}")
+FAVOURITE = row("U:{user}", "FV:{kind}:{at}:{id}")
+PLAY = row("U:{user}", "HI:{at}:{audio}")
+PLAY_QUEUE = row("U:{user}", "PQ")
+
+ROWS = (
+    PIPELINE.latest,
+    PIPELINE.version,
+    CALCULATION.latest,
+    CALCULATION.version,
+    REFERENCE_DATASET.latest,
+    REFERENCE_DATASET.version,
+    NAME,
+    GROUP,
+    TAG,
+    TAG_VALUE_COUNT,
+    TAG_KEY_COUNT,
+    IDEMPOTENCY,
+    API_KEY,
+    JOB,
+    LIBRARY,
+    AUDIO,
+    AUDIO_BY_ARTIST,
+    AUDIO_BY_ALBUM,
+    AUDIO_BY_GENRE,
+    AUDIO_BY_BUCKET,
+    ARTIST,
+    ALBUM,
+    GENRE,
+    CONNECTION,
+    IMPORT_FAILURE,
+    EXECUTION,
+    EXECUTION_PLAN,
+    EXECUTION_EVENT,
+    EXECUTION_COUNT,
+    EXECUTION_RESULT,
+    EXECUTION_DUE,
+    DESTINATION,
+    DESTINATION_NAME,
+    NOTIFIED,
+    INGEST_COUNT,
+    DEAD_LETTER,
+    NAMING_RULES,
+    SERVICE,
+    SERVICE_PATH,
+    ENTITY,
+    ATTRIBUTE,
+    MANIFEST,
+    RUN,
+    RUN_EVENT,
+    RUN_LISTED,
+    STAGED,
+    PLAYLIST,
+    PLAYLIST_MEMBER,
+    PLAYLIST_ENTRY,
+    ANNOTATION,
+    FAVOURITE,
+    PLAY,
+    PLAY_QUEUE,
+)

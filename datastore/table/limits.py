@@ -1,0 +1,329 @@
+"""How many bytes DynamoDB counts for a value, and which values it cannot hold.
+
+What DynamoDB allows and what it charges, as pure arithmetic that both stores go by.
+
+Every `guard_*` is called before anything is sent. What a user's input can cause is `LimitExceeded`;
+what only a mistake in the calling code can cause is `ValueError` (`TypeError` for a foreign type).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import chain
+from typing import NamedTuple
+
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    Delete,
+    Item,
+    Key,
+    Operation,
+    Put,
+    Query,
+    Range,
+    Update,
+    Value,
+    key_of,
+)
+
+NUMBER_DIGITS = 38
+NUMBER_EXPONENT = 125
+NUMBER_NEGATIVE_EXPONENT = 130
+NESTING = 32
+
+
+def value_size(value: Value, level: int = 1) -> int:
+    """Count the bytes of a value, which is itself a level of nesting, the outermost the first.
+
+    Raises LimitExceeded for numbers, levels and names beyond the limits, TypeError for a foreign
+    type and ValueError for what is not a finite number.
+    """
+    at_most("levels of nesting", NESTING, level)
+    if isinstance(value, str):
+        return len(value.encode())
+    if value is None or isinstance(value, bool):
+        return 1
+    if isinstance(value, int | Decimal):
+        _guard_number(value)
+        return number_size(value)
+    if isinstance(value, dict):
+        at_most("empty attribute name", 0, int("" in value))
+        inside = sum(
+            1 + len(name.encode()) + value_size(each, level + 1) for name, each in value.items()
+        )
+        return 3 + inside
+    if isinstance(value, list):
+        return 3 + sum(1 + value_size(each, level + 1) for each in value)
+    raise TypeError(f"an item cannot hold a {type(value).__name__}")
+
+
+def number_size(value: int | Decimal) -> int:
+    """Count a byte for the number, one for a minus, and one for every two digits, within no limits.
+
+    Digits go in pairs from the decimal point outwards, so the first of an even exponent is alone.
+    """
+    digits, exponent = _digits(value)
+    pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
+    return 1 + pairs + (value < 0) if digits else 1
+
+
+def _guard_number(value: int | Decimal) -> None:
+    digits, exponent = _digits(value)
+    if digits:
+        at_most("digits of a number", NUMBER_DIGITS, len(digits))
+        at_most("exponent of a number", NUMBER_EXPONENT, exponent)
+        at_most("negative exponent of a number", NUMBER_NEGATIVE_EXPONENT, -exponent)
+
+
+def _digits(value: int | Decimal) -> tuple[str, int]:
+    """The significant digits, none for zero, and the power of ten of the first one written."""
+    if isinstance(value, int):
+        digits = str(abs(value))
+        exponent = len(digits) - 1
+    elif value.is_finite():
+        digits = "".join(map(str, value.as_tuple().digits))
+        exponent = value.adjusted()
+    else:
+        raise ValueError(f"{value} is not a number")
+    return digits.strip("0"), exponent
+
+
+def at_most(limit: str, maximum: int, actual: int) -> None:
+    """Raise LimitExceeded, in the words of `limit`, if the maximum is passed."""
+    if actual > maximum:
+        raise LimitExceeded(limit, maximum, actual)
+
+
+KB = 1024
+READ_BLOCK = 4 * KB
+ITEM_BYTES = 400 * KB
+PK_BYTES = 2048
+SK_BYTES = 1024
+INDEX_HASH_BYTES = 2048
+INDEX_RANGE_BYTES = 1024
+TRANSACTION_OPERATIONS = 100
+TRANSACTION_BYTES = 4 * KB * KB
+GET_KEYS = 100
+WRITE_OPERATIONS = 25
+PAGE_BYTES = KB * KB
+
+INDEXED_PK = "pk in the index"
+
+
+class Footprint(NamedTuple):
+    """What the arithmetic of writes needs of an item: its bytes, and its `siKey1` if it has one."""
+
+    size: int
+    index_hash: str | None
+
+
+def size_of(item: Mapping[str, Value]) -> int:
+    """Count the bytes of names and values as DynamoDB does; refuse values that it cannot hold."""
+    size = 0
+    for name, value in item.items():
+        # Most values are strings: no call for them saves a third of the time.
+        size += len(name.encode())
+        size += len(value.encode()) if isinstance(value, str) else value_size(value)
+    return size
+
+
+def footprint(item: Item) -> Footprint:
+    """Measure an item that is to be stored; LimitExceeded where something in it is too large."""
+    key = key_of(item)
+    _guard_key(key)
+    index_hash = _guard_entry(item[INDEX_HASH], key) if INDEX_HASH in item else None
+    size = size_of(item)
+    at_most("bytes of an item", ITEM_BYTES, size)
+    return Footprint(size, index_hash)
+
+
+def read_units(size: int, *, consistent: bool) -> float:
+    """Charge for one item read (0 bytes if there is none), or a page by the sum of its items."""
+    return _blocks(size, READ_BLOCK) * (1.0 if consistent else 0.5)
+
+
+def batch_units(sizes: Iterable[int], *, consistent: bool) -> float:
+    """Charge for a batch, each item rounded up on its own; a missing item has 0 bytes."""
+    return sum(read_units(size, consistent=consistent) for size in sizes)
+
+
+def page_units(sizes: Iterable[int], *, index: bool, consistent: bool) -> float:
+    """Charge for a query page, by the items examined; the index is never strongly consistent."""
+    return read_units(sum(sizes), consistent=consistent and not index)
+
+
+def write_units(
+    old: Footprint | None,
+    new: Footprint | None,
+    *,
+    transactional: bool = False,
+    same: bool = False,
+) -> float:
+    """Charge for changing one item from `old` to `new`, None meaning no item; index included.
+
+    A transaction writes the item twice, to prepare and to commit, but its index entry once. An
+    item written again as it was (`same`) leaves the index alone.
+    """
+    size = max(old.size if old else 0, new.size if new else 0)
+    base = _blocks(size, KB) * (2 if transactional else 1)
+    return float(base if same else base + _index_blocks(old, new))
+
+
+def unwritten_units(old: Footprint | None) -> float:
+    """Charge for a check, and for every operation of a transaction whose conditions failed."""
+    return float(2 * _blocks(old.size if old else 0, KB))
+
+
+def guard_get(keys: Sequence[Key]) -> None:
+    _guard_keys("keys of a read", GET_KEYS, keys)
+    for key in keys:
+        _guard_key(key)
+
+
+def guard_query(query: Query) -> None:
+    """Refuse with ValueError also a `low` behind `high`, and an `after` outside the range."""
+    wanted = query.range
+    if query.index:
+        _guard_text(INDEX_HASH, INDEX_HASH_BYTES, query.partition)
+    else:
+        _guard_text("pk", PK_BYTES, query.partition)
+    sort, most = (INDEXED_PK, INDEX_RANGE_BYTES) if query.index else ("sk", SK_BYTES)
+    for bound in (wanted.prefix or None, wanted.low, wanted.high):
+        if bound is not None:
+            _guard_text(sort, most, bound)
+            if not bound.startswith(wanted.prefix):
+                raise ValueError(f"{bound!r} does not begin with {wanted.prefix!r}")
+    if wanted.low is not None and wanted.high is not None and wanted.low > wanted.high:
+        raise ValueError(f"{wanted.low!r} lies behind {wanted.high!r}")
+    if query.limit is not None and query.limit < 1:
+        raise ValueError(f"a page holds at least one item, not {query.limit}")
+    if query.after is not None:
+        _guard_after(query, query.after)
+
+
+def guard_transact(operations: Sequence[Operation]) -> list[int]:
+    """Give the bytes that each operation sends."""
+    keys = [operation.key for operation in operations]
+    _guard_keys("operations of a transaction", TRANSACTION_OPERATIONS, keys)
+    sizes = [*map(_operation_size, operations)]
+    at_most("bytes of a transaction", TRANSACTION_BYTES, sum(sizes))
+    return sizes
+
+
+def guard_write(operations: Sequence[Put | Delete]) -> list[int]:
+    """Give the bytes that each operation sends."""
+    keys = [operation.key for operation in operations]
+    _guard_keys("operations of a write", WRITE_OPERATIONS, keys)
+    for operation in operations:
+        if operation.condition is not None:
+            raise ValueError("a write outside a transaction has no condition")
+    return [*map(_operation_size, operations)]
+
+
+def _blocks(size: int, block: int) -> int:
+    return max(1, -(-size // block))
+
+
+def _index_blocks(old: Footprint | None, new: Footprint | None) -> int:
+    before = old if old and old.index_hash is not None else None
+    after = new if new and new.index_hash is not None else None
+    if before and after and before.index_hash == after.index_hash:
+        return _blocks(max(before.size, after.size), KB)
+    return sum(_blocks(each.size, KB) for each in (before, after) if each)
+
+
+def _operation_size(operation: Operation) -> int:
+    """Count the bytes an operation sends."""
+    if operation.condition is not None:
+        _guard_condition(operation.condition)
+    if isinstance(operation, Put):
+        return footprint(operation.item).size
+    _guard_key(operation.key)
+    size = size_of({"pk": operation.key.pk, "sk": operation.key.sk})
+    if isinstance(operation, Update):
+        size += _update_size(operation)
+        at_most("bytes of an item", ITEM_BYTES, size)
+    return size
+
+
+def _update_size(update: Update) -> int:
+    names = [*chain(update.set, update.default, update.add, update.remove)]
+    if not names:
+        raise ValueError("an update changes something")
+    if len(set(names)) < len(names):
+        raise ValueError("an update names an attribute twice")
+    if not {"pk", "sk"}.isdisjoint(names) or INDEX_HASH in update.add:
+        raise ValueError("an update leaves the key alone, and adds to numbers")
+    for assigned in (update.set, update.default):
+        if INDEX_HASH in assigned:
+            _guard_entry(assigned[INDEX_HASH], update.key)
+    for amount in update.add.values():
+        guard_number(amount)
+    return size_of(update.set) + size_of(update.default) + size_of(update.add)
+
+
+def guard_number(value: Value) -> int | Decimal:
+    """Refuse what cannot be added, nor be added to, with TypeError."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise TypeError(f"{value!r} is no number")
+    return value
+
+
+def _guard_condition(condition: Condition) -> None:
+    if isinstance(condition, AllOf | AnyOf):
+        if not condition.conditions:
+            raise ValueError("an empty list of conditions says nothing")
+        for each in condition.conditions:
+            _guard_condition(each)
+    elif isinstance(condition, Compare):
+        if isinstance(condition.value, bool) and condition.operator not in {"=", "<>"}:
+            raise ValueError("truth values have no order")
+        value_size(condition.value)
+
+
+def _guard_keys(limit: str, maximum: int, keys: Sequence[Key]) -> None:
+    if not keys:
+        raise ValueError(f"no {limit}")
+    at_most(limit, maximum, len(keys))
+    if len(set(keys)) < len(keys):
+        raise ValueError("a key is named twice")
+
+
+def _guard_key(key: Key) -> None:
+    _guard_text("pk", PK_BYTES, key.pk)
+    _guard_text("sk", SK_BYTES, key.sk)
+
+
+def _guard_entry(index_hash: Value, key: Key) -> str:
+    """Guard an item's entry in the index, whose sort key, as every one, is the shorter text."""
+    if not isinstance(index_hash, str):
+        raise TypeError(f"{INDEX_HASH} is a string")
+    _guard_text(INDEX_HASH, INDEX_HASH_BYTES, index_hash)
+    _guard_text(INDEXED_PK, INDEX_RANGE_BYTES, key.pk)
+    return index_hash
+
+
+def _guard_text(name: str, maximum: int, text: str) -> None:
+    at_most(f"bytes of {name}", maximum, len(text.encode()))
+    at_most(f"empty {name}", 0, int(not text))
+
+
+def _guard_after(query: Query, after: Key) -> None:
+    _guard_key(after)
+    if not query.index and after.pk != query.partition:
+        raise ValueError(f"{after.pk!r} is not the partition {query.partition!r}")
+    if not _within(query.range, after.pk if query.index else after.sk):
+        raise ValueError(f"{after!r} lies outside the range of the query")
+
+
+def _within(wanted: Range, text: str) -> bool:
+    # Text compares by code point, whose order is that of UTF-8.
+    return (
+        text.startswith(wanted.prefix)
+        and (wanted.low is None or wanted.low <= text)
+        and (wanted.high is None or text <= wanted.high)
+    )

@@ -1,0 +1,161 @@
+"""Pages of a list: what is asked for, and what comes back.
+
+Every page of a query, for work that goes through all of it.
+
+Several ranges of sort keys read as one list, in the order of those keys.
+"""
+
+from asyncio import gather
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Generic, Protocol, TypeVar
+
+from penstock.datastore.table.port import Attributes, Key, Page, Query, Table
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """At most `size` entries behind position `after`, or from the start of the direction of travel.
+
+    Travelling `backward` gives the entries that come before, nearest first; `sliced` turns them
+    round again.
+    """
+
+    size: int = 20
+    after: str | None = None
+    backward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[T]):
+    """Entries in the list's own order, each with its position.
+
+    `more` says whether the list goes on in the direction of travel; `reached` is the position from
+    which it does, the last entry's unless the work budget ended the page early.
+    """
+
+    entries: tuple[tuple[str, T], ...]
+    more: bool
+    reached: str | None
+
+    def map(self, items: Sequence[U]) -> "Slice[U]":
+        """The same slice with other items."""
+        entries = zip((position for position, _ in self.entries), items, strict=True)
+        return Slice(tuple(entries), self.more, self.reached)
+
+
+def sliced(
+    found: Sequence[T], window: Window, position: Callable[[T], str], *, more: bool
+) -> Slice[T]:
+    """The slice for entries found in the direction of travel, of which one may be too many."""
+    kept = [(position(item), item) for item in found[: window.size]]
+    reached = kept[-1][0] if kept else window.after
+    more = more or len(found) > window.size
+    return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
+
+
+PAGE: Final = 100
+
+
+async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
+    """The items a page at a time, each read when the one before has been dealt with."""
+    after = query.after
+    while True:
+        page = await table.query(replace(query, after=after, limit=PAGE))
+        yield page.items
+        if page.last is None:
+            return
+        after = page.last
+
+
+async def items(table: Table, query: Query) -> AsyncIterator[Attributes]:
+    """The items one after another, read likewise."""
+    async for page in pages(table, query):
+        for item in page:
+            yield item
+
+
+BATCH = 100
+"""How many items are looked at together where not every one is wanted."""
+
+
+class Readable(Protocol):
+    """Whatever can be queried like a table."""
+
+    async def query(self, query: Query) -> Page: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A range of one partition, from its beginning; `keep` says which of its items are wanted."""
+
+    table: Readable
+    query: Query
+    keep: Callable[[Attributes], bool] | None = None
+
+    def behind(self, position: str | None) -> "Query | None":
+        """The query for what lies behind a position; None where nothing of the range does."""
+        if position is None:
+            return self.query
+        wanted = self.query.range
+        low = wanted.prefix if wanted.low is None else wanted.low
+        within = position.startswith(wanted.prefix) and low <= position
+        if within and (wanted.high is None or position <= wanted.high):
+            return replace(self.query, after=Key(self.query.partition, position))
+        # Ranges are told apart by their beginnings: one lies wholly before the other.
+        return self.query if (position < low) is not self.query.descending else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Wanted items of a lane; `reached` is how far it was read, None to its end."""
+
+    items: Sequence[Attributes]
+    reached: str | None
+
+
+async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slice[Attributes]:
+    """Read a page of all lanes, which travel in the window's direction; positions are `sk`.
+
+    No lane takes more than so many queries, after which the page ends early.
+    """
+    parts = await gather(*(_read(lane, window, rounds) for lane in lanes))
+    descending = bool(lanes) and lanes[0].query.descending
+    items = sorted((item for part in parts for item in part.items), key=_sk, reverse=descending)
+    ends = [part.reached for part in parts if part.reached is not None]
+    end = None
+    if ends:
+        # What lies beyond was not read in every lane.
+        end = max(ends) if descending else min(ends)
+        items = [item for item in items if (_sk(item) >= end if descending else _sk(item) <= end)]
+    kept = [(_sk(item), item) for item in items[: window.size]]
+    full = len(items) > window.size
+    reached = kept[-1][0] if kept and (full or end is None) else end or window.after
+    ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
+    return Slice(ordered, full or end is not None, reached)
+
+
+async def _read(lane: Lane, window: Window, rounds: int) -> _Found:
+    """Read one more item than the window holds, or to the end, or as far as the rounds go."""
+    items: list[Attributes] = []
+    query = lane.behind(window.after)
+    for _ in range(rounds):
+        if query is None:
+            return _Found(items, None)
+        wanted = window.size + 1 - len(items)
+        limit = wanted if lane.keep is None else max(wanted, BATCH)
+        page = await lane.table.query(replace(query, limit=limit))
+        items += page.items if lane.keep is None else filter(lane.keep, page.items)
+        if page.last is None:
+            return _Found(items, None)
+        query = replace(query, after=page.last)
+        if len(items) > window.size:
+            break
+    return _Found(items, None if query is None or query.after is None else query.after.sk)
+
+
+def _sk(item: Attributes) -> str:
+    return str(item["sk"])

@@ -1,0 +1,121 @@
+"""Tags in comparison form: what a resource's rows carry and what filters are matched against.
+
+Filters by tags, as users write them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from unicodedata import normalize
+
+from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.records import Tag
+from penstock.datastore.table.keys import join
+from penstock.datastore.text import comparison_form, text_problem, unread_problem
+
+MAX_LENGTH = 128
+MAX_DEPTH = 10
+MAX_TAGS = 50
+MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
+"""Characters of a value as written, where one of the compared form may be several."""
+
+
+class Level(NamedTuple):
+    """One level of a resource's tag: what it is called, and whether the value goes on below it."""
+
+    key: str
+    value: tuple[str, ...]
+    label: str
+    last: bool
+
+
+def names_of(text: str) -> list[str]:
+    """The levels of a value as written; only then are other forms of `/` levels of their own."""
+    return [name.strip() for name in normalize("NFKC", text).split("/")]
+
+
+def value_of(text: str) -> tuple[str, ...]:
+    """The levels of a value written with `/`, in comparison form."""
+    return tuple(map(comparison_form, names_of(text)))
+
+
+def cover(tags: Iterable[Tag]) -> dict[str, str]:
+    """A whole tag set as its rows carry it: key -> `a#b#c`."""
+    return {comparison_form(tag.key): join(value_of(tag.value)) for tag in tags}
+
+
+def levels_of(tag: Tag) -> tuple[Level, ...]:
+    """Every level of one tag, from the top."""
+    labels = names_of(tag.value)
+    value = value_of(tag.value)
+    return tuple(
+        Level(comparison_form(tag.key), value[: n + 1], labels[n], n + 1 == len(value))
+        for n in range(len(value))
+    )
+
+
+def tag_problems(tags: Sequence[Tag]) -> list[FieldProblem]:
+    """Every broken rule of a resource's tags, with its path below `tags`."""
+    if len(tags) > MAX_TAGS:
+        return [FieldProblem(["tags"], f"at most {MAX_TAGS} tags are allowed")]
+    problems: list[FieldProblem] = []
+    seen: set[str] = set()
+    for n, tag in enumerate(tags):
+        found = tag_text_problems(["tags", str(n)], tag)
+        problems += found
+        if found:
+            continue
+        key = comparison_form(tag.key)
+        if key in seen:
+            problems.append(FieldProblem(["tags", str(n), "key"], f"{tag.key!r} is given twice"))
+        seen.add(key)
+    return problems
+
+
+def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
+    """What is wrong with the texts of one tag, which lies at `path` of the input."""
+    found = [("key", text_problem(tag.key, MAX_LENGTH))]
+    found += [("value", text) for text in _value_problems(tag.value)]
+    return [FieldProblem([*path, field], text) for field, text in found if text]
+
+
+def _value_problems(value: str) -> list[str | None]:
+    if problem := unread_problem(value, MAX_VALUE):
+        return [problem]
+    names = names_of(value)
+    if len(names) > MAX_DEPTH:
+        return [f"has more than {MAX_DEPTH} levels"]
+    found = [text_problem(name, MAX_LENGTH) for name in names]
+    if len(found) == 1:
+        return found
+    return [problem and f"level {n}: {problem}" for n, problem in enumerate(found, start=1)]
+
+
+MAX_TERMS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagFilter:
+    """Resources that carry all of `all`, one of `any` and none of `none`.
+
+    A value matches itself and every value below it. Terms left out do not restrict.
+    """
+
+    all: tuple[Tag, ...] = ()
+    any: tuple[Tag, ...] = ()
+    none: tuple[Tag, ...] = ()
+
+    def check(self) -> None:
+        """Raise Invalid for terms that no tag could ever match, or too many of them."""
+        if sum(len(terms) for _, terms in self.named()) > MAX_TERMS:
+            raise Invalid([FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed")])
+        problems: list[FieldProblem] = []
+        for name, terms in self.named():
+            for n, tag in enumerate(terms):
+                problems += tag_text_problems(["tags", name, str(n)], tag)
+        if problems:
+            raise Invalid(problems)
+
+    def named(self) -> Iterable[tuple[str, tuple[Tag, ...]]]:
+        """The three parts under their names."""
+        return ("all", self.all), ("any", self.any), ("none", self.none)
