@@ -36,7 +36,7 @@ peers: all tools .venv-peers/installed ## measure beside other GraphQL servers; 
 
 .PHONY: kill
 kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
-	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/server/test_kill.py tests/server/test_ngsi_kill.py
+	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/faults/test_server_kill.py tests/faults/test_ngsi_server_kill.py
 
 .PHONY: schema
 schema: all ## write schema.graphql

@@ -2,7 +2,7 @@
 
 Run as `python -m benchmarks.large_file [GB]`. The file lies on the disk, beside what comes out of
 it; four times its size must be free. Its rows are of 1 KB: the way of the bytes is measured here,
-that of the rows in `benchmarks.execution`.
+that of the rows in `benchmarks.transform`.
 """
 
 import subprocess
@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.asking import CREATE, CREATE_GROUP
-from tests.server.running import Server, client, started
+from tests.support.graphql_client import CREATE, CREATE_GROUP
+from tests.support.penstock_command import Server, client, started
 
 GIGABYTE = 10**9
 NOTE = "The quick brown fox jumps over the lazy dog. " * 22

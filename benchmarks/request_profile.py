@@ -24,11 +24,11 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from benchmarks.peers import penstock
-from benchmarks.peers.load import request
-from benchmarks.peers.options import Served
-from benchmarks.peers.page import placed
-from benchmarks.peers.shapes import SHAPES, Shape
+from benchmarks.peers import penstock_app
+from benchmarks.peers.load_generator import request
+from benchmarks.peers.query_shapes import SHAPES, Shape
+from benchmarks.peers.results_page import placed
+from benchmarks.peers.server_options import Served
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.runtime.run_server import settle_garbage_collector
@@ -100,7 +100,7 @@ async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
         )
         headers = {"Authorization": f"Bearer {token}"}
         sent = request(8000, "/graphql", orjson.dumps(shape.body), headers)
-        opened = penstock.penstock_quiet if quiet else penstock.penstock
+        opened = penstock_app.penstock_quiet if quiet else penstock_app.penstock
         async with opened(Served(None, data_dir)) as app:
             state = ServerState()
             connections = [_connection(app, state) for _ in range(CONNECTIONS)]

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import orjson
 
-from benchmarks.peers.load import Generator, ask, request
-from tests.server.running import Server, penstock, started, token_of
+from benchmarks.peers.load_generator import Generator, ask, request
+from tests.support.penstock_command import Server, penstock, started, token_of
 
 ROUNDS = 3
 SECONDS = 3.0

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import requirements
-from benchmarks.comparison import COPIES, Answer, Comparison, compare_all
-from benchmarks.lists import DISTRIBUTIONS, draw
-from benchmarks.worlds import World, world_of
+from benchmarks import read_cost_limits
+from benchmarks.id_distributions import DISTRIBUTIONS, draw
+from benchmarks.tag_search_comparison import COPIES, Answer, Comparison, compare_all
+from benchmarks.tag_tables import World, world_of
 
 HEADER = (
     "| lists | matches | document | bare rows | ours | of 20 | document | bare rows | ours |\n"
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _compared() -> list[Comparison]:
     compared: list[Comparison] = []
     for distribution in DISTRIBUTIONS:
-        sizes = requirements.SIZES
+        sizes = read_cost_limits.SIZES
         world = world_of(draw(distribution, [size for size in sizes for _ in range(COPIES)]))
         print(f"{distribution}: {_row_sizes(world)}", file=sys.stderr)
         # So many rows are in use until the end that looking for garbage among them is in vain.
@@ -46,10 +46,10 @@ async def _compared() -> list[Comparison]:
 
 
 async def _check(compared: Sequence[Comparison]) -> int:
-    sentences = requirements.broken(compared)
-    sentences += await requirements.broken_for_other_rows()
-    sentences += await requirements.broken_by_other_groups()
-    sentences += await requirements.broken_along_a_chain()
+    sentences = read_cost_limits.broken(compared)
+    sentences += await read_cost_limits.broken_for_other_rows()
+    sentences += await read_cost_limits.broken_by_other_groups()
+    sentences += await read_cost_limits.broken_along_a_chain()
     print("\n".join(sentences) or "All promises are kept.")
     return 1 if sentences else 0
 

@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     write_to_memory()
     # The process that deals tests out to others would load the product for nothing, and they wait.
     if config.getoption("dist", "no") == "no":
-        config.pluginmanager.import_plugin("tests.fixtures")
+        config.pluginmanager.import_plugin("tests.support.fixtures")
 
 
 def pytest_collection_finish() -> None:

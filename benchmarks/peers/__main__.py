@@ -15,12 +15,12 @@ from rich.progress import Progress
 from benchmarks.peers.competitors import Peer, Place, peers
 from benchmarks.peers.emulator import NoEmulator, fill, opened
 from benchmarks.peers.environments import NotInstalled, node, node_version, python_of
-from benchmarks.peers.load import WrongAnswer
-from benchmarks.peers.page import described, placed, tables
+from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
+from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.peers.records import made
+from benchmarks.peers.results_page import described, placed, tables
 from benchmarks.peers.rounds import Length, Plan, Sample, measured
-from benchmarks.peers.shapes import SHAPES
 
 MODES = ("memory", "store")
 

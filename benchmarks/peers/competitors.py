@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.peers.options import TABLE
+from benchmarks.peers.server_options import TABLE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -71,7 +71,7 @@ def python_peer(name: str, title: str, interpreter: str) -> Peer:
 def command(peer: Peer, place: Place) -> list[str]:
     """The command line that starts a server, from the folder above `benchmarks`."""
     if peer.is_python:
-        line = [peer.interpreter, "-m", "benchmarks.peers.serving", peer.module]
+        line = [peer.interpreter, "-m", "benchmarks.peers.serve", peer.module]
         line += ["--port", str(place.port), "--data-dir", str(place.data_dir)]
         return line + (["--endpoint", place.endpoint] if place.endpoint else [])
     line = [peer.interpreter, str(HERE / "node" / peer.module), peer.name, str(place.port)]

@@ -8,9 +8,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks.peers.competitors import ROOT
-from benchmarks.peers.options import REGION, TABLE
 from benchmarks.peers.processes import cores, free_port, started
 from benchmarks.peers.records import Data, rows_of
+from benchmarks.peers.server_options import REGION, TABLE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Put
 
@@ -37,7 +37,7 @@ def opened(milliseconds: float) -> Iterator[tuple[str, str]]:
     _, core = cores()
     inner, outer = free_port(), free_port()
     plain = [str(_binary()), "--host", "127.0.0.1", "--port", str(inner)]
-    late = [sys.executable, "-m", "benchmarks.peers.store", "--port", str(outer)]
+    late = [sys.executable, "-m", "benchmarks.peers.delayed_store", "--port", str(outer)]
     late += ["--store", str(inner), "--ms", str(milliseconds)]
     with (
         started(plain, inner, core, os.environ, ROOT),

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from benchmarks.peers.options import REGION, Served
 from benchmarks.peers.records import LIST, Data, made, rows_of
+from benchmarks.peers.server_options import REGION, Served
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Batch, Item, Key, Page, Query, key_of
 

@@ -16,10 +16,10 @@ from strawberry import Schema
 from strawberry.asgi import GraphQL as StrawberryApp
 from strawberry.extensions import ParserCache, ValidationCache
 
-from benchmarks.peers import types
-from benchmarks.peers.options import Served
+from benchmarks.peers import strawberry_types
+from benchmarks.peers.record_sources import MemorySource, ResourceSource, Source
 from benchmarks.peers.records import made
-from benchmarks.peers.sources import MemorySource, ResourceSource, Source
+from benchmarks.peers.server_options import Served
 
 SDL = Path(__file__).parent / "schema.graphql"
 
@@ -60,18 +60,20 @@ class StrawberryView(StrawberryApp[Any, None]):
 @asynccontextmanager
 async def strawberry_default(served: Served) -> AsyncIterator[ASGIApp]:
     async with source_of(served) as source:
-        yield _strawberry(source, Schema(types.Query))
+        yield _strawberry(source, Schema(strawberry_types.Query))
 
 
 @asynccontextmanager
 async def strawberry_cached(served: Served) -> AsyncIterator[ASGIApp]:
     async with source_of(served) as source:
-        yield _strawberry(source, Schema(types.Query, extensions=[ParserCache, ValidationCache]))
+        yield _strawberry(
+            source, Schema(strawberry_types.Query, extensions=[ParserCache, ValidationCache])
+        )
 
 
 def _strawberry(source: Source, schema: Schema) -> ASGIApp:
-    types.access.source = lambda _: source
-    types.access.owner = lambda context, owner: context["owners"].load(owner)
+    strawberry_types.access.source = lambda _: source
+    strawberry_types.access.owner = lambda context, owner: context["owners"].load(owner)
     return StrawberryView(schema, source)
 
 

@@ -12,10 +12,10 @@ import orjson
 
 from benchmarks.peers.competitors import ROOT, Peer, Place, command
 from benchmarks.peers.emulator import CREDENTIALS
-from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
+from benchmarks.peers.load_generator import Generator, Loaded, WrongAnswer, ask, request
 from benchmarks.peers.processes import cores, free_port, started, usage
+from benchmarks.peers.query_shapes import Shape, expected
 from benchmarks.peers.records import Data
-from benchmarks.peers.shapes import Shape, expected
 from penstock.datastore.roles import ROOT as ROOT_GROUP
 from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token

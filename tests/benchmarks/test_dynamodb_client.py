@@ -10,7 +10,7 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.table.items import load, resource_id
 from penstock.datastore.table.limits import size_of
 from penstock.datastore.table.port import key_of
-from tests.stores import aws_environment
+from tests.support.stores import aws_environment
 
 
 @pytest.mark.usefixtures("_nobody")

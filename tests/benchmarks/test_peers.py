@@ -14,21 +14,21 @@ from graphql import build_ast_schema, find_schema_changes, parse
 from strawberry import Schema
 from strawberry.types import ExecutionResult
 
-from benchmarks.peers import types
+from benchmarks.peers import strawberry_types
 from benchmarks.peers.competitors import HERE, Place, command, peers
 from benchmarks.peers.handwritten import Handwritten, Rows
-from benchmarks.peers.load import Generator, Loaded, WrongAnswer, ask, request
-from benchmarks.peers.page import placed
+from benchmarks.peers.load_generator import Generator, Loaded, WrongAnswer, ask, request
+from benchmarks.peers.performance_targets import PROMISES, verdicts
 from benchmarks.peers.processes import memory_of, seconds_of
+from benchmarks.peers.query_shapes import SHAPES, Shape, expected
+from benchmarks.peers.record_sources import MemorySource, Source, TableSource
 from benchmarks.peers.records import Data, Owner, item_of, made, rows_of
+from benchmarks.peers.result_tables import Spread, cpu_table, figure, pace_table, ratios
+from benchmarks.peers.results_page import placed
 from benchmarks.peers.rounds import Sample, at, turned
-from benchmarks.peers.shapes import SHAPES, Shape, expected
-from benchmarks.peers.sources import MemorySource, Source, TableSource
-from benchmarks.peers.tables import Spread, cpu_table, figure, pace_table, ratios
-from benchmarks.peers.targets import PROMISES, verdicts
 from penstock.datastore.table.port import Put
 from penstock.schema.engine.documents import core_schema
-from tests.stores import open_table
+from tests.support.stores import open_table
 
 TITLES = {"penstock": "Penstock", "mercurius": "Mercurius"}
 COLUMNS = {"one": "one object"}
@@ -63,9 +63,11 @@ async def owner_of(source: Source, owner: str) -> Owner:
 
 async def answered(source: Source, shape: Shape) -> bytes:
     """What Strawberry makes of a shape over a source."""
-    types.access.source = lambda _: source
-    types.access.owner = lambda _, owner: owner_of(source, owner)
-    found = await Schema(types.Query).execute(shape.query, variable_values=dict(shape.variables))
+    strawberry_types.access.source = lambda _: source
+    strawberry_types.access.owner = lambda _, owner: owner_of(source, owner)
+    found = await Schema(strawberry_types.Query).execute(
+        shape.query, variable_values=dict(shape.variables)
+    )
     assert isinstance(found, ExecutionResult)
     assert found.errors is None
     return orjson.dumps(found.data)
@@ -104,7 +106,10 @@ def test_records_come_back_from_their_rows(data: Data) -> None:
 
 def test_the_two_schemas_are_one() -> None:
     written = parse((HERE / "schema.graphql").read_text())
-    assert find_schema_changes(build_ast_schema(written), core_schema(Schema(types.Query))) == []
+    assert (
+        find_schema_changes(build_ast_schema(written), core_schema(Schema(strawberry_types.Query)))
+        == []
+    )
 
 
 @contextmanager
@@ -220,7 +225,7 @@ def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
     by_name = {peer.name: peer for peer in peers("node", [("/py", "3.13.0")])}
     memory, store = Place(1, tmp_path, None), Place(1, tmp_path, "http://127.0.0.1:2")
     other = command(by_name["penstock@3.13.0"], store)
-    assert other[:4] == ["/py", "-m", "benchmarks.peers.serving", "penstock"]
+    assert other[:4] == ["/py", "-m", "benchmarks.peers.serve", "penstock"]
     assert other[-2:] == ["--endpoint", "http://127.0.0.1:2"]
     assert command(by_name["apollo"], memory)[2:4] == ["apollo", "1"]
     assert len(command(by_name["apollo"], store)) == len(command(by_name["apollo"], memory)) + 2

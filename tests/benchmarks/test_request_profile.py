@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.shapes import SHAPES
+from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.request_profile import Samples, area_of, table
 
 ROOT = Path(__file__).parents[2]

@@ -8,14 +8,21 @@ from random import Random
 
 import pytest
 
-from benchmarks import postings_table, requirements
-from benchmarks.comparison import WHOLE, Answer, Comparison, combinations, compare, compare_all
-from benchmarks.cost import Cost, Measured
-from benchmarks.documents_way import documents_way
-from benchmarks.lists import DISTRIBUTIONS, draw, id_of
+from benchmarks import postings_table, read_cost_limits
+from benchmarks.documented_tag_search import documents_way
+from benchmarks.id_distributions import DISTRIBUTIONS, draw, id_of
 from benchmarks.postings_table import PostingsTable
+from benchmarks.read_cost import Cost, Measured
 from benchmarks.tag_search import HEADER, table, with_tables
-from benchmarks.worlds import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
+from benchmarks.tag_search_comparison import (
+    WHOLE,
+    Answer,
+    Comparison,
+    combinations,
+    compare,
+    compare_all,
+)
+from benchmarks.tag_tables import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
 from penstock.datastore.clock import Clock, is_id
 from penstock.datastore.records import Output, Tag, Transform, Transformer, ValueType
 from penstock.datastore.resources.reading import Listed
@@ -187,12 +194,12 @@ async def test_costs_of_independent_lists_are_known_exactly() -> None:
 async def test_no_combination_costs_more_than_the_documents_way(distribution: str) -> None:
     compared = await compare_all(world_of(lists_of(distribution)), distribution, SIZES)
     assert len(compared) == 12
-    assert requirements.broken(compared) == []
+    assert read_cost_limits.broken(compared) == []
 
 
 async def test_other_groups_and_chains_are_looked_at_too() -> None:
-    assert await requirements.broken_by_other_groups(SIZES) == []
-    assert await requirements.broken_along_a_chain(SIZES) == []
+    assert await read_cost_limits.broken_by_other_groups(SIZES) == []
+    assert await read_cost_limits.broken_along_a_chain(SIZES) == []
 
 
 def answer(document: float, ours: float) -> Answer:
@@ -202,12 +209,12 @@ def answer(document: float, ours: float) -> Answer:
 def test_a_broken_promise_is_told() -> None:
     good, dear = answer(5_000.0, 100.0), answer(5_000.0, 100.5)
     extremes = Comparison("nested", (10, 100_000), good, dear)
-    assert requirements.broken([extremes]) == [
+    assert read_cost_limits.broken([extremes]) == [
         "nested, 10 × 100,000, first 20: ours 100.5 / 3 / 2, the document's 5,000.0 / 2 / 1"
     ]
-    assert requirements.broken([replace(extremes, sizes=(10, 1_000))]) == []
+    assert read_cost_limits.broken([replace(extremes, sizes=(10, 1_000))]) == []
     dearer = Comparison("bursty", (10, 10), answer(1.0, 1.5), answer(1.0, 1.0))
-    assert requirements.broken([dearer]) == [
+    assert read_cost_limits.broken([dearer]) == [
         "bursty, 10 × 10, whole list: ours 1.5 / 3 / 2, the document's 1.0 / 2 / 1"
     ]
 
@@ -228,7 +235,7 @@ def test_tables_take_the_place_of_what_is_between_the_markers() -> None:
 
 def test_the_documentation_shows_every_combination_of_every_distribution() -> None:
     page = DOCS.read_text()
-    for sizes, _ in combinations(requirements.SIZES):
+    for sizes, _ in combinations(read_cost_limits.SIZES):
         name = " × ".join(f"{size:,}" for size in sizes)
         rows = page.count(f"\n| {name} | ")
         assert rows == len(DISTRIBUTIONS) + (len(sizes) == 2)

@@ -20,7 +20,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.install import chromium
-from tests.serving import serving
+from tests.support.server_process import serving
 
 LOCAL = ("127.0.0.1", "localhost")
 ARGUMENTS = (

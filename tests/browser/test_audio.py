@@ -17,7 +17,7 @@ from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.samples.audio import library
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
-from tests.serving import Serving, serving
+from tests.support.server_process import Serving, serving
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from tests.stores import open_files, open_table, skip_reason
+from tests.support.stores import open_files, open_table, skip_reason
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from penstock.datastore.errors import NotFound, ObjectTaken
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
-from tests.audio.uploads import TAGS, chunked, open_files, sound
-from tests.audio.world import BOB, draft, drift, listener
-from tests.datastore.watched import Traced
-from tests.datastore.world import walk
+from tests.datastore.audio.sample_library import BOB, draft, drift, listener
+from tests.datastore.audio.sample_uploads import TAGS, chunked, open_files, sound
+from tests.support.sample_resources import walk
+from tests.support.table_interceptors import Traced
 
 KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 

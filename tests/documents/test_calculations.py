@@ -6,7 +6,7 @@ from typing import Any
 from penstock.datastore.clock import Clock
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from tests.asking import ROOT, Ask, as_caller, tagged
+from tests.support.graphql_client import ROOT, Ask, as_caller, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 STRANGER = as_caller("eve", "/eu=admin")

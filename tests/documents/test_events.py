@@ -3,7 +3,6 @@
 import pytest
 
 from penstock.datastore.store import Store
-from tests.asking import Ask, tagged
 from tests.documents.test_resource_management import (
     DELETE_GROUP,
     FRANCE,
@@ -13,6 +12,7 @@ from tests.documents.test_resource_management import (
     REVOKE,
     VALUES,
 )
+from tests.support.graphql_client import Ask, tagged
 
 
 @pytest.fixture(params=["pipeline", "calculation"])

@@ -20,8 +20,7 @@ from penstock.datastore.store import Store, View
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter
 from penstock.transform.outcome import Counts
-from tests.datastore.world import tags
-from tests.executions.world import (
+from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
     INPUT,
@@ -34,6 +33,7 @@ from tests.executions.world import (
     put,
     ready,
 )
+from tests.support.sample_resources import tags
 
 COUNTS = Counts(3, 2, 1, 43, 121)
 

@@ -10,8 +10,8 @@ from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
-from tests.asking import ROOT, Ask, as_caller
-from tests.datastore.runs_world import one_chunk
+from tests.datastore.manifest.sample_runs import one_chunk
+from tests.support.graphql_client import ROOT, Ask, as_caller
 
 RUN_ID = "enriched/archive/run=2018-12-11-00-00-00/"
 SAVED_TO = "s3://acme/stage/run=2018-12-11-00-00-00/"

@@ -6,9 +6,9 @@ from typing import Any
 
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.store import Store
-from tests.asking import Ask, as_caller
-from tests.ngsi.sinks import car, notification, open_world
-from tests.ngsi.stored import lettered, stored
+from tests.datastore.ngsi.sample_sinks import car, notification, open_world
+from tests.datastore.ngsi.stored_samples import lettered, stored
+from tests.support.graphql_client import Ask, as_caller
 
 CARLA = as_caller("carla", "/vehicles/4wheels=contributor")
 PATH = """query($service: String!, $path: String!) { ngsiService(name: $service) {

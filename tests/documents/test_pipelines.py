@@ -3,7 +3,7 @@
 from asyncio import sleep
 from typing import Any
 
-from tests.asking import UPDATE, Ask, as_caller, tagged
+from tests.support.graphql_client import UPDATE, Ask, as_caller, tagged
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 BY_ID = """query($id: ID!) { pipeline(id: $id) { name version tags { key value } groups } }"""

@@ -3,9 +3,8 @@
 from typing import Any
 
 from penstock.schema.core.relay import key_of
-from tests.asking import ROOT, Ask, as_caller
-from tests.datastore.playlists.world import drift
-from tests.schema.playlist_world import (
+from tests.datastore.playlists.sample_playlists import drift
+from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
     ENTRIES,
@@ -13,6 +12,7 @@ from tests.schema.playlist_world import (
     songs,
     titles_of,
 )
+from tests.support.graphql_client import ROOT, Ask, as_caller
 
 EVE = as_caller("eve", "/=admin")
 LIST = "query($order: Order) { playlists(order: $order) { nodes { name entryCount version } } }"

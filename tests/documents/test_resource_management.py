@@ -6,7 +6,16 @@ import pytest
 
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from tests.asking import CREATE, CREATE_GROUP, ROOT, UPDATE, Ask, as_caller, draft, tagged
+from tests.support.graphql_client import (
+    CREATE,
+    CREATE_GROUP,
+    ROOT,
+    UPDATE,
+    Ask,
+    as_caller,
+    draft,
+    tagged,
+)
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 FRANCE = as_caller("fleur", "/eu/france=reader")

@@ -17,7 +17,7 @@ from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
-from tests.serving import PLAIN, serving
+from tests.support.server_process import PLAIN, serving
 
 pytestmark = pytest.mark.xdist_group("clients")
 

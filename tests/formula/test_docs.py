@@ -15,7 +15,7 @@ from penstock.formula.evaluate import compile_formula
 from penstock.formula.functions.catalogue import FUNCTIONS, UNSUPPORTED
 from penstock.formula.functions.locales import LOCALES
 from penstock.formula.functions.unit_table import UNITS
-from tests.formula.values_of import BOOLEAN, NUMBER, STRING, Shelf
+from tests.formula.formula_values import BOOLEAN, NUMBER, STRING, Shelf
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formula.md").read_text("utf-8")
 BLOCKS = re.findall(r"```formula\n(.*?)```", PAGE, re.DOTALL)

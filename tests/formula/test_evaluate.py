@@ -13,7 +13,7 @@ from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid, P
 from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
 from penstock.formula.evaluate import RowError, compile_formula, evaluate_rows
 from penstock.formula.syntax.parser import parse
-from tests.formula.values_of import (
+from tests.formula.formula_values import (
     BOOLEAN,
     FACTORS,
     NUMBER,

@@ -6,7 +6,7 @@ from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.errors import Code, FormulaInvalid, Position
 from penstock.formula.core.values import Parameter
 from penstock.formula.explain import Part, explain
-from tests.formula.values_of import FACTORS, NUMBER, VEHICLE, VEHICLE_FORMULA, Shelf
+from tests.formula.formula_values import FACTORS, NUMBER, VEHICLE, VEHICLE_FORMULA, Shelf
 
 N = (Parameter("n", NUMBER),)
 

@@ -7,7 +7,7 @@ from penstock.formula.checking.linker import examine
 from penstock.formula.core.errors import Code
 from penstock.formula.core.values import Parameter
 from penstock.formula.evaluate import compile_formula
-from tests.formula.values_of import (
+from tests.formula.formula_values import (
     NUMBER,
     STRING,
     Shelf,

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
-from tests.serving import serving
+from tests.support.server_process import serving
 
 HERE = Path(__file__).parent
 

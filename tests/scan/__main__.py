@@ -20,8 +20,8 @@ from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from tests.asking import CREATE, CREATE_GROUP, GROUPS, draft
-from tests.server.running import client, started
+from tests.support.graphql_client import CREATE, CREATE_GROUP, GROUPS, draft
+from tests.support.penstock_command import client, started
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv-scan" / "bin"

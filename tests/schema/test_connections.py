@@ -11,17 +11,17 @@ from penstock.datastore.clock import canonical
 from penstock.datastore.roles import Caller
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from tests.asking import NOUNS, ROOT, Answer, Ask, as_caller, tagged
-from tests.ngsi.places import open_embedded
-from tests.ngsi.stored import lettered, stored
-from tests.schema.audio_lists import AUDIO_LISTS, audio_catalogue
-from tests.schema.playlist_world import (
+from tests.datastore.ngsi.sample_destinations import open_embedded
+from tests.datastore.ngsi.stored_samples import lettered, stored
+from tests.schema.audio.list_cases import AUDIO_LISTS, audio_catalogue
+from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
     FIXED,
     counting,
     global_id,
 )
+from tests.support.graphql_client import NOUNS, ROOT, Answer, Ask, as_caller, tagged
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"

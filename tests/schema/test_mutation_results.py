@@ -17,7 +17,12 @@ from penstock.datastore.table.port import Put
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema
-from tests.asking import (
+from tests.datastore.ngsi.sample_destinations import open_embedded
+from tests.datastore.ngsi.stored_samples import lettered
+from tests.schema.audio.listener_cases import LISTENERS_FAILURES, named, things_of
+from tests.schema.audio.mutation_failures import AUDIO_CASES
+from tests.support.consistency_check import contents
+from tests.support.graphql_client import (
     NOUNS,
     ROOT,
     Ask,
@@ -28,11 +33,6 @@ from tests.asking import (
     translated,
     worded,
 )
-from tests.datastore.recount import contents
-from tests.ngsi.places import open_embedded
-from tests.ngsi.stored import lettered
-from tests.schema.audio_cases import AUDIO_CASES
-from tests.schema.listener_cases import LISTENERS_FAILURES, named, things_of
 
 READER = as_caller("rita", "/=reader")
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")

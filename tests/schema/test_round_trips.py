@@ -8,9 +8,19 @@ import pytest
 
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId, key_of
-from tests.asking import CREATE, NOUNS, ROOT, UPDATE, Ask, as_caller, draft, tagged, title_of
-from tests.datastore.watched import Traced
-from tests.stores import open_files, open_table
+from tests.support.graphql_client import (
+    CREATE,
+    NOUNS,
+    ROOT,
+    UPDATE,
+    Ask,
+    as_caller,
+    draft,
+    tagged,
+    title_of,
+)
+from tests.support.stores import open_files, open_table
+from tests.support.table_interceptors import Traced
 
 pytestmark = pytest.mark.xdist_group("round trips")
 

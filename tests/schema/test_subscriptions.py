@@ -17,7 +17,7 @@ from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import OperationRequest, Refused
 from penstock.schema.subscriptions import StreamContext
-from tests.asking import CURSORS, ROOT, Ask, as_caller, engine
+from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"
 DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"

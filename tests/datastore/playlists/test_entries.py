@@ -7,7 +7,7 @@ from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.playlists.order import Order
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Delete, Key, Put, Update
-from tests.datastore.playlists.world import (
+from tests.datastore.playlists.sample_playlists import (
     ABSENT,
     drift,
     ids,
@@ -18,8 +18,8 @@ from tests.datastore.playlists.world import (
     titles,
     tracks,
 )
-from tests.datastore.recount import contents
-from tests.datastore.world import on_sqlite, walk, without_moto
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import on_sqlite, walk, without_moto
 
 
 async def test_entries_are_added_at_the_end_and_behind_an_entry(store: Store) -> None:

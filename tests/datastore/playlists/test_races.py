@@ -11,10 +11,19 @@ from penstock.datastore.errors import LimitExceeded, NotFound, VersionConflict
 from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Update
-from tests.datastore.playlists.world import drift, ids, mix, order, ranked, seen_by, titles, tracks
-from tests.datastore.recount import contents
-from tests.datastore.watched import Interrupted
-from tests.datastore.world import without_moto
+from tests.datastore.playlists.sample_playlists import (
+    drift,
+    ids,
+    mix,
+    order,
+    ranked,
+    seen_by,
+    titles,
+    tracks,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import without_moto
+from tests.support.table_interceptors import Interrupted
 
 pytestmark = without_moto
 

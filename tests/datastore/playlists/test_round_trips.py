@@ -9,9 +9,9 @@ from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store, View
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from tests.datastore.playlists.world import ANN, ids, mix, seen_by, tracks
-from tests.datastore.watched import Traced
-from tests.datastore.world import on_sqlite
+from tests.datastore.playlists.sample_playlists import ANN, ids, mix, seen_by, tracks
+from tests.support.sample_resources import on_sqlite
+from tests.support.table_interceptors import Traced
 
 pytestmark = on_sqlite
 

@@ -3,7 +3,7 @@
 import gzip
 import json
 
-from tests.server.hostile.offence import Offence
+from tests.server.hostile.hostile_request import Offence
 
 GOOD = b'{"query":"{ viewer { userId } }"}'
 

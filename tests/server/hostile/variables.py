@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.asking import CREATE, CREATE_GROUP
-from tests.server.hostile.documents import ODD, TOO_LARGE, times
-from tests.server.hostile.offence import Offence, asks
+from tests.server.hostile.costly_documents import ODD, TOO_LARGE, times
+from tests.server.hostile.hostile_request import Offence, asks
+from tests.support.graphql_client import CREATE, CREATE_GROUP
 
 MARKS = "\u0301\u0323"
 FIND = 'query($t: TagFilter) { pipelines(group: "/usa", tags: $t) { nodes { id } } }'

@@ -1,0 +1,75 @@
+"""Listing by several tags as the data layer's document has it, taken at its best.
+
+All tags are queried in parallel, a page (1 MB) of each at a time, and matched in the application
+until enough is found or a tag has no more results. A list is read no further once it has passed
+everything that a list which ended could still match: the document does not ask for that, but loses
+nothing by it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from benchmarks.read_cost import Measured
+from penstock.datastore.table.port import Key, Query, Range
+
+
+class TagRange(NamedTuple):
+    """Where the rows of one tag lie."""
+
+    pk: str
+    prefix: str
+
+
+@dataclass(slots=True)
+class _List:
+    """The rows of one tag, newest first, as far as they were read."""
+
+    tag: TagRange
+    last: Key | None = None
+    ended: bool = False
+    ids: list[str] = field(default_factory=list)
+
+    async def read_on(self, table: Measured) -> list[str]:
+        page = await table.query(
+            Query(
+                partition=self.tag.pk,
+                range=Range(self.tag.prefix),
+                after=self.last,
+                descending=True,
+            )
+        )
+        self.last, self.ended = page.last, page.last is None
+        ids = [str(item["sk"]).rpartition(":")[2] for item in page.items]
+        self.ids += ids
+        return ids
+
+    def passed(self, id: str) -> bool:
+        return self.ended or self.ids[-1] <= id
+
+
+async def documents_way(table: Measured, tags: Sequence[TagRange], limit: int) -> list[str]:
+    """The newest `limit` ids that carry all tags, newest first."""
+    lists = [_List(tag) for tag in tags]
+    seen: dict[str, int] = {}
+    matches: list[str] = []
+    wanted = lists
+    while wanted:
+        for ids in await asyncio.gather(*(each.read_on(table) for each in wanted)):
+            for id in ids:
+                seen[id] = seen.get(id, 0) + 1
+                if seen[id] == len(lists):
+                    matches.append(id)
+        # A list has each id once, so what was seen in all lists is found, however far each got.
+        wanted = [] if len(matches) >= limit else _unfinished(lists)
+    return sorted(matches, reverse=True)[:limit]
+
+
+def _unfinished(lists: Sequence[_List]) -> list[_List]:
+    ended = [each for each in lists if each.ended]
+    if not all(each.ids for each in ended):
+        return []
+    # The oldest id that every list which ended can still offer.
+    oldest = max((each.ids[-1] for each in ended), default="")
+    return [each for each in lists if not each.passed(oldest)]

@@ -1,0 +1,129 @@
+"""The store behind a fixed latency: `... delayed_store --port 1 --store 2 --ms 5`.
+
+A DynamoDB emulator answers each distinct request once; from then on its answer is repeated to the
+byte. So every server waits for the same, and an emulator on its core does not become the limit.
+"""
+
+import argparse
+import asyncio
+from typing import Final, cast
+
+import httptools
+import uvloop
+
+_DROPPED: Final = (b"connection", b"transfer-encoding", b"content-length", b"keep-alive", b"date")
+
+
+class Replay:
+    """The answers of the emulator at a port, by operation and body."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._answers: dict[tuple[bytes, bytes], bytes] = {}
+
+    def kept(self, target: bytes, body: bytes) -> bytes | None:
+        return self._answers.get((target, body))
+
+    async def asked(self, target: bytes, head: bytes, body: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        writer.write(b"POST / HTTP/1.1\r\n" + head + b"Connection: close\r\n\r\n" + body)
+        answer = Answer()
+        parser = httptools.HttpResponseParser(answer)
+        while not answer.is_complete:
+            parser.feed_data(await reader.read(65536))
+        writer.close()
+        kept = self._answers[target, body] = answer.written(parser.get_status_code())
+        return kept
+
+
+class Answer:
+    """An answer as it is read."""
+
+    def __init__(self) -> None:
+        self._headers: list[bytes] = []
+        self._body = bytearray()
+        self.is_complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() not in _DROPPED:
+            self._headers.append(b"%b: %b\r\n" % (name, value))
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        self.is_complete = True
+
+    def written(self, status: int) -> bytes:
+        head = b"HTTP/1.1 %d OK\r\n%bContent-Length: %d\r\n\r\n"
+        return head % (status, b"".join(self._headers), len(self._body)) + bytes(self._body)
+
+
+class Delayed(asyncio.Protocol):
+    """A connection on which each request is answered after the latency."""
+
+    def __init__(self, replay: Replay, seconds: float, tasks: "set[asyncio.Task[None]]") -> None:
+        self._replay = replay
+        self._seconds = seconds
+        self._tasks = tasks
+        self._loop = asyncio.get_running_loop()
+        self._parser = httptools.HttpRequestParser(self)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self._target, self._head, self._body = b"", b"", b""
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        lower = name.lower()
+        if lower == b"x-amz-target":
+            self._target = value
+        if lower == b"expect":
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        elif lower != b"connection":
+            self._head += b"%b: %b\r\n" % (name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        kept = self._replay.kept(self._target, self._body)
+        if kept is not None:
+            self._loop.call_later(self._seconds, self._send, kept)
+            return
+        task = self._loop.create_task(self._ask(self._target, self._head, self._body))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, target: bytes, head: bytes, body: bytes) -> None:
+        answer = await self._replay.asked(target, head, body)
+        await asyncio.sleep(self._seconds)
+        self._send(answer)
+
+    def _send(self, answer: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(answer)
+
+
+async def serve(port: int, store: int, seconds: float) -> None:
+    replay, tasks = Replay(store), set[asyncio.Task[None]]()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Delayed(replay, seconds, tasks), "127.0.0.1", port)
+    await server.serve_forever()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.peers.delayed_store", description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--store", type=int, required=True, help="port of the emulator")
+    parser.add_argument("--ms", type=float, required=True, help="latency of each answer")
+    options = parser.parse_args()
+    uvloop.run(serve(options.port, options.store, options.ms / 1_000))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Penstock's own application over the schema of the benchmark, and an endpoint by hand."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from unittest.mock import patch
+
+from starlette.types import ASGIApp
+from strawberry import Schema
+
+from benchmarks.peers import records, strawberry_types
+from benchmarks.peers.record_sources import MemorySource, TableSource
+from benchmarks.peers.server_options import REGION, Served
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table.instrumentation import Metered, Observed
+from penstock.server import app
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.metrics import Metrics
+
+SPENDING = 10**9
+"""No caller sends as much as a load generator; the limit itself is kept up."""
+
+
+@asynccontextmanager
+async def penstock(served: Served) -> AsyncIterator[ASGIApp]:
+    """Everything as `penstock serve` has it by default, the log and the metrics included."""
+    async with _opened(served, quiet=False) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def penstock_quiet(served: Served) -> AsyncIterator[ASGIApp]:
+    """Without the log and the metrics, which no peer has; every check of a request is kept."""
+    async with _opened(served, quiet=True) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
+    settings = Settings.load(
+        data_dir=served.data_dir,
+        metrics=not quiet,
+        access_log=not quiet,
+        rate_limit_per_second=SPENDING,
+        rate_limit_burst=SPENDING,
+    )
+    configure(settings.log_format)
+    own = SqliteTable.open(served.data_dir / "penstock.db")
+    await own.create()
+    async with _reading(served, quiet=quiet):
+        try:
+            with patch.object(app, "schema", Schema(strawberry_types.Query)):
+                async with app.open_app(settings, Store(own), None) as opened:
+                    yield opened
+        finally:
+            await own.close()
+
+
+@asynccontextmanager
+async def _reading(served: Served, *, quiet: bool) -> AsyncIterator[None]:
+    """Read from memory, or through what stands between Penstock's resolvers and its table."""
+    if served.endpoint is None:
+        source = MemorySource(records.made())
+        strawberry_types.access.source = lambda _: source
+        strawberry_types.access.owner = lambda _, owner: _one(source.owners([owner]))
+        yield
+        return
+    table = await DynamoDBTable.open(served.table, region=REGION, endpoint_url=served.endpoint)
+    observed = table if quiet else Observed(table, [Metrics().call])
+
+    def reader(context: Any) -> TableSource:
+        return TableSource(Metered(observed, context.units))
+
+    async def owner(context: Any, id: str) -> records.Owner:
+        (found,) = await reader(context).owners([id])
+        return found
+
+    strawberry_types.access.source, strawberry_types.access.owner = reader, owner
+    try:
+        yield
+    finally:
+        await table.close()
+
+
+async def _one(found: Sequence[records.Owner]) -> records.Owner:
+    return found[0]

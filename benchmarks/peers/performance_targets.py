@@ -1,0 +1,58 @@
+"""What Penstock promises, beside what was measured."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from benchmarks.peers.competitors import BASELINE, FLOOR, SLOWEST
+from benchmarks.peers.result_tables import Spread, ratios
+from benchmarks.peers.rounds import Sample
+
+
+class Promise(NamedTuple):
+    """A shape of a mode shall be at least so many times as fast as another server."""
+
+    mode: str
+    shape: str
+    than: str
+    times: float
+
+
+RIVALS = (BASELINE, "yoga", "apollo", "ariadne_cached", "strawberry_cached")
+SHAPES = ("one", "list", "owners", "page")
+PROMISES = (
+    Promise("memory", "one", BASELINE, 1.2),
+    Promise("memory", "list", BASELINE, 1.2),
+    Promise("memory", "owners", BASELINE, 1.0),
+    Promise("memory", "list", SLOWEST, 30.0),
+    Promise("memory", "owners", SLOWEST, 30.0),
+    *(Promise("store", shape, rival, 1.0) for shape in SHAPES for rival in RIVALS),
+    *(Promise("store", shape, FLOOR, 0.5) for shape in SHAPES),
+)
+
+
+class Verdict(NamedTuple):
+    promise: Promise
+    found: Spread
+
+    @property
+    def is_kept(self) -> bool:
+        return self.found.middle >= self.promise.times
+
+
+def verdicts(samples: Sequence[Sample], mode: str, peer: str) -> Iterator[Verdict]:
+    """Hold a server against the promises of which both sides were measured."""
+    for promise in PROMISES:
+        if promise.mode == mode:
+            found = ratios(samples, peer, promise.shape, promise.than)
+            if found is not None:
+                yield Verdict(promise, found)
+
+
+def told(verdict: Verdict, title: Callable[[str], str]) -> str:
+    """A row of the table of promises."""
+    promise = verdict.promise
+    kept = "kept" if verdict.is_kept else "**missed**"
+    return (
+        f"| {title(promise.shape)} | {title(promise.than)} | {promise.times:g} "
+        f"| {verdict.found} | {kept} |"
+    )

@@ -1,0 +1,61 @@
+"""The page with the tables, of which a run replaces what lies between its marks."""
+
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.peers.competitors import BASELINE, Peer
+from benchmarks.peers.performance_targets import told, verdicts
+from benchmarks.peers.query_shapes import Shape
+from benchmarks.peers.result_tables import cpu_table, pace_table
+from benchmarks.peers.rounds import Length, Sample
+
+_HEAD = "| {} | than | times at least | measured | |\n|---|---|--:|--:|---|"
+OURS = ("penstock", "penstock_quiet")
+
+
+def placed(page: str, mark: str, text: str) -> str:
+    """Put a text between `<!-- begin MARK -->` and its end; ValueError unless there is one such."""
+    begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
+    pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)
+    page, places = pattern.subn(lambda found: f"{found[1]}\n\n{text}\n\n{found[2]}", page)
+    if places != 1:
+        raise ValueError(f"{places} places are marked {mark!r}")
+    return page
+
+
+def tables(
+    samples: Sequence[Sample], mode: str, peers: Sequence[Peer], shapes: Sequence[Shape]
+) -> str:
+    """All that a run says of one mode."""
+    titles = {peer.name: peer.title for peer in peers}
+    columns = {shape.name: shape.title for shape in shapes}
+    parts = [cpu_table(samples, titles, columns, BASELINE), pace_table(samples, titles, columns)]
+    for name in OURS:
+        parts += promises(samples, mode, name, titles | columns)
+    return "\n\n".join(parts)
+
+
+def promises(
+    samples: Sequence[Sample], mode: str, peer: str, titles: Mapping[str, str]
+) -> list[str]:
+    rows = [told(verdict, titles.__getitem__) for verdict in verdicts(samples, mode, peer)]
+    return ["\n".join([_HEAD.format(titles[peer]), *rows])] if rows else []
+
+
+def described(versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float) -> str:
+    """The machine and how it was measured, in a sentence or two."""
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}; {named}. "
+        f"{rounds} rounds of {length.seconds:g} s after {length.warm_up:g} s of warm-up over "
+        f"{length.connections} connections; latency of the store {milliseconds:g} ms. "
+        f"Load of the machine before: {os.getloadavg()[0]:.1f}."
+    )
+
+
+def cpu_model() -> str:
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1] if found else platform.machine()

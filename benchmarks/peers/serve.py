@@ -1,0 +1,62 @@
+"""One server in Python, in a process of its own: `python -m benchmarks.peers.serve PEER ...`."""
+
+import argparse
+import asyncio
+from importlib import import_module
+from pathlib import Path
+
+import uvicorn
+import uvloop
+from starlette.types import ASGIApp
+
+from benchmarks.peers.server_options import TABLE, Served
+from penstock.server.runtime.run_server import settle_garbage_collector
+
+PLACES = {
+    "penstock": "benchmarks.peers.penstock_app",
+    "penstock_quiet": "benchmarks.peers.penstock_app",
+    "handwritten": "benchmarks.peers.handwritten",
+    "strawberry_default": "benchmarks.peers.python_peers",
+    "strawberry_cached": "benchmarks.peers.python_peers",
+    "ariadne_cached": "benchmarks.peers.python_peers",
+}
+OURS = ("penstock", "penstock_quiet", "handwritten")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.peers.serve", description=__doc__)
+    parser.add_argument("peer", choices=PLACES)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("--endpoint", help="URL of the store; without one, data is in memory")
+    options = parser.parse_args()
+    served = Served(options.endpoint, options.data_dir, TABLE)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(options.peer, served, options.port))
+
+
+async def _serve(peer: str, served: Served, port: int) -> None:
+    opened = getattr(import_module(PLACES[peer]), peer)
+    async with opened(served) as app:
+        if peer in OURS:
+            settle_garbage_collector()
+        await uvicorn.Server(_config(app, port)).serve()
+
+
+def _config(app: ASGIApp, port: int) -> uvicorn.Config:
+    """What `penstock serve` gives uvicorn, for all alike."""
+    return uvicorn.Config(
+        app,
+        host="127.0.0.1",
+        port=port,
+        http="httptools",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+
+
+if __name__ == "__main__":
+    main()

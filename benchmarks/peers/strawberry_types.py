@@ -1,0 +1,124 @@
+"""The schema in Strawberry's types; plain Strawberry and Penstock are given the same."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import strawberry
+
+from benchmarks.peers import records
+from benchmarks.peers.record_sources import Source
+from penstock.graphql_jit import attributes_asked, batched, reads
+
+Info = strawberry.Info[Any, None]
+
+
+class Access:
+    """How resolvers get at records from the context of their request.
+
+    Set by the server that this process is, before it is asked anything.
+    """
+
+    source: Callable[[Any], Source]
+    owner: Callable[[Any, str], Awaitable[records.Owner]]
+
+
+access = Access()
+
+
+@strawberry.type
+class Tag:
+    key: str
+    value: str
+
+
+@strawberry.type
+class Owner:
+    id: strawberry.ID
+    name: str
+
+
+@strawberry.type
+class PageInfo:
+    has_next_page: bool
+    has_previous_page: bool
+    start_cursor: str | None
+    end_cursor: str | None
+
+
+@strawberry.type
+class Part:
+    id: strawberry.ID
+    name: str
+
+
+@strawberry.type
+class PartEdge:
+    cursor: str
+    node: Part
+
+
+@strawberry.type
+class PartConnection:
+    edges: list[PartEdge]
+    page_info: PageInfo
+
+
+def _owners(items: Sequence[records.Item], info: Info) -> Any:
+    return access.source(info.context).owners([item.owner_id for item in items])
+
+
+@strawberry.type
+class Item:
+    id: strawberry.ID
+    name: str
+    description: str
+    position: int
+    price: float
+    active: bool
+    created_at: str
+    updated_at: str
+    tags: list[Tag]
+
+    @strawberry.field(graphql_type=Owner)
+    @batched(_owners)
+    @reads({"Item": ("owner_id",)})
+    @staticmethod
+    def owner(item: strawberry.Parent[records.Item], info: Info) -> Any:
+        return access.owner(info.context, item.owner_id)
+
+    @strawberry.field(graphql_type=PartConnection)
+    @staticmethod
+    def parts(
+        item: strawberry.Parent[records.Item], info: Info, first: int, after: str | None = None
+    ) -> Any:
+        return access.source(info.context).parts(item.id, first, after)
+
+
+@strawberry.type
+class ItemEdge:
+    cursor: str
+    node: Item
+
+
+@strawberry.type
+class ItemConnection:
+    edges: list[ItemEdge]
+    page_info: PageInfo
+
+
+@strawberry.type
+class Query:
+    @strawberry.field(graphql_type=Item | None)
+    @staticmethod
+    def item(info: Info, id: strawberry.ID) -> Any:
+        return access.source(info.context).item(id, attributes_asked(info, "Item"))
+
+    @strawberry.field(graphql_type=list[Item])
+    @staticmethod
+    def items(info: Info, first: int) -> Any:
+        return access.source(info.context).items(first, attributes_asked(info, "Item"))
+
+    @strawberry.field(graphql_type=ItemConnection)
+    @staticmethod
+    def page(info: Info, first: int, after: str | None = None) -> Any:
+        return access.source(info.context).page(first, after)

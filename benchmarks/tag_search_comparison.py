@@ -1,0 +1,101 @@
+"""One filter of several tags, answered in both ways from the same carriers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import cast
+
+from benchmarks.documented_tag_search import documents_way
+from benchmarks.postings_table import PostingsTable
+from benchmarks.read_cost import Cost, Measured
+from benchmarks.tag_tables import KIND, World, bare_range, covering_range
+from penstock.datastore.roles import ROOT, GroupPath
+from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.postings import Postings, Travel
+from penstock.datastore.tag_search.search import Budget, Filter, Wanted, search
+
+COPIES = 4
+WHOLE = 10_000_000
+PAGE = 20
+
+_UNLIMITED = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How many matches there were, and what it cost the document's way and ours to find them.
+
+    `document` read rows of ours, `bare` rows as small as the documents'.
+    """
+
+    matches: int
+    document: Cost
+    bare: Cost
+    ours: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A combination of lists by their lengths: the whole answer, and its first page of 20."""
+
+    distribution: str
+    sizes: tuple[int, ...]
+    whole: Answer
+    page: Answer
+
+    @property
+    def name(self) -> str:
+        return " × ".join(f"{size:,}" for size in self.sizes)
+
+
+async def compare(world: World, tags: Sequence[Wanted], limit: int) -> Answer:
+    """Find the newest `limit` carriers of all tags in each way; AssertionError if they differ."""
+    found, ours = await our_way(world.covering, tags, limit)
+    covering, bare = Measured(world.covering), Measured(world.bare)
+    on_ours = await documents_way(covering, [covering_range(tag) for tag in tags], limit)
+    on_bare = await documents_way(bare, [bare_range(tag) for tag in tags], limit)
+    assert found == on_ours == on_bare, "the ways give different answers"
+    return Answer(len(found), covering.cost, bare.cost, ours)
+
+
+async def our_way(
+    table: PostingsTable,
+    tags: Sequence[Wanted],
+    limit: int,
+    groups: Sequence[GroupPath] = (ROOT,),
+) -> tuple[list[str], Cost]:
+    """The newest `limit` ids that carry all tags in the groups, and what the search cost."""
+    measured = Measured(table)
+    # A search only reads, which is all that this table does.
+    travel = Travel(cast("Table", measured), KIND, descending=True)
+    found = await search(
+        [Postings(travel, group) for group in groups],
+        Filter(all=tuple(tags)),
+        after=None,
+        limit=limit,
+        descending=True,
+        budget=Budget(_UNLIMITED, _UNLIMITED),
+    )
+    return list(found.ids), measured.cost
+
+
+def combinations(sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Two to four lists of these lengths, with repetitions: the lengths, and the lists' numbers.
+
+    There are four lists of each length, those of the first length first.
+    """
+    for count in (2, 3, 4):
+        for chosen in combinations_with_replacement(range(len(sizes)), count):
+            numbers = tuple(COPIES * one + chosen[:n].count(one) for n, one in enumerate(chosen))
+            yield tuple(sizes[one] for one in chosen), numbers
+
+
+async def compare_all(world: World, distribution: str, sizes: Sequence[int]) -> list[Comparison]:
+    """Compare every combination in a world with four lists of each length."""
+    compared: list[Comparison] = []
+    for lengths, numbers in combinations(sizes):
+        tags = [world.tags[number] for number in numbers]
+        whole = await compare(world, tags, WHOLE)
+        page = await compare(world, tags, PAGE)
+        compared.append(Comparison(distribution, lengths, whole, page))
+    return compared

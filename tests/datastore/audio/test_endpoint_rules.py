@@ -1,0 +1,181 @@
+"""Which endpoints of users the server talks to, and that no trick leads it inside."""
+
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
+from penstock.datastore.errors import IllegalState, Invalid, Unavailable
+from penstock.datastore.objects.port import Credentials
+from penstock.datastore.objects.s3 import S3Files
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.stores import REGION
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://s3.example.org",
+        "https://s3.example.org:9000/",
+        "https://93.184.216.34",
+        "https://[2606:4700::1111]",
+    ],
+)
+def test_a_public_endpoint_is_let_in(url: str) -> None:
+    PUBLIC.check(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://s3.example.org",
+        "ftp://s3.example.org",
+        "file:///etc/passwd",
+        "https://",
+        "https:///path",
+        "//s3.example.org",
+        "https://user:pw@s3.example.org",
+        "https://user@s3.example.org",
+        "https://s3.example.org/path",
+        "https://s3.example.org?x",
+        "https://s3.example.org#x",
+        "https://s3.example.org:port",
+        "https://[::1",
+        f"https://{'x' * 600}",
+        "https://127.0.0.1",
+        "https://10.0.0.1",
+        "https://172.16.1.1",
+        "https://192.168.0.1",
+        "https://169.254.169.254",
+        "https://100.64.0.1",
+        "https://0.0.0.0",
+        "https://224.0.0.1",
+        "https://255.255.255.255",
+        "https://[::1]",
+        "https://[::]",
+        "https://[fe80::1]",
+        "https://[fd00:ec2::254]",
+        "https://[::ffff:169.254.169.254]",
+        "https://[64:ff9b::a9fe:a9fe]",
+        "https://[2002:7f00:1::]",
+    ],
+)
+def test_what_is_no_public_endpoint_is_refused_unasked(url: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        PUBLIC.check(url)
+    assert [problem.path for problem in refused.value.problems] == [["endpoint"]]
+
+
+def leading_to(*addresses: str) -> Any:
+    async def getaddrinfo(*_: object, **__: object) -> list[Any]:
+        kind = socket.SOCK_STREAM
+        return [(socket.AF_INET, kind, 6, "", (address, 443)) for address in addresses]
+
+    return getaddrinfo
+
+
+@pytest.mark.parametrize(
+    "addresses", [("127.0.0.1",), ("93.184.216.34", "10.1.2.3"), ("169.254.169.254",)]
+)
+async def test_a_name_that_leads_inside_is_refused(
+    monkeypatch: pytest.MonkeyPatch, addresses: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("asyncio.base_events.BaseEventLoop.getaddrinfo", leading_to(*addresses))
+    with pytest.raises(IllegalState, match="not public"):
+        await PUBLIC.check_host("https://s3.example.org")
+    await EndpointRules(private=True).check_host("https://s3.example.org")
+
+
+async def test_a_name_that_leads_outside_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "asyncio.base_events.BaseEventLoop.getaddrinfo", leading_to("93.184.216.34")
+    )
+    await PUBLIC.check_host("https://s3.example.org")
+
+
+async def test_a_name_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def getaddrinfo(*_: object, **__: object) -> list[Any]:
+        raise socket.gaierror("no such name")
+
+    monkeypatch.setattr("asyncio.base_events.BaseEventLoop.getaddrinfo", getaddrinfo)
+    with pytest.raises(IllegalState, match="not known"):
+        await PUBLIC.check_host("https://s3.example.org")
+
+
+class Inside:
+    """A service that only the server can reach; it counts who comes."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        self.asked += 1
+        await connection.answer(Answer(200, b"the keys of the house"))
+
+
+@pytest.fixture
+async def inside() -> AsyncIterator[tuple[Inside, str]]:
+    behaviour = Inside()
+    server = LoopbackServer(behaviour)
+    yield behaviour, await server.start()
+    await server.stop()
+
+
+async def opened(url: str, rules: EndpointRules) -> S3Files:
+    return await S3Files.open(
+        "bucket",
+        region=REGION,
+        endpoint_url=url,
+        credentials=Credentials("AKIAEXAMPLE", "secret"),
+        sockets=rules.socket_for,
+    )
+
+
+async def test_no_connection_is_made_to_an_address_inside_however_it_was_found(
+    inside: tuple[Inside, str],
+) -> None:
+    """As where a name leads elsewhere once it has been looked at."""
+    service, url = inside
+    files = await opened(url, PUBLIC)
+    with pytest.raises((Unavailable, IllegalState)):
+        await files._call("head_object", 0.3, Key="x")
+    await files.close()
+    assert service.asked == 0
+
+
+async def test_a_redirect_does_not_lead_inside(inside: tuple[Inside, str]) -> None:
+    service, url = inside
+
+    async def redirect(_: Request, connection: Connection) -> None:
+        await connection.answer(Answer(307, b"", {"location": f"{url}/latest/meta-data"}))
+
+    server = LoopbackServer(redirect)
+    outside = await server.start()
+
+    class Rules(EndpointRules):
+        def socket_for(self, found: tuple[Any, ...]) -> socket.socket:
+            public = found[4][1] == int(outside.rpartition(":")[2])
+            return EndpointRules(private=public).socket_for(found)
+
+    files = await opened(outside, Rules())
+    with pytest.raises((Unavailable, IllegalState)):
+        await files._call("get_object", 0.5, Key="x")
+    assert service.asked == 0
+    await files.close()
+    await server.stop()
+
+
+async def test_a_proxy_of_the_environment_does_not_get_to_look_names_up_for_us(
+    inside: tuple[Inside, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, url = inside
+    monkeypatch.setenv("HTTP_PROXY", url)
+    monkeypatch.setenv("HTTPS_PROXY", url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    files = await opened("http://s3.example.invalid", PUBLIC)
+    with pytest.raises(Unavailable):
+        await files._call("head_object", 0.3, Key="x")
+    await files.close()
+    assert service.asked == 0

@@ -1,0 +1,208 @@
+"""Imports: every object once, each failure told, and nothing lost whoever dies on the way."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.audio import import_job
+from penstock.datastore.audio.endpoint_rules import EndpointRules
+from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.records import Tags
+from penstock.datastore.clock import Clock
+from penstock.datastore.dynamodb import retry
+from penstock.datastore.errors import Invalid, NotFound, Unavailable
+from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
+from penstock.datastore.jobs.leases import HELD
+from penstock.datastore.objects.port import Credentials
+from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from tests.datastore.audio.sample_library import BOB, drift, library_rows, listener
+from tests.datastore.audio.sample_uploads import chunked, open_files, sound
+from tests.support.sample_resources import Watch, walk
+from tests.support.stores import REGION, moto_endpoint, open_table
+from tests.support.table_interceptors import Cut, Died
+
+KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
+ALL = Window(size=1000)
+
+
+def song(n: int) -> bytes:
+    tags = Tags(title=f"t{n}", artists=(f"Artist {n % 3}",), album=f"Album {n % 2}", track=n + 1)
+    return sound("mp3", 0.1, tags)
+
+
+@pytest.fixture
+async def table(tmp_path: Path) -> AsyncIterator[Table]:
+    async with open_table("sqlite", tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
+    buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
+    async with open_files("local", tmp_path) as files:
+        yield Store(table, files=files, buckets=buckets)
+        await buckets.pool.close()
+
+
+@pytest.fixture(autouse=True)
+def _unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_job, "PACE_SECONDS", 0)
+
+
+async def uploads(store: Store, count: int) -> None:
+    for n in range(count):
+        key = f"audio/ann/uploads/{n:03}/{n}.mp3"
+        await store.files.write(key, chunked(song(n)), content_type="audio/mpeg")
+
+
+async def job_of(store: Store, job: Job) -> Job:
+    (found,) = await find_jobs(store.table, [job.id])
+    assert found is not None
+    return found
+
+
+async def test_every_object_below_a_prefix_is_taken_in_once(store: Store) -> None:
+    await uploads(store, 25)
+    await store.files.write("audio/ann/artwork/x", chunked(b"x"), content_type="image/png")
+    begun = asyncio.Event()
+    library = listener(replace(store, job_begun=begun.set))
+    job = await library.importing.begin(None, "")
+    assert begun.is_set()
+    assert await store.run_jobs("worker") == 1
+    ended = await job_of(store, job)
+    assert (ended.state, ended.done, ended.total) == (JobState.DONE, 25, 25)
+    titles = [track.title for track in await walk(library.lists.audios, 100)]
+    assert sorted(titles) == sorted(f"t{n}" for n in range(25))
+    assert await walk(lambda w: library.importing.failures(job.id, w)) == []
+    assert await drift(store.table) == []
+    before = await library_rows(store.table)
+    again = await library.importing.begin(None, "")
+    assert await store.run_jobs("worker") == 1
+    assert (await job_of(store, again)).state is JobState.DONE
+    assert await library_rows(store.table) == before
+
+
+async def test_what_cannot_be_taken_in_is_told_and_the_rest_is(store: Store) -> None:
+    await uploads(store, 2)
+    for name, content in (
+        ("cover.jpg", b"\xff\xd8\xff"),
+        ("empty.mp3", b""),
+        ("broken.flac", b"fLaC"),
+    ):
+        key = f"audio/ann/uploads/x/{name}"
+        await store.files.write(key, chunked(content), content_type="a/b")
+    library = listener(store)
+    job = await library.importing.begin(None, "audio/ann/uploads/")
+    await store.run_jobs("worker")
+    ended = await job_of(store, job)
+    assert (ended.state, ended.done, ended.total) == (JobState.DONE, 5, 5)
+    failures = await walk(lambda w: library.importing.failures(job.id, w))
+    told = {failure.object_key.rpartition("/")[2]: failure for failure in failures}
+    assert told.keys() == {"cover.jpg", "empty.mp3", "broken.flac"}
+    assert {failure.code for failure in failures} == {"BAD_USER_INPUT"}
+    assert "format" in told["cover.jpg"].message
+    assert (await library.reading.totals()).count == 2
+    assert await walk(lambda w: listener(store, BOB).importing.failures(job.id, w)) == []
+
+
+async def test_a_bucket_of_the_user_is_imported_by_its_connection(
+    store: Store, tmp_path: Path
+) -> None:
+    async with open_files("s3", tmp_path) as theirs:
+        for n in range(3):
+            await theirs.write(f"music/{n}.mp3", chunked(song(n)), content_type="a/b")
+        await theirs.write("other/4.mp3", chunked(song(4)), content_type="a/b")
+        library = listener(store)
+        connection = await library.connections.add_keys(
+            "n", theirs.bucket, REGION, KEYS, moto_endpoint()
+        )
+        job = await library.importing.begin(connection.id, "music/")
+        await store.run_jobs("worker")
+    assert (await job_of(store, job)).done == 3
+    tracks = await walk(library.lists.audios, 100)
+    assert {track.connection_id for track in tracks} == {connection.id}
+    assert sorted(track.object_key for track in tracks) == [f"music/{n}.mp3" for n in range(3)]
+
+
+async def test_an_import_whose_bucket_is_gone_or_silent_is_given_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would hold up what others wait for, until the user's bucket answers again."""
+    monkeypatch.setattr(retry.Attempts, "send", _silent)
+    library = listener(store)
+    silent, gone = [
+        await library.connections.add_keys("n", "my-music", REGION, KEYS, "http://127.0.0.1:9")
+        for _ in range(2)
+    ]
+    jobs = [await library.importing.begin(each.id, "") for each in (silent, gone)]
+    await library.connections.delete(gone.id)
+    assert await store.run_jobs("worker") == 2
+    ended = [await job_of(store, job) for job in jobs]
+    assert [(job.state, job.message) for job in ended] == [
+        (JobState.FAILED, "The bucket does not answer."),
+        (JobState.FAILED, "There is no connection with this id."),
+    ]
+
+
+async def _silent(*_: object) -> None:
+    raise Unavailable("The store did not answer within 30 seconds.")
+
+
+@pytest.mark.parametrize("prefix", ["audio/bob/uploads/", "audio/ann", "x" * 2000, "a\x00"])
+async def test_an_import_looks_among_the_callers_own_uploads_only(
+    store: Store, prefix: str
+) -> None:
+    with pytest.raises(Invalid):
+        await listener(store).importing.begin(None, prefix)
+    with pytest.raises(NotFound):
+        await listener(store).importing.begin("018f3b6e-0000-7000-8000-000000000001", "")
+    assert await store.run_jobs("worker") == 0
+
+
+async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_job, "STEP", 2)
+    await uploads(store, 7)
+    watch = Watch()
+    for writes in range(100):
+        library = listener(replace(store, clock=Clock(watch)))
+        job = await library.importing.begin(None, "")
+        try:
+            await replace(store, table=Cut(store.table, writes), clock=Clock(watch)).run_jobs("one")
+        except Died:
+            assert await drift(store.table) == []
+        else:
+            break
+        watch.move(HELD + timedelta(milliseconds=1))
+        assert await replace(store, clock=Clock(watch)).run_jobs("two") == 1
+        ended = await job_of(store, job)
+        assert (ended.state, ended.total) == (JobState.DONE, 7)
+        assert (await library.reading.totals()).count == 7
+        assert await drift(store.table) == []
+        for track in await walk(library.lists.audios, 100):
+            await library.editing.delete(track.id)
+    assert writes > 4
+
+
+async def test_an_import_lets_others_have_their_turn_and_goes_on_where_it_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_job, "STEP", 2)
+    monkeypatch.setattr(import_job, "SHARE_SECONDS", 0)
+    await uploads(store, 7)
+    library = listener(store)
+    job = await library.importing.begin(None, "")
+    done = []
+    while not (await job_of(store, job)).is_over:
+        await store.run_jobs("worker")
+        done.append((await job_of(store, job)).done)
+    assert done == [2, 4, 6, 7, 7]
+    assert (await library.reading.totals()).count == 7

@@ -1,0 +1,204 @@
+"""Reading tags by ranges: exact on every format, with few blocks, and safe on any bytes."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from penstock.datastore.audio import tag_parser
+from penstock.datastore.audio.partial_file import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
+from penstock.datastore.audio.records import AudioFormat, Tags
+from penstock.datastore.audio.tag_parser import MAX_PICTURE, Unreadable, parse
+from penstock.datastore.audio.tag_reader import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
+from penstock.datastore.errors import Invalid
+from penstock.server.samples.sounds.tags import id3
+from penstock.server.samples.sounds.wav_flac_mp3 import mp3
+from tests.datastore.audio.sample_uploads import COVER, FORMATS, TAGS, sound
+
+
+@dataclass(slots=True)
+class OneFile:
+    """A store that holds one file, and notes which ranges of it are read."""
+
+    content: bytes
+    ranges: list[tuple[int, int | None]] = field(default_factory=list)
+
+    async def read(
+        self, key: str, *, start: int = 0, end: int | None = None
+    ) -> AsyncIterator[bytes]:
+        assert key == "key"
+        self.ranges.append((start, end))
+        yield self.content[start:end]
+
+
+async def scanned(content: bytes, title: str = "file") -> tuple[Scanned, OneFile]:
+    files: Any = OneFile(content)
+    return await Scan(files, "key", len(content), {}).run(title), files
+
+
+@pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
+async def test_every_field_is_read_from_every_format(name: str) -> None:
+    content = sound(name, 2, TAGS, COVER)
+    found, files = await scanned(content)
+    assert found.format is AudioFormat(name)
+    assert found.parsed.tags == TAGS
+    assert found.parsed.picture == COVER
+    assert found.parsed.duration_ms == pytest.approx(2000, abs=20)
+    assert found.parsed.sample_rate in (8000, 44_100, 48_000)
+    assert files.ranges == [(0, len(content))]
+
+
+@pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
+async def test_a_file_without_tags_has_the_title_it_is_given(name: str) -> None:
+    found, _ = await scanned(sound(name, 1, Tags(title="")), "01 Intro")
+    assert found.parsed.tags == Tags(title="01 Intro")
+    assert found.parsed.picture is None
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "blocks"),
+    [("mp3", 3600, 2), ("opus", 1800, 3), ("m4a", 3600, 3), ("flac", 60, 1), ("wav", 60, 2)],
+)
+async def test_of_a_long_file_few_blocks_are_read(name: str, seconds: int, blocks: int) -> None:
+    content = sound(name, seconds, TAGS, COVER)
+    found, files = await scanned(content)
+    assert found.parsed.tags == TAGS
+    assert sum(((end or 0) - start) // BLOCK for start, end in files.ranges) <= blocks
+    assert len(content) > 3 * BLOCK
+
+
+async def test_a_file_with_a_cover_too_large_to_keep_is_read_without_it() -> None:
+    tag = id3(TAGS, bytes(MAX_PICTURE * 2))
+    content = tag + mp3(10, Tags(title="x"))[len(id3(Tags(title="x"))) :]
+    found, files = await scanned(content)
+    assert found.parsed.tags == TAGS
+    assert found.parsed.picture is None
+    read = sum(min(end or 0, len(content)) - start for start, end in files.ranges)
+    assert read <= MOST_WITH_PICTURE * BLOCK
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "UNKNOWN_FORMAT"),
+        (b"plain words", "UNKNOWN_FORMAT"),
+        (bytes(1000), "UNKNOWN_FORMAT"),
+        (b"%PDF-1.7" + bytes(5000), "UNKNOWN_FORMAT"),
+        (b"fLaC" + bytes(5000), "UNREADABLE"),
+        (b"ID3\x04\0\0\x7f\x7f\x7f\x7f" + b"\xff" * 5000, "UNREADABLE"),
+        (b"\xff\xfb" + bytes(300_000), "UNREADABLE"),
+        (b"RIFF\xff\xff\xff\xffWAVEdata\xff\xff\xff\xff", "UNREADABLE"),
+        (b"\0\0\0\x20ftypM4A " + bytes(5000), "UNREADABLE"),
+        (b"OggS\0\x02" + bytes(20) + b"\x01\x1e\x01vorbis" + bytes(5000), "UNREADABLE"),
+        (b"OggS\0\x02" + bytes(20) + b"\x01\x13OpusHead", "UNREADABLE"),
+    ],
+)
+async def test_garbage_is_refused_with_a_reason(content: bytes, code: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await scanned(content)
+    (problem,) = refused.value.problems
+    assert (problem.path, problem.code) == (["objectKey"], code)
+
+
+SOUNDS = {name: sound(name, 0.3, TAGS, COVER) for name in FORMATS}
+
+
+CHANGES = st.tuples(st.integers(0, 2**16), st.binary(min_size=1, max_size=4))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(SOUNDS)), st.lists(CHANGES, max_size=8), st.integers(0, 2**16))
+def test_no_file_however_broken_does_more_than_fail(
+    name: str, changes: list[tuple[int, bytes]], cut: int
+) -> None:
+    content = bytearray(SOUNDS[name])
+    for place, written in changes:
+        at = place % len(content)
+        content[at : at + len(written)] = written
+    whole = bytes(content[: max(cut % (2 * len(content)), 300)])
+    excerpt = Excerpt(len(whole), {0: whole}, 1)
+    try:
+        parsed = parse(excerpt, AudioFormat(name), "t", picture=True)
+    except (Unreadable, Missing, Exhausted):
+        return
+    assert parsed.tags.title
+    assert parsed.duration_ms >= 0
+
+
+def test_tags_that_would_take_hours_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of so many distinct values is compared with all that came before."""
+    monkeypatch.setattr(tag_parser, "CPU_SECONDS", 0.2)
+    values = "\0".join(f"{n:x}" for n in range(200_000))
+    content = id3(Tags(title="t", artists=(values,)))
+    excerpt = Excerpt(len(content), {0: content[:BLOCK]} | _rest(content), 1000)
+    started = time.thread_time()
+    with pytest.raises(Unreadable, match="too long"):
+        parse(excerpt, AudioFormat.MP3, "t", picture=False)
+    assert time.thread_time() - started < 2
+
+
+def _rest(content: bytes) -> dict[int, bytes]:
+    return {n: content[n * BLOCK :][:BLOCK] for n in range(1, len(content) // BLOCK + 1)}
+
+
+def test_an_excerpt_asks_for_what_it_lacks_and_for_no_more_than_it_may() -> None:
+    content = bytes(range(256)) * 1024
+    excerpt = Excerpt(len(content), {0: content[:BLOCK]}, 2)
+    assert excerpt.read(4) == content[:4]
+    assert excerpt.seek(BLOCK - 2) == BLOCK - 2
+    with pytest.raises(Missing) as missing:
+        excerpt.read(4)
+    assert missing.value.blocks == [1]
+    assert excerpt.failure is missing.value
+    assert excerpt.tell() == BLOCK - 2
+    assert excerpt.seek(-3, 2) == len(content) - 3
+    with pytest.raises(Missing):
+        excerpt.read(100)
+    excerpt.seek(0)
+    with pytest.raises(Exhausted):
+        excerpt.read(len(content))
+    assert excerpt.seek(len(content) + 5) == len(content) + 5
+    assert excerpt.read(1) == b""
+    with pytest.raises(OSError, match="beginning"):
+        excerpt.seek(-1)
+
+
+def test_a_parser_in_a_loop_is_ended() -> None:
+    excerpt = Excerpt(10, {0: bytes(10)}, 1)
+    for _ in range(MAX_CALLS):
+        excerpt.seek(0)
+    with pytest.raises(Exhausted):
+        excerpt.seek(0)
+
+
+async def test_text_that_no_record_may_hold_is_made_fit() -> None:
+    odd = Tags(
+        title="a\x01b" + "x" * 600,
+        artists=("  spaced   out ", "spaced out", "z" + "\u0301" * 200, *map(str, range(40))),
+        album="\x02",
+        year=1980,
+        genres=("",),
+    )
+    found, _ = await scanned(mp3(1, odd))
+    tags = found.parsed.tags
+    assert tags.title == ("a b" + "x" * 600)[:512]
+    assert tags.artists[:2] == ("spaced out", "0")
+    assert len(tags.artists) == 16
+    assert (tags.album, tags.genres) == (None, ())
+
+
+async def test_an_id_of_musicbrainz_is_taken_only_where_it_is_one() -> None:
+    mbid = "018f3b6e-0000-7000-8000-000000000001"
+    for said, taken in ((mbid, mbid), (mbid.upper(), mbid), ("nonsense", None)):
+        found, _ = await scanned(sound("flac", 0.2, replace(TAGS, album_mbid=said)))
+        assert found.parsed.tags.album_mbid == taken
+
+
+def test_the_bounds_are_those_that_the_documents_name() -> None:
+    assert MOST_BLOCKS * BLOCK == 2 * 1024 * 1024
+    assert MOST_WITH_PICTURE * BLOCK == 6 * 1024 * 1024

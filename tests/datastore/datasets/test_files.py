@@ -1,0 +1,447 @@
+"""Files of reference datasets: a version never points to a missing one, and none is left over."""
+
+from asyncio import gather
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+import aioboto3
+import msgspec
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.datasets.csv import MAX_BYTES, MAX_INLINE
+from penstock.datastore.datasets.files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
+from penstock.datastore.datasets.staged_files import PATIENCE
+from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.errors import (
+    Invalid,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    Unavailable,
+    VersionConflict,
+)
+from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
+from penstock.datastore.roles import ROOT, Role
+from penstock.datastore.store import Store, View
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, caller, grow, on_sqlite
+from tests.support.stores import REGION, aws_environment, moto_endpoint
+
+COLUMNS = (
+    DatasetColumn(name="fuel", type=ValueType.STRING),
+    DatasetColumn(name="factor", type=ValueType.NUMBER),
+)
+CSV = "fuel,factor\ngas,2.30\nwood,0.11\n"
+ANN = caller({USA: Role.CONTRIBUTOR})
+
+
+async def all_keys(files: Files) -> list[str]:
+    return [*(await files.list("datasets/"))]
+
+
+async def bring(view: View, csv: str = CSV) -> Brought:
+    brought = await view.dataset_files.inline(COLUMNS, None, csv)
+    assert brought.problems == []
+    return brought
+
+
+async def create(
+    view: View, name: str = "fuels", csv: str = CSV, key: str | None = None
+) -> ReferenceDataset:
+    brought = await bring(view, csv)
+    writing = view.datasets.writing.bringing(brought.file)
+    fields = {"name": name, "tags": (), "content": brought.content}
+    return await writing.create(USA, fields, key)
+
+
+async def update(view: View, made: ReferenceDataset, csv: str, **more: Any) -> ReferenceDataset:
+    brought = await bring(view, csv)
+    writing = view.datasets.writing.bringing(brought.file)
+    return await writing.update(made.id, made.version, {"content": brought.content, **more})
+
+
+async def whole(files: Files, key: str) -> str:
+    return b"".join([chunk async for chunk in files.read(key)]).decode()
+
+
+async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> None:
+    view = await grow(store)
+    first = await create(view)
+    second = await update(view, first, "fuel,factor\ngas,2.31\n")
+    renamed = await view.datasets.writing.update(second.id, 2, {"name": "Fuels of 2024"})
+    assert (first.content.row_count, first.content.size_bytes) == (2, len(CSV))
+    assert second.content.row_count == 1
+    assert renamed.content == second.content
+    assert await all_keys(store.files) == [key_of_file(first), key_of_file(second)]
+    assert key_of_file(first).startswith(f"datasets/{first.id}/")
+    assert await whole(store.files, key_of_file(first)) == CSV
+    found = await view.datasets.versions.one(first.id, 1)
+    assert found.content == first.content
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_write_that_is_refused_leaves_neither_row_nor_file(store: Store) -> None:
+    view = await grow(store)
+    made = await create(view)
+    rows, files = await contents(store.table), await all_keys(store.files)
+    with pytest.raises(NameTaken):
+        await create(view)
+    with pytest.raises(VersionConflict):
+        await update(view, as_seen(made, 7), "fuel,factor\n")
+    with pytest.raises(NotFound):
+        await update(store.seen_by(caller({EU: Role.ADMIN})), made, "fuel,factor\n")
+    with pytest.raises(NotPermitted):
+        await update(store.seen_by(caller({USA: Role.READER})), made, "fuel,factor\n")
+    with pytest.raises(Invalid):
+        await create(view, name=" ")
+    assert await contents(store.table) == rows
+    assert await all_keys(store.files) == files
+
+
+def as_seen(made: ReferenceDataset, version: int) -> ReferenceDataset:
+    """The dataset as somebody saw it who is not up to date."""
+    return msgspec.structs.replace(made, version=version)
+
+
+@on_sqlite
+async def test_a_create_sent_twice_makes_one_dataset_with_one_file(store: Store) -> None:
+    view = await grow(store)
+    first, again = await create(view, key="k"), await create(view, key="k")
+    assert again == first
+    assert await all_keys(store.files) == [key_of_file(first)]
+    with pytest.raises(Invalid, match="another input"):
+        await create(view, csv="fuel,factor\n", key="k")
+    assert await all_keys(store.files) == [key_of_file(first)]
+
+
+class Failing:
+    """A table or files whose methods fail, the named ones after so many calls."""
+
+    def __init__(self, real: Any, **after: int) -> None:
+        self._real = real
+        self._left = after
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._left:
+            self._left[name] -= 1
+            if self._left[name] < 0:
+                raise Died(name)
+        return getattr(self._real, name)
+
+
+class Died(BaseException):
+    """The process ends here: no handler of failures runs."""
+
+
+KILLS: Mapping[str, tuple[dict[str, int], dict[str, int]]] = {
+    "before anything": ({"transact": 0}, {}),
+    "before the file": ({}, {"write": 0}),
+    "before the version": ({"transact": 1}, {}),
+}
+
+
+@on_sqlite
+@pytest.mark.parametrize("kill", KILLS)
+async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
+    kill: str, store: Store
+) -> None:
+    await grow(store)
+    watch = Watch()
+    calls, writes = KILLS[kill]
+    table, files = Failing(store.table, **calls), Failing(store.files, **writes)
+    dying = Store(table, Clock(now=watch), files=files).seen_by(SUPER)
+    rows = await contents(store.table)
+    with pytest.raises(Died):
+        await create(dying)
+    living = Store(store.table, Clock(now=watch), files=store.files)
+    assert await living.sweep_files() == 0
+    watch.move(PATIENCE + timedelta(seconds=1))
+    assert await living.sweep_files() == (0 if kill == "before anything" else 1)
+    assert await living.sweep_files() == 0
+    assert await all_keys(store.files) == []
+    assert await contents(store.table) == rows
+    assert (await create(store.seen_by(SUPER))).version == 1
+
+
+@on_sqlite
+async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store) -> None:
+    await grow(store)
+    watch = Watch()
+    dying = Store(Failing(store.table, transact=1), Clock(now=watch), files=store.files)
+    rows = await contents(store.table)
+    with pytest.raises(Died):
+        await create(dying.seen_by(SUPER))
+    watch.move(PATIENCE + timedelta(seconds=1))
+    for table, files in (
+        (Failing(store.table, transact=1), store.files),
+        (store.table, Failing(store.files, delete=0)),
+    ):
+        with pytest.raises(Died):
+            await Store(table, Clock(now=watch), files=files).sweep_files()
+    assert await Store(store.table, Clock(now=watch), files=store.files).sweep_files() == 1
+    assert await contents(store.table) == rows
+    assert await all_keys(store.files) == []
+
+
+@on_sqlite
+async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_file(
+    store: Store,
+) -> None:
+    view = await grow(store)
+    brought = await bring(view)
+    assert brought.file is not None
+    rows = await contents(store.table)
+
+    class Late(DatasetFile):
+        async def placed(self, resource: ReferenceDataset) -> Any:
+            found = await super().placed(resource)
+            assert self.staged is not None
+            await self.staged.drop()
+            return found
+
+    writing = view.datasets.writing.bringing(Late(brought.file.scope, brought.file.data))
+    with pytest.raises(Unavailable, match="too long"):
+        await writing.create(USA, {"name": "n", "tags": (), "content": brought.content}, None)
+    assert await contents(store.table) == rows
+    assert await all_keys(store.files) == []
+
+
+@on_sqlite
+async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> None:
+    """The transaction took effect, its answer was lost: what it points to must not be dropped."""
+    view = await grow(store)
+    made = await create(view)
+
+    class Deaf(Failing):
+        async def transact(self, operations: Any) -> float:
+            units: float = await self._real.transact(operations)
+            if len(operations) > 1:
+                raise Unavailable("the answer was lost")
+            return units
+
+    deaf = Store(Deaf(store.table), files=store.files).seen_by(SUPER)
+    with pytest.raises(Unavailable):
+        await update(deaf, made, "fuel,factor\ngas,1\n")
+    now = await view.datasets.reading.one(made.id)
+    assert now.version == 2
+    assert await whole(store.files, key_of_file(now)) == "fuel,factor\ngas,1\n"
+
+
+async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
+    view = await grow(store)
+    rows = await contents(store.table)
+    kept = await create(view, "kept")
+    made = await update(view, await create(view), "fuel,factor\n")
+    await view.datasets.deleting.delete(made.id)
+    assert await all_keys(store.files) == [key_of_file(kept)]
+    await view.datasets.deleting.delete(kept.id)
+    assert await all_keys(store.files) == []
+    assert (await contents(store.table)).keys() == rows.keys()
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("deletes", [0, 1, 2])
+async def test_a_delete_that_is_killed_is_finished_with_its_files(
+    deletes: int, store: Store
+) -> None:
+    view = await grow(store)
+    rows = await contents(store.table)
+    made = await update(view, await create(view), "fuel,factor\n")
+    dying = Store(store.table, files=Failing(store.files, delete=deletes, list=1))
+    with pytest.raises(Died):
+        await dying.seen_by(SUPER).datasets.deleting.delete(made.id)
+    with pytest.raises(NotFound):
+        await view.datasets.reading.one(made.id)
+    assert len(await all_keys(store.files)) == 2 - deletes
+    assert await store.pending_deletes() == 1
+    assert await store.finish_deletes() == 1
+    assert await all_keys(store.files) == []
+    assert (await contents(store.table)).keys() == rows.keys()
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_group_that_is_deleted_takes_the_files_of_its_datasets_along(store: Store) -> None:
+    view = await grow(store)
+    await create(view)
+    await view.cascades.delete(USA)
+    assert await store.run_jobs("worker") == 1
+    assert await all_keys(store.files) == []
+
+
+async def upload(files: Files, form: Any, data: bytes) -> None:
+    """Put in place what the form would."""
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data
+
+    key = dict(form.fields)["key"]
+    await files.write(key, chunks(), content_type=dict(form.fields)["Content-Type"])
+
+
+@on_sqlite
+async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Store) -> None:
+    await grow(store)
+    ann = store.seen_by(ANN)
+    made = await ann.dataset_files.upload(USA)
+    assert (await ann.dataset_files.uploaded(COLUMNS, None, made.id)).problems[0].code == "NO_FILE"
+    await upload(store.files, made.form, CSV.encode())
+    for _ in range(2):
+        brought = await ann.dataset_files.uploaded(COLUMNS, None, made.id)
+        assert (brought.problems, brought.content.row_count) == ([], 2)
+    bob = store.seen_by(caller({ROOT: Role.ADMIN}, "bob"))
+    for view, id in ((bob, made.id), (ann, "x"), (ann, "../x"), (ann, made.id.upper())):
+        (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, id)).problems
+        assert (problem.path, problem.code) == (["content", "upload"], "NO_FILE")
+
+
+@on_sqlite
+async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -> None:
+    view = await grow(store)
+    made = await view.dataset_files.upload(USA)
+    await upload(store.files, made.form, b"fuel,factor\ngas,x\n")
+    (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    assert (problem.path, problem.code, problem.line, problem.column) == (
+        ["content", "upload"],
+        "INVALID_VALUE",
+        2,
+        2,
+    )
+    await upload(store.files, made.form, b" " * (MAX_BYTES + 5))
+    (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    assert problem.code == "TOO_LARGE"
+
+
+@on_sqlite
+async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store) -> None:
+    view = await grow(store)
+    kept = await create(view)
+    made = await view.dataset_files.upload(USA)
+    await upload(store.files, made.form, CSV.encode())
+    (one,) = await store.files.list(UPLOADS)
+    stat = await store.files.stat(one)
+    assert stat is not None
+    watch = Watch()
+    watch.time = stat.modified + KEPT - timedelta(seconds=1)
+    later = Store(store.table, Clock(now=watch), files=store.files)
+    assert await later.sweep_files() == 0
+    watch.move(timedelta(seconds=2))
+    assert await later.sweep_files() == 1
+    assert await all_keys(store.files) == [key_of_file(kept)]
+
+
+@on_sqlite
+async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None:
+    view = await grow(store)
+    for csv, code in (("x" * (MAX_INLINE + 1), "TOO_LARGE"), ("fuel\ud800", "NOT_UTF_8")):
+        (problem,) = (await view.dataset_files.inline(COLUMNS, None, csv)).problems
+        assert (problem.path, problem.code) == (["content", "csv"], code)
+
+
+@on_sqlite
+async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
+    await grow(store)
+    with pytest.raises(NotPermitted):
+        await store.seen_by(caller({USA: Role.READER})).dataset_files.upload(NORTHWEST)
+    with pytest.raises(NotFound):
+        await store.seen_by(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
+
+
+class Counting(Failing):
+    """Files that count what is read of them."""
+
+    def __init__(self, real: Any) -> None:
+        super().__init__(real)
+        self.reads = 0
+
+    def read(self, key: str, **more: Any) -> Any:
+        self.reads += 1
+        return self._real.read(key, **more)
+
+
+@on_sqlite
+async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> None:
+    view = await grow(store)
+    first = await create(view)
+    renamed = await view.datasets.writing.update(first.id, 1, {"name": "renamed"})
+    other = await update(view, renamed, "fuel,factor\ngas,1\n")
+    files = Counting(store.files)
+    tables = DatasetTables()
+    for dataset in (first, renamed, first):
+        assert (await tables.rows(files, dataset)).find("gas", None) == Decimal("2.30")
+    assert (files.reads, len(tables)) == (1, 1)
+    assert 0 < tables.weight < 5_000
+    tables = DatasetTables(tables.weight)
+    await tables.rows(files, first)
+    assert (await tables.rows(files, other)).find("gas", None) == 1
+    assert (files.reads, len(tables)) == (3, 1)
+    tables = DatasetTables(0)
+    await tables.rows(files, first)
+    assert (files.reads, len(tables), tables.weight) == (4, 0, 0)
+
+
+@on_sqlite
+async def test_many_who_ask_at_once_wait_for_one_reading(store: Store) -> None:
+    made = await create(await grow(store))
+    files, tables = Counting(store.files), DatasetTables()
+    found = await gather(*(tables.rows(files, made) for _ in range(20)))
+    assert files.reads == 1
+    assert len({id(rows) for rows in found}) == 1
+
+
+@on_sqlite
+async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -> None:
+    made = await create(await grow(store))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield CSV.replace("2.30", "9.99").encode()
+
+    await store.files.write(key_of_file(made), chunks(), content_type="text/csv")
+    with pytest.raises(Unavailable, match="version 1 of 'fuels' is damaged"):
+        await DatasetTables().rows(store.files, made)
+    await store.files.delete(key_of_file(made))
+    with pytest.raises(Unavailable, match="is damaged"):
+        await DatasetTables().rows(store.files, made)
+    assert await store.seen_by(SUPER).dataset_files.download(made, 60) is None
+
+
+@on_sqlite
+async def test_the_same_happens_in_a_bucket(store: Store) -> None:
+    bucket = f"datasets-{uuid4()}"
+    with aws_environment():
+        async with aioboto3.Session().client("s3", endpoint_url=moto_endpoint()) as client:
+            await client.create_bucket(Bucket=bucket)
+        files = await S3Files.open(bucket, region=REGION, endpoint_url=moto_endpoint())
+    try:
+        over = Store(store.table, files=files)
+        view = await grow(over)
+        made = await update(view, await create(view), "fuel,factor\ngas,1\n")
+        assert (await DatasetTables().rows(files, made)).find("gas", None) == 1
+        assert len(await all_keys(files)) == 2
+        assert await view.dataset_files.download(made, 60) is not None
+        upload = await view.dataset_files.upload(USA)
+        assert dict(upload.form.fields)["key"].startswith(UPLOADS)
+        await view.datasets.deleting.delete(made.id)
+        assert await all_keys(files) == []
+        assert await over.sweep_files() == 0
+    finally:
+        await files.close()
+
+
+@on_sqlite
+async def test_without_a_place_for_files_nothing_is_made(store: Store) -> None:
+    view = await grow(Store(store.table))
+    rows = await contents(store.table)
+    with pytest.raises(Unavailable, match="no place for files"):
+        await create(view)
+    assert await Store(store.table).sweep_files() == 0
+    left = (await contents(store.table)).keys() - rows.keys()
+    assert all(key.pk.startswith("F:") for key in left)

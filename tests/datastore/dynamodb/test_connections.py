@@ -1,0 +1,259 @@
+"""The connections of the thin client, over which anything may come back."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from botocore.exceptions import ChecksumError, ClientError
+from botocore.parsers import ResponseParserError
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from penstock.datastore.dynamodb import connections, failures, protocol
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.errors import Refused, Unavailable
+from penstock.datastore.table.port import Key
+from tests.support.stores import REGION, aws_environment, open_dynamodb
+
+KEY = Key("P:1", "PV:latest")
+QUIET = 0.15
+
+
+def ok(number: int = 0, *headers: str) -> bytes:
+    body = b'{"n": %d}' % number
+    return whole(body, f"x-amz-crc32: {crc32(body)}", *headers)
+
+
+def whole(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class Cut(bytes):
+    """Bytes after which the connection is closed."""
+
+
+class Scripted:
+    """Answers each request with the next bytes of the script, whatever they are.
+
+    None is silence. `connections` are how many there were.
+    """
+
+    def __init__(self, *script: bytes | Sequence[bytes] | None) -> None:
+        self.script = list(script)
+        self.connections = 0
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while self.script and await self._request(reader):
+                answer = self.script.pop(0)
+                if isinstance(answer, bytes):
+                    writer.write(answer)
+                else:
+                    for part in answer or ():
+                        writer.write(part)
+                        await asyncio.sleep(QUIET / 2)
+                if isinstance(answer, Cut):
+                    return
+            await reader.read()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return
+        finally:
+            writer.close()
+
+    async def _request(self, reader: asyncio.StreamReader) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+        return len(await reader.readexactly(int(length))) > 0
+
+
+@asynccontextmanager
+async def opened(
+    *script: bytes | Sequence[bytes] | None,
+) -> AsyncIterator[tuple[DynamoDBTable, Scripted]]:
+    """A table whose requests are answered by the script."""
+    scripted = Scripted(*script)
+    server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    table = await open_dynamodb(url, name="any", deadline=0.5, kind="thin")
+    yield table, scripted
+    await table.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def call(table: DynamoDBTable) -> Raw:
+    answer = await table._client.call("Query", {"TableName": "any"})
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Cut(), ConnectionResetError),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", ConnectionError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", ConnectionError),
+        (Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"), ConnectionResetError),
+        (b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", OSError),
+        (whole(b"<html>hello</html>"), ResponseParserError),
+        (whole(b"[]"), ResponseParserError),
+        (whole(b"{}", "x-amz-crc32: 1"), ChecksumError),
+        (whole(b"{}", "x-amz-crc32: many"), ChecksumError),
+        (whole(b"", status="204 No Content"), ResponseParserError),
+    ],
+)
+async def test_what_is_no_answer_counts_as_lost_and_is_asked_for_again(
+    answer: bytes, error: type[Exception]
+) -> None:
+    async with opened(answer, answer, ok(1)) as (table, _):
+        with pytest.raises(error) as raised:
+            await call(table)
+        assert isinstance(raised.value, failures.LOST_ANSWER)
+        assert (await table.get([KEY])).items == {}
+
+
+async def test_a_redirect_is_refused_and_not_followed() -> None:
+    moved = whole(b"", "Location: http://127.0.0.1:9/", status="302 Found")
+    async with opened(moved, moved) as (table, scripted):
+        with pytest.raises(ClientError, match="302"):
+            await call(table)
+        with pytest.raises(Refused, match="GetItem was refused with 302"):
+            await table.get([KEY])
+        assert scripted.connections == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n" + ok(1),
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"n": 1}\r\n0\r\n\r\n',
+        [ok(1)[:20], ok(1)[20:50], ok(1)[50:-3], ok(1)[-3:]],
+    ],
+)
+async def test_an_answer_may_come_in_pieces(
+    answer: bytes | Sequence[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
+    async with opened(answer, ok(2)) as (table, scripted):
+        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert scripted.connections == 1
+
+
+async def test_silence_is_waited_out_and_the_connection_not_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
+    async with opened(None, ok(1)) as (table, scripted):
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(TimeoutError, match="nothing was heard"):
+            await call(table)
+        assert QUIET <= asyncio.get_running_loop().time() - started < QUIET + 1
+        assert await call(table) == {"n": 1}
+        assert scripted.connections == 2
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ok(1, "Connection: close"),
+        ok(1) + ok(13),
+        ok(1) + b"more",
+        ok(1).replace(b"HTTP/1.1", b"HTTP/1.0"),
+    ],
+)
+async def test_a_connection_is_used_again_only_after_exactly_one_answer(first: bytes) -> None:
+    async with opened(first, ok(2)) as (table, scripted):
+        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert scripted.connections == 2
+
+
+async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next() -> None:
+    async with opened([ok(1), ok(13)], ok(2)) as (table, scripted):
+        assert await call(table) == {"n": 1}
+        await asyncio.sleep(QUIET)
+        assert await call(table) == {"n": 2}
+        assert scripted.connections == 2
+
+
+async def test_an_idle_connection_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.0)
+    async with opened(ok(1), ok(2)) as (table, scripted):
+        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert scripted.connections == 2
+
+
+async def test_a_call_given_up_takes_its_connection_along() -> None:
+    async with opened([b"HTTP/1.1 ", ok(13)[9:]], ok(2)) as (table, scripted):
+        waiting = asyncio.create_task(call(table))
+        await asyncio.sleep(QUIET / 4)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await call(table) == {"n": 2}
+        assert scripted.connections == 2
+
+
+async def test_nobody_at_the_endpoint_is_unavailable() -> None:
+    table = await open_dynamodb("http://127.0.0.1:9", name="any", deadline=0.1, kind="thin")
+    with pytest.raises(ConnectionRefusedError):
+        await call(table)
+    with pytest.raises(Unavailable):
+        await table.get([KEY])
+    await table.close()
+
+
+def certificate(directory: Path, *names: x509.GeneralName) -> ssl.SSLContext:
+    """Sign for the names, write both files, and serve by them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, SHA256())
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (directory / "key.pem").write_bytes(private)
+    (directory / "certificate.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(directory / "certificate.pem", directory / "key.pem")
+    return context
+
+
+@pytest.mark.parametrize("variable", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE", None])
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+async def test_the_endpoint_must_prove_who_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None, address: str
+) -> None:
+    context = certificate(tmp_path, x509.IPAddress(ip_address(address)))
+    scripted = Scripted(ok(1), ok(2))
+    server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0, ssl=context)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    with aws_environment():
+        monkeypatch.delenv("REQUESTS_CA_BUNDLE")
+        if variable:
+            monkeypatch.setenv(variable, str(tmp_path / "certificate.pem"))
+        table = await DynamoDBTable.open("any", region=REGION, endpoint_url=url, kind="thin")
+        monkeypatch.undo()
+    if variable and address == "127.0.0.1":
+        assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
+        assert scripted.connections == 1
+    else:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await call(table)
+        assert len(scripted.script) == 2
+    await table.close()
+    server.close()
+    await server.wait_closed()

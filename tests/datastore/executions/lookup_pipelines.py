@@ -1,0 +1,52 @@
+"""Pipelines that look values up in reference datasets, for tests of executions."""
+
+from penstock.datastore.records import (
+    Calculation,
+    Output,
+    Parameter,
+    Pipeline,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.store import Store
+from tests.datastore.datasets.sample_datasets import table
+from tests.datastore.executions.sample_executions import pipeline_in
+from tests.support.sample_resources import NORTHWEST, SUPER, USA, grow
+
+NUMBER, STRING = ValueType.NUMBER, ValueType.STRING
+
+
+def asking(*formulas: str) -> Transformer:
+    return Transformer(
+        parameters=(Parameter(index=0, key="fuel", type=STRING, required=True),),
+        transforms=tuple(
+            Transform(
+                index=n, formula=formula, outputs=(Output(index=0, key=f"y{n or ''}", type=NUMBER),)
+            )
+            for n, formula in enumerate(formulas)
+        ),
+    )
+
+
+async def factor(
+    store: Store, formula: str, group: GroupPath = USA, name: str = "factor"
+) -> Calculation:
+    fields = {
+        "name": name,
+        "tags": (),
+        "formula": formula,
+        "parameters": (Parameter(index=0, key="f", type=STRING, required=True),),
+        "outputs": (Output(index=0, type=NUMBER),),
+    }
+    return await store.seen_by(SUPER).calculations.writing.create(group, fields, None)
+
+
+async def looking_up(store: Store) -> Pipeline:
+    """A pipeline of /usa/northwest that looks things up, as does the calculation it calls."""
+    view = await grow(store)
+    await table(view, USA, "fuels", gas="2.5", oil="4")
+    await factor(store, "IMPACT('fuels', :f, 'v')")
+    looked = asking("LOOKUP('fuels', :fuel) * 10 + #factor(:fuel)")
+    return await pipeline_in(store, NORTHWEST, "Asking", transformer=looked)

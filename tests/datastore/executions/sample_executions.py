@@ -1,0 +1,114 @@
+"""Pipelines to run, inputs for them and the way through, for tests of executions."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.objects.port import Files
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    Pipeline,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, draft, grow
+
+TRIPS = Transformer(
+    parameters=(
+        Parameter(index=0, key="distance", type=ValueType.NUMBER, required=True),
+        Parameter(index=1, key="fuel", label="Fuel type", type=ValueType.STRING),
+    ),
+    transforms=(
+        Transform(
+            index=0,
+            formula=":distance * 2",
+            outputs=(Output(index=0, key="return", type=ValueType.NUMBER),),
+        ),
+        Transform(
+            index=1,
+            formula="IF(:fuel == 'gas', REF('return') / 4, 0)",
+            outputs=(Output(index=0, key="co2", type=ValueType.NUMBER),),
+        ),
+    ),
+)
+INPUT = b"distance,Fuel type\n12.5,gas\nfar,gas\n3,wood\n"
+OUTPUT = b"return,co2\r\n25,6.25\r\n6,0\r\n"
+ERRORS = (
+    b"row,column,code,message\r\n"
+    b"2,distance,INVALID_INPUT,\":distance: expected a number, found 'far'\"\r\n"
+)
+
+ANN = caller({USA: Role.ADMIN}, "ann")
+NORA = caller({NORTHWEST: Role.CONTRIBUTOR}, "nora")
+REED = caller({USA: Role.READER}, "reed")
+EVE = caller({EU: Role.ADMIN}, "eve")
+
+
+async def pipeline_in(
+    store: Store, group: GroupPath = USA, name: str = "Trips", **more: Any
+) -> Pipeline:
+    view = store.seen_by(SUPER)
+    content = {**draft(name), "transformer": TRIPS, **more}
+    return await view.pipelines.writing.create(group, content, None)
+
+
+async def planted(store: Store) -> Pipeline:
+    """The groups, and a pipeline of /usa."""
+    await grow(store)
+    return await pipeline_in(store)
+
+
+async def begun(store: Store, pipeline: Pipeline, who: Caller = ANN, **more: Any) -> Execution:
+    wanted = Wanted(pipeline_id=pipeline.id, **more)
+    return await store.seen_by(who).executions.creating.create(wanted)
+
+
+async def ready(
+    store: Store, pipeline: Pipeline, data: bytes = INPUT, who: Caller = ANN, **more: Any
+) -> Execution:
+    """An execution whose input is there."""
+    execution = await begun(store, pipeline, who, **more)
+    await put(store.files, ingest_key(execution), data)
+    return await store.seen_by(who).executions.uploads.confirm(execution.id)
+
+
+async def done(store: Store, pipeline: Pipeline, data: bytes = INPUT, **more: Any) -> Execution:
+    """An execution that was run to its end."""
+    execution = await ready(store, pipeline, data, **more)
+    assert await store.runner("w").run_all() == 1
+    return await now(store, execution)
+
+
+async def now(store: Store, execution: Execution) -> Execution:
+    """The execution as it is."""
+    found = await find_execution(store.table, execution.id)
+    assert found is not None
+    return found
+
+
+async def put(files: Files, key: str, data: bytes) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data
+
+    await files.write(key, chunks(), content_type="text/csv")
+
+
+async def content(files: Files, key: str) -> bytes | None:
+    """A file's content, None where there is none."""
+    if await files.stat(key) is None:
+        return None
+    return b"".join([chunk async for chunk in files.read(key)])
+
+
+async def history(view: View, execution: Execution) -> list[tuple[str, str, str]]:
+    """What happened, the state it led to, and by whom."""
+    page = await view.executions.reading.events(execution, Window(size=100))
+    return [(event.happening, event.state, event.by) for _, event in page.entries]

@@ -1,0 +1,35 @@
+"""Executions that nobody takes up are noticed."""
+
+from datetime import timedelta
+
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import begun, done, ready
+from tests.support.sample_resources import Watch, on_sqlite
+
+pytestmark = on_sqlite
+
+
+async def test_what_no_worker_took_for_minutes_is_stuck(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    await begun(store, pipeline)
+    await done(store, pipeline)
+    made = await ready(store, pipeline)
+    assert await store.stuck_executions() == []
+    watch.move(timedelta(minutes=5, seconds=1))
+    assert await store.stuck_executions() == [made.id]
+    await store.runner("w").run_all()
+    assert await store.stuck_executions() == []
+
+
+async def test_what_lost_its_worker_is_stuck_after_some_time(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await ready(store, pipeline)
+    claims = store.runner("dead")._claims
+    assert await claims.take(made, "dead") is not None
+    watch.move(timedelta(minutes=5))
+    assert await store.stuck_executions() == []
+    watch.move(timedelta(minutes=2))
+    assert await store.stuck_executions() == [made.id]

@@ -1,0 +1,154 @@
+"""What is over goes in the end; what loses its pipeline goes at once, from wherever it was cut."""
+
+from collections.abc import AsyncIterable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.files import all_keys
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.removal import Removal
+from penstock.datastore.objects.port import Chunks
+from penstock.datastore.records import Pipeline
+from penstock.datastore.roles import ROOT
+from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from tests.datastore.executions.sample_executions import ANN, begun, content, done, ready
+from tests.datastore.executions.worker_death import Through
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import SUPER, USA, Watch, on_sqlite, tags
+from tests.support.table_interceptors import Cut, Died
+
+
+async def files_of(store: Store, execution: Execution) -> list[bool]:
+    return [await content(store.files, key) is not None for key in all_keys(execution)]
+
+
+async def rows_left(store: Store) -> set[str]:
+    """The families of rows that still stand, groups and receipts aside."""
+    return {key.pk.split(":")[0] for key in await contents(store.table)} - {"G", "IK"}
+
+
+async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_counts(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    over = await done(store, pipeline, tags=tags("a=b/c"))
+    kept = await begun(store, pipeline, tags=tags("a=b"))
+    watch.move(timedelta(days=29, hours=23))
+    await store.finish_deletes()
+    assert await files_of(store, over) == [True, True, True, True, False, False]
+    watch.move(timedelta(hours=1))
+    await store.finish_deletes()
+    assert not any(await files_of(store, over))
+    view = store.seen_by(ANN)
+    with pytest.raises(NotFound):
+        await view.executions.reading.one(over.id, consistent=True)
+    page = await view.executions.listing.page(pipeline, ListedExecutions(), Window())
+    assert [id for id, _ in page.entries] == [kept.id]
+    assert await faults(store.table) == []
+
+
+async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = [
+        await done(store, pipeline, tags=tags("a=b/c")),
+        await ready(store, pipeline),
+        await begun(store, pipeline),
+    ]
+    view = store.seen_by(SUPER)
+    await view.pipelines.deleting.delete(pipeline.id)
+    for one in made:
+        with pytest.raises(NotFound):
+            await view.executions.reading.one(one.id, consistent=True)
+    assert await store.finish_deletes() == 1
+    assert await rows_left(store) == set()
+    assert await faults(store.table) == []
+    for one in made:
+        assert not any(await files_of(store, one))
+
+
+@on_sqlite
+async def test_a_removal_goes_on_wherever_it_was_cut(store: Store, pipeline: Pipeline) -> None:
+    over = await done(store, pipeline, tags=tags("a=b"))
+    await store.seen_by(SUPER).pipelines.deleting.delete(pipeline.id)
+    cuts = 0
+    for writes in range(50):
+        try:
+            cut = Store(Cut(store.table, writes), clock=store.clock, files=store.files)
+            if await cut.finish_deletes():
+                break
+        except Died:
+            cuts += 1
+    assert cuts > 2
+    await store.finish_deletes()
+    assert await rows_left(store) == set()
+    assert not any(await files_of(store, over))
+
+
+@on_sqlite
+async def test_a_run_that_was_tried_again_meanwhile_is_not_removed(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    failed = await done(store, pipeline, b"nonsense\n")
+    watch.move(timedelta(days=31))
+    await store.seen_by(ANN).executions.changing.retry(failed.id)
+    before = await contents(store.table)
+    assert not await Removal(store.table, store.files, store.clock).remove(failed)
+    assert await contents(store.table) == before
+    assert (await files_of(store, failed))[1]
+
+
+@on_sqlite
+async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await done(store, pipeline)
+    view = store.seen_by(SUPER)
+    _, job = await view.cascades.delete(USA)
+    assert job is not None
+    assert await store.run_jobs("w") == 1
+    await store.finish_deletes()
+    assert await rows_left(store) == {"J"}
+    assert await faults(store.table) == []
+    assert (await view.groups.one(ROOT)).children == 1
+
+
+@on_sqlite
+async def test_a_pipeline_that_was_never_run_goes_in_one_transaction(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await store.seen_by(SUPER).pipelines.deleting.delete(pipeline.id)
+    assert await rows_left(store) == set()
+
+
+class Vanishing(Through):
+    """A file store that deletes a pipeline before it puts the output of a run in place."""
+
+    def __init__(self, store: Store, pipeline: Pipeline) -> None:
+        super().__init__(store.files)
+        self.store, self.pipeline = store, pipeline
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        async def late() -> Chunks:
+            async for chunk in chunks:
+                yield chunk
+            if key.endswith("output.txt"):
+                await self.store.seen_by(SUPER).pipelines.deleting.delete(self.pipeline.id)
+                await self.store.finish_deletes()
+
+        return await self.files.write(key, late(), content_type=content_type)
+
+
+@on_sqlite
+async def test_a_run_whose_pipeline_is_deleted_meanwhile_leaves_no_file(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready(store, pipeline)
+    await replace(store, files=Vanishing(store, pipeline)).runner("w").run_all()
+    assert await rows_left(store) == set()
+    assert not any(await files_of(store, made))
+    assert await faults(store.table) == []

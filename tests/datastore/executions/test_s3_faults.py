@@ -1,0 +1,187 @@
+"""Runs over S3 that refuses, dawdles and breaks off: the same output, or another attempt."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.files import errors_key, output_key
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    Pipeline,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    content,
+    history,
+    now,
+    pipeline_in,
+    planted,
+    ready,
+)
+from tests.faults.s3_proxy import S3Fault, S3Proxy
+from tests.support.consistency_check import faults
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.stores import REGION, aws_environment, moto_endpoint
+
+pytestmark = on_sqlite
+
+ROWS = 300
+REPEATED = Transformer(
+    parameters=(Parameter(index=0, key="text", type=ValueType.STRING),),
+    transforms=(
+        Transform(
+            index=0,
+            formula=f"CONCAT({', '.join([':text'] * 10)})",
+            outputs=(Output(index=0, key="tenfold", type=ValueType.STRING),),
+        ),
+    ),
+)
+"""Makes ten times as much of its input, so that a small one gives several parts."""
+LINE = b"x" * 3000
+INPUT = b"text\n" + (LINE + b"\n") * ROWS + b"\xff\n"
+OUTPUT = b"tenfold\r\n" + (LINE * 10 + b"\r\n") * ROWS
+
+
+@pytest.fixture(scope="session")
+async def bucket() -> AsyncIterator[S3Files]:
+    name = f"penstock-runs-{uuid4()}"
+    with aws_environment():
+        files = await S3Files.open(name, region=REGION, endpoint_url=moto_endpoint())
+    await files._client.create_bucket(Bucket=name)
+    yield files
+    await files.close()
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[S3Proxy]:
+    async with S3Proxy(moto_endpoint()) as started:
+        yield started
+
+
+@pytest.fixture
+async def far(
+    store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Store]:
+    """The store over S3, which is reached through the proxy."""
+    monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
+    with aws_environment():
+        files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
+    yield replace(store, files=files, rules=ExecutionRules(beat=timedelta(seconds=60)))
+    await files.close()
+
+
+@pytest.fixture
+async def tenfold(far: Store) -> Pipeline:
+    await planted(far)
+    return await pipeline_in(far, name="Tenfold", transformer=REPEATED)
+
+
+async def unfinished(files: S3Files) -> int:
+    found = await files._client.list_multipart_uploads(Bucket=files.bucket)
+    return len(found.get("Uploads", ()))
+
+
+@pytest.mark.parametrize(
+    ("operation", "faults_met"),
+    [
+        ("GetObject", (S3Fault.SLOW_DOWN, S3Fault.RESET_BEFORE, S3Fault.SLOW)),
+        ("GetObject", (S3Fault.CUT_OFF, S3Fault.CUT_OFF)),
+        ("GetObject", (S3Fault.STALLED, S3Fault.CUT_OFF, S3Fault.STALLED)),
+        ("HeadObject", (S3Fault.RESET_BEFORE, S3Fault.SLOW_DOWN)),
+        ("CopyObject", (S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
+        ("CreateMultipartUpload", (S3Fault.SLOW_DOWN,)),
+        ("UploadPart", (S3Fault.RESET_BEFORE, S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
+        ("PutObject", (S3Fault.RESET_AFTER, S3Fault.SLOW)),
+        ("CompleteMultipartUpload", (S3Fault.SLOW_DOWN, S3Fault.RESET_BEFORE)),
+        ("CompleteMultipartUpload", (S3Fault.RESET_AFTER,)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "+".join(f.name for f in value),
+)
+async def test_what_passes_is_sent_again_and_changes_nothing(
+    far: Store,
+    tenfold: Pipeline,
+    proxy: S3Proxy,
+    operation: str,
+    faults_met: tuple[S3Fault, ...],
+) -> None:
+    assert len(OUTPUT) > PART_BYTES
+    made = await ready(far, tenfold, INPUT)
+    proxy.script(operation, *faults_met)
+    assert await far.runner("w").run_all() == 1
+    after = await now(far, made)
+    assert (after.state, after.attempts, after.failed) == ("success", 1, 1)
+    assert proxy.left == 0
+    assert await content(far.files, output_key(made)) == OUTPUT
+    assert await faults(far.table) == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "CopyObject",
+        "GetObject",
+        "CreateMultipartUpload",
+        "UploadPart",
+        "CompleteMultipartUpload",
+        "PutObject",
+    ],
+)
+async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
+    far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str
+) -> None:
+    made = await ready(far, tenfold, INPUT)
+    proxy.script(operation, S3Fault.DENIED)
+    await far.runner("w").run_all()
+    after = await now(far, made)
+    assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
+    assert await content(far.files, output_key(made)) is None
+    assert await unfinished(bucket) == 0
+
+
+async def test_an_outage_is_waited_for(
+    far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await ready(far, tenfold, INPUT)
+    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda _: Attempts(0.2))
+    proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
+    assert await far.runner("w").run_one()
+    waiting = await now(far, made)
+    assert (waiting.state, waiting.attempts) == ("in_progress", 1)
+    assert not await far.runner("w").run_one()
+    proxy._scripts.clear()
+    monkeypatch.undo()
+    watch.move(timedelta(seconds=3))
+    assert await far.runner("w").run_one()
+    assert (await now(far, made)).state == "success"
+    assert await content(far.files, output_key(made)) == OUTPUT
+
+
+async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
+    far: Store, tenfold: Pipeline, bucket: S3Files, watch: Watch
+) -> None:
+    made = await ready(far, tenfold, INPUT)
+    for key in (output_key(made), errors_key(made)):
+        await bucket._client.create_multipart_upload(Bucket=bucket.bucket, Key=key)
+    await bucket._client.create_multipart_upload(
+        Bucket=bucket.bucket, Key=output_key(made) + ".other"
+    )
+    held = await Claims(far.table, far.clock, far.rules).take(made, "dead")
+    assert held is not None
+    watch.move(timedelta(minutes=5))
+    assert await far.runner("heir").run_one()
+    assert await unfinished(bucket) == 1
+    assert (await history(far.seen_by(ANN), made))[-1] == ("succeeded", "success", "heir")
+    await bucket.drop_unfinished(output_key(made) + ".other")
+    assert await unfinished(bucket) == 0

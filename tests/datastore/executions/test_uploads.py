@@ -1,0 +1,117 @@
+"""The input's way: a form, an upload, and three ways of learning that it is there."""
+
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.errors import IllegalState, NotPermitted
+from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.records import Pipeline, State
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    INPUT,
+    REED,
+    begun,
+    history,
+    now,
+    put,
+    ready,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import Watch, on_sqlite
+
+pytestmark = on_sqlite
+
+
+async def test_the_form_is_for_who_may_run_and_expires_with_the_time_to_upload(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await begun(store, pipeline)
+    form = await store.seen_by(ANN).executions.uploads.form(made.id)
+    assert form is not None
+    assert dict(form.fields)["key"] == ingest_key(made)
+    with pytest.raises(NotPermitted):
+        await store.seen_by(REED).executions.uploads.form(made.id)
+    watch.move(timedelta(hours=1))
+    assert await store.seen_by(ANN).executions.uploads.form(made.id) is None
+
+
+async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) -> None:
+    made = await begun(store, pipeline)
+    uploads = store.seen_by(ANN).executions.uploads
+    before = await contents(store.table)
+    with pytest.raises(IllegalState, match="Nothing was uploaded") as refused:
+        await uploads.confirm(made.id)
+    assert refused.value.state == "WAITING"
+    assert await contents(store.table) == before
+    await put(store.files, ingest_key(made), INPUT)
+    confirmed = await uploads.confirm(made.id)
+    assert (confirmed.ready_at, confirmed.bytes_total) == ("2022-08-10T23:55:20.322Z", len(INPUT))
+    assert await uploads.confirm(made.id) == confirmed
+    assert await uploads.form(made.id) is None
+    assert await history(store.seen_by(ANN), made) == [
+        ("created", "waiting", "ann"),
+        ("uploaded", "waiting", "ann"),
+    ]
+    assert await faults(store.table) == []
+
+
+async def test_only_who_may_run_confirms(store: Store, pipeline: Pipeline) -> None:
+    made = await begun(store, pipeline)
+    await put(store.files, ingest_key(made), INPUT)
+    with pytest.raises(NotPermitted):
+        await store.seen_by(REED).executions.uploads.confirm(made.id)
+    assert (await now(store, made)).ready_at is None
+
+
+async def test_nothing_is_confirmed_for_what_was_cancelled(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begun(store, pipeline)
+    await put(store.files, ingest_key(made), INPUT)
+    await store.seen_by(ANN).executions.changing.cancel(made.id)
+    with pytest.raises(IllegalState, match="cancelled"):
+        await store.seen_by(ANN).executions.uploads.confirm(made.id)
+
+
+async def test_an_upload_that_nobody_confirms_is_found(store: Store, pipeline: Pipeline) -> None:
+    found, waits = await begun(store, pipeline), await begun(store, pipeline)
+    await put(store.files, ingest_key(found), INPUT)
+    assert await store.look_for_uploads() == 1
+    assert await store.look_for_uploads() == 0
+    assert (await history(store.seen_by(ANN), found))[-1] == ("uploaded", "waiting", "penstock")
+    assert (await now(store, waits)).ready_at is None
+    assert await faults(store.table) == []
+
+
+async def test_who_never_uploads_ends_in_failure(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await begun(store, pipeline)
+    watch.move(timedelta(hours=1, minutes=9))
+    await store.look_for_uploads()
+    assert (await now(store, made)).state == "waiting"
+    watch.move(timedelta(minutes=2))
+    await store.look_for_uploads()
+    after = await now(store, made)
+    assert (after.state, after.code) == ("failed", "NO_INPUT")
+    assert await faults(store.table) == []
+
+
+async def test_an_upload_that_came_late_still_counts(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await begun(store, pipeline)
+    watch.move(timedelta(hours=5))
+    await put(store.files, ingest_key(made), INPUT)
+    assert await store.look_for_uploads() == 1
+
+
+async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready(store, pipeline)
+    await store.seen_by(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.FROZEN})
+    assert await store.runner("w").run_all() == 1
+    assert (await now(store, made)).state == "success"

@@ -1,0 +1,196 @@
+"""Running: what comes out, and what failure means."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.errors import Invalid, LimitExceeded
+from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from penstock.transform.outcome import Counts
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    ERRORS,
+    INPUT,
+    OUTPUT,
+    content,
+    done,
+    history,
+    now,
+    put,
+    ready,
+)
+from tests.datastore.executions.worker_death import Life, MortalFiles, MortalTable
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.table_interceptors import Died
+
+MINUTES = timedelta(minutes=5)
+
+
+async def test_output_and_rejected_rows_are_there_and_the_input_is_kept(
+    store: Store, pipeline: Pipeline
+) -> None:
+    over = await done(store, pipeline)
+    assert (over.state, over.counts) == (
+        "success",
+        Counts(3, 2, 1, len(INPUT), len(OUTPUT) + len(ERRORS)),
+    )
+    assert (over.worker, over.held_until, over.code) == (None, None, None)
+    assert await content(store.files, output_key(over)) == OUTPUT
+    assert await content(store.files, errors_key(over)) == ERRORS
+    assert await content(store.files, input_key(over)) == INPUT
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_what_is_uploaded_later_does_not_reach_a_run(
+    store: Store, pipeline: Pipeline
+) -> None:
+    failed = await done(store, pipeline, b"nonsense\n")
+    await put(store.files, ingest_key(failed), INPUT)
+    await store.seen_by(ANN).executions.changing.retry(failed.id)
+    await store.runner("w").run_all()
+    assert (await now(store, failed)).state == "failed"
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("data", "more", "code", "message"),
+    [
+        (b"", {}, "EMPTY_INPUT", "the file is empty"),
+        (
+            b"distance\n1\n",
+            {},
+            "MISSING_COLUMN",
+            "the header lacks 'Fuel type'; it has 'distance'",
+        ),
+        (b"distance,fuel\nx,gas\n", {}, "ALL_ROWS_FAILED", "No row could be used."),
+        (
+            INPUT,
+            {"max_failed_rows": 0},
+            "TOO_MANY_FAILED_ROWS",
+            "Row 2: more than 0 rows failed; those below were not looked at",
+        ),
+    ],
+    ids=["empty", "header", "no good row", "threshold"],
+)
+async def test_a_run_fails_only_when_nothing_could_be_done_or_too_much_failed(
+    store: Store,
+    pipeline: Pipeline,
+    data: bytes,
+    more: dict[str, int],
+    code: str,
+    message: str,
+) -> None:
+    failed = await done(store, pipeline, data, **more)
+    assert (failed.state, failed.code, failed.message) == ("failed", code, message)
+    assert await content(store.files, output_key(failed)) is None
+    errors = await content(store.files, errors_key(failed))
+    assert errors is not None
+    assert errors.startswith(b"row,column,code,message\r\n")
+    assert await faults(store.table) == []
+
+
+ROWS: list[dict[str, object]] = [
+    {"distance": 12.5, "fuel": "gas"},
+    {"distance": "far"},
+    {"distance": 3},
+]
+
+
+@on_sqlite
+async def test_rows_of_a_request_are_run_at_once_and_like_files(
+    store: Store, pipeline: Pipeline
+) -> None:
+    inline = store.seen_by(ANN).executions.inline
+    wanted = Wanted(pipeline_id=pipeline.id)
+    made = await inline.run(wanted, ROWS, "key")
+    assert (made.state, made.counts.succeeded, made.counts.failed) == ("success", 2, 1)
+    assert await content(store.files, output_key(made)) == OUTPUT
+    assert await inline.run(wanted, ROWS, "key") == made
+    with pytest.raises(Invalid):
+        await inline.run(wanted, ROWS[:1], "key")
+    assert [event for event, _, _ in await history(store.seen_by(ANN), made)] == [
+        "created",
+        "claimed",
+        "succeeded",
+    ]
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_request_has_only_so_many_rows(store: Store, pipeline: Pipeline) -> None:
+    inline = store.seen_by(ANN).executions.inline
+    wanted = Wanted(pipeline_id=pipeline.id)
+    before = await contents(store.table)
+    with pytest.raises(LimitExceeded, match="1001 is more than the maximum of 1000"):
+        await inline.run(wanted, [{"distance": 1}] * 1001)
+    with pytest.raises(LimitExceeded, match="bytes of the rows"):
+        await inline.run(wanted, [{"fuel": "x" * 4_200_000}])
+    assert await contents(store.table) == before
+    assert (await inline.run(wanted, [{"distance": 1}] * 1000)).counts.succeeded == 1000
+
+
+@on_sqlite
+async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_up(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    states = []
+    for calls in range(12):
+        life = Life(calls)
+        mortal = replace(
+            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+        )
+        wanted = Wanted(pipeline_id=pipeline.id)
+        with suppress(Died):
+            await mortal.seen_by(ANN).executions.inline.run(wanted, [{"distance": calls}])
+        watch.move(timedelta(minutes=11))
+        await store.runner("heir").run_all()
+        await store.look_for_uploads()
+        page = await store.seen_by(ANN).executions.listing.page(
+            pipeline, ListedExecutions(), Window(size=1)
+        )
+        states += [one.state.value for _, one in page.entries]
+        assert await faults(store.table) == []
+    assert set(states) == {"failed", "success"}
+
+
+@on_sqlite
+async def test_the_same_work_is_not_done_twice(store: Store, pipeline: Pipeline) -> None:
+    first, second = await done(store, pipeline), await done(store, pipeline)
+    assert (second.state, second.message) == ("success", f"As {first.id} did.")
+    assert second.counts == first.counts
+    assert second.digest == first.digest
+    assert await content(store.files, output_key(second)) == OUTPUT
+    assert await content(store.files, errors_key(second)) == ERRORS
+    other = await done(store, pipeline, INPUT + b"1,gas\n")
+    assert (other.message, other.counts.rows) == (None, 4)
+    bounded = await done(store, pipeline, max_failed_rows=5)
+    assert bounded.message is None
+
+
+@on_sqlite
+async def test_work_is_done_again_where_its_files_are_gone(
+    store: Store, pipeline: Pipeline
+) -> None:
+    first = await done(store, pipeline)
+    await store.files.delete(output_key(first))
+    second = await done(store, pipeline)
+    assert (second.state, second.message) == ("success", None)
+    assert await content(store.files, output_key(second)) == OUTPUT
+
+
+@on_sqlite
+async def test_an_input_that_is_gone_is_told(store: Store, pipeline: Pipeline) -> None:
+    made = await ready(store, pipeline)
+    await store.files.delete(ingest_key(made))
+    await store.runner("w").run_all()
+    after = await now(store, made)
+    assert (after.state, after.code) == ("failed", "INPUT_GONE")

@@ -1,0 +1,187 @@
+"""Runs that die, hang, are cancelled or meet a store that does not answer: each ends right."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.executions.files import output_key
+from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.objects.port import Chunks, Files
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    INPUT,
+    OUTPUT,
+    content,
+    history,
+    now,
+    ready,
+)
+from tests.datastore.executions.worker_death import Life, MortalFiles, MortalTable, Through
+from tests.support.consistency_check import faults
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.table_interceptors import Died
+
+MINUTES = timedelta(minutes=5)
+
+
+@on_sqlite
+async def test_wherever_a_worker_dies_the_next_one_finishes(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    deaths = 0
+    for calls in range(40):
+        made = await ready(store, pipeline, INPUT + b"%d,gas\n" % calls)
+        life = Life(calls)
+        mortal = replace(
+            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+        )
+        try:
+            await mortal.runner("mortal").run_all()
+            break
+        except Died:
+            deaths += 1
+        watch.move(MINUTES)
+        await store.runner("heir").run_all()
+        after = await now(store, made)
+        assert (after.state, after.rows) == ("success", 4)
+        output = await content(store.files, output_key(made))
+        assert output == OUTPUT + b"%d,%s\r\n" % (
+            2 * calls,
+            str(calls / 2).removesuffix(".0").encode(),
+        )
+        assert await faults(store.table) == []
+    assert deaths >= 10
+
+
+class Waiting(Through):
+    """A file store whose reads wait until they may go on."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self.go, self.begun = asyncio.Event(), asyncio.Event()
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        self.begun.set()
+        await self.go.wait()
+        async for chunk in self.files.read(key, start=start, end=end):
+            yield chunk
+
+
+def slow(store: Store) -> tuple[Store, Waiting]:
+    waiting = Waiting(store.files)
+    rules = ExecutionRules(beat=timedelta(milliseconds=10))
+    return replace(store, files=waiting, rules=rules), waiting
+
+
+@on_sqlite
+async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready(store, pipeline)
+    slowed, waiting = slow(store)
+    running = asyncio.create_task(slowed.runner("w").run_all())
+    await waiting.begun.wait()
+    await store.seen_by(ANN).executions.changing.cancel(made.id)
+    assert await asyncio.wait_for(running, 5) == 1
+    assert (await now(store, made)).state == "cancelled"
+    assert await content(store.files, output_key(made)) is None
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_zombie_that_wakes_up_publishes_nothing(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await ready(store, pipeline)
+    waiting = Waiting(store.files)
+    zombie = asyncio.create_task(replace(store, files=waiting).runner("zombie").run_all())
+    await waiting.begun.wait()
+    watch.move(MINUTES)
+    assert await store.runner("heir").run_all() == 1
+    after = await now(store, made)
+    await store.files.delete(output_key(made))
+    waiting.go.set()
+    await zombie
+    assert await now(store, made) == after
+    assert await content(store.files, output_key(made)) is None
+    assert [by for _, _, by in await history(store.seen_by(ANN), made)][2:] == [
+        "zombie",
+        "heir",
+        "heir",
+    ]
+
+
+@on_sqlite
+async def test_who_is_told_to_stop_leaves_the_run_to_others_at_once(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready(store, pipeline)
+    slowed, waiting = slow(store)
+    running = asyncio.create_task(slowed.runner("w").run_all())
+    await waiting.begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await store.runner("other").run_all() == 1
+    after = await now(store, made)
+    assert (after.state, after.attempts) == ("success", 1)
+
+
+class Broken(Through):
+    """A file store that cannot be read for so many times."""
+
+    def __init__(self, files: Files, times: int) -> None:
+        super().__init__(files)
+        self.times = times
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        if self.times:
+            self.times -= 1
+            raise Unavailable("not now")
+        async for chunk in self.files.read(key, start=start, end=end):
+            yield chunk
+
+
+@on_sqlite
+@pytest.mark.parametrize(("times", "state"), [(3, "success"), (100, "failed")])
+async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
+    store: Store, pipeline: Pipeline, watch: Watch, times: int, state: str
+) -> None:
+    made = await ready(store, pipeline)
+    runner = replace(store, files=Broken(store.files, times)).runner("w")
+    pauses = 0
+    for _ in range(1000):
+        if (await now(store, made)).state in ("success", "failed"):
+            break
+        if not await runner.run_one():
+            pauses += 1
+            watch.move(timedelta(seconds=1))
+    after = await now(store, made)
+    assert after.state == state
+    if state == "failed":
+        assert (after.code, pauses) == ("ATTEMPTS_EXHAUSTED", 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60)
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_bug_fails_the_run_and_not_the_worker(
+    store: Store,
+    pipeline: Pipeline,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = await ready(store, pipeline)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("penstock.datastore.executions.run_one.Program", broken)
+    assert await store.runner("w").run_all() == 1
+    after = await now(store, made)
+    assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
+    assert "ZeroDivisionError" in caplog.text

@@ -1,0 +1,121 @@
+"""A table and files that a process uses until it dies: from one call on, nothing works any more."""
+
+from collections.abc import AsyncIterable, Coroutine
+from typing import Any, TypeVar
+
+from penstock.datastore.objects.port import (
+    LISTING,
+    Chunks,
+    Download,
+    Files,
+    Sentences,
+    Stat,
+    UploadForm,
+)
+from penstock.datastore.table.port import Table
+from tests.support.table_interceptors import Died, Watched
+
+T = TypeVar("T")
+
+
+class Life:
+    """So many calls that change something, of the table and the files together."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def spend(self) -> None:
+        if self.left <= 0:
+            raise Died
+        self.left -= 1
+
+
+class MortalTable(Watched):
+    def __init__(self, table: Table, life: Life) -> None:
+        super().__init__(table)
+        self.life = life
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        try:
+            if writes:
+                self.life.spend()
+            elif self.life.left <= 0:
+                raise Died
+        except Died:
+            call.close()
+            raise
+        return await call
+
+
+class Through:
+    """The files port, handing every call on to another one."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    @property
+    def bucket(self) -> str:
+        return self.files.bucket
+
+    async def presign_upload(self, key: str, **more: Any) -> UploadForm:
+        return await self.files.presign_upload(key, **more)
+
+    async def presign_download(self, key: str, **more: Any) -> Download:
+        return await self.files.presign_download(key, **more)
+
+    async def stat(self, key: str) -> Stat | None:
+        return await self.files.stat(key)
+
+    def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        return self.files.read(key, start=start, end=end)
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        return await self.files.write(key, chunks, content_type=content_type)
+
+    async def drop_unfinished(self, key: str) -> None:
+        await self.files.drop_unfinished(key)
+
+    async def copy(self, source: str, target: str) -> None:
+        await self.files.copy(source, target)
+
+    async def delete(self, key: str) -> None:
+        await self.files.delete(key)
+
+    async def verify(self) -> Sentences:
+        return await self.files.verify()
+
+    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        return await self.files.list(prefix, after, limit)
+
+    async def close(self) -> None:
+        await self.files.close()
+
+
+class MortalFiles(Through):
+    """Dies also between the pieces of what is read and written, and before a file is in place."""
+
+    def __init__(self, files: Files, life: Life) -> None:
+        super().__init__(files)
+        self.life = life
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        async for chunk in self.files.read(key, start=start, end=end):
+            self.life.spend()
+            yield chunk
+
+    async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
+        async def mortal() -> Chunks:
+            async for chunk in chunks:
+                self.life.spend()
+                yield chunk
+            self.life.spend()
+
+        return await self.files.write(key, mortal(), content_type=content_type)
+
+    async def drop_unfinished(self, key: str) -> None:
+        self.life.spend()
+        await self.files.drop_unfinished(key)
+
+    async def copy(self, source: str, target: str) -> None:
+        self.life.spend()
+        await self.files.copy(source, target)

@@ -1,0 +1,269 @@
+"""Deleting a group with all that lies in it and below: what goes, what stays, who may not."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
+from penstock.datastore.jobs.jobs import JobKind, JobState
+from penstock.datastore.roles import ROOT, GroupPath, Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.layout import KINDS, PIPELINE, Kind
+from tests.datastore.jobs.sample_subtree import (
+    CITY,
+    STEPS,
+    WITHIN,
+    assert_only_the_rest,
+    begun,
+    follow,
+    plant,
+)
+from tests.datastore.resources.large_resources import cut_short, spread
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SOUTH,
+    SUPER,
+    USA,
+    caller,
+    each_kind,
+    grow,
+    make,
+    make_of,
+    names_in,
+    on_sqlite,
+    tags,
+)
+from tests.support.table_interceptors import Interrupted
+
+ANN = caller({USA: Role.ADMIN})
+LATE = GroupPath(f"{CITY}/late")
+CLOSING = 5
+"""The writes after which the subtree is closed: the job taken, three groups marked, the plan."""
+
+
+async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store) -> None:
+    await plant(store)
+    group, job = await store.seen_by(ANN).cascades.delete(USA)
+    assert (group.path, group.children, group.grants) == (USA, 2, 2)
+    assert job is not None
+    assert (job.kind, job.state, job.group) == (JobKind.DELETE_GROUP, JobState.PENDING, USA)
+    assert (job.created_by, job.done, job.total) == ("ann", 0, None)
+    assert await faults(store.table) == []
+    assert await store.run_jobs("w") == 1
+    await assert_only_the_rest(store)
+    over = await follow(store, job.id)
+    assert (over.state, over.done, over.total) == (JobState.DONE, STEPS, STEPS)
+    assert over.started_at is not None
+    assert over.finished_at is not None
+    assert job.created_at <= over.started_at <= over.finished_at
+    assert await store.run_jobs("w") == 0
+
+
+async def test_an_empty_group_goes_at_once_and_without_a_job(store: Store) -> None:
+    view = await grow(store)
+    group, job = await view.cascades.delete(EU)
+    assert (group.path, job) == (EU, None)
+    with pytest.raises(NotFound):
+        await view.groups.one(EU)
+    assert [key for key in await contents(store.table) if key.pk.startswith("J:")] == []
+    assert await faults(store.table) == []
+
+
+@pytest.mark.parametrize(
+    ("roles", "group", "failure"),
+    [
+        ({USA: Role.CONTRIBUTOR}, USA, NotPermitted),
+        ({USA: Role.ADMIN, CITY: Role.CONTRIBUTOR}, USA, NotPermitted),
+        ({NORTHWEST: Role.ADMIN}, USA, NotPermitted),
+        ({EU: Role.ADMIN}, USA, NotFound),
+        ({ROOT: Role.ADMIN}, ROOT, IllegalState),
+        ({ROOT: Role.ADMIN}, GroupPath("/nowhere"), NotFound),
+    ],
+)
+@on_sqlite
+async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_have_a_role(
+    store: Store, roles: dict[GroupPath, Role], group: GroupPath, failure: type[Exception]
+) -> None:
+    await plant(store)
+    before = await contents(store.table)
+    with pytest.raises(failure):
+        await store.seen_by(caller(roles)).cascades.delete(group)
+    assert await contents(store.table) == before
+
+
+async def assert_closed(
+    store: Store, group: GroupPath, foreign: str, kind: Kind[Any] = PIPELINE
+) -> None:
+    """Nothing is created in the group, created below it, or granted to it."""
+    view = store.seen_by(SUPER)
+    before = await contents(store.table)
+    for refused in (
+        *(make_of(view, each, group, "late") for each in KINDS),
+        view.groups.create(GroupPath(f"{group}/late"), None),
+        view.of(kind).writing.grant(foreign, group),
+    ):
+        with pytest.raises(NotFound, match=f"The group {group} is being deleted"):
+            await refused
+    assert await contents(store.table) == before
+
+
+async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(
+    store: Store,
+) -> None:
+    made = await plant(store)
+    await begun(store)
+    await assert_closed(store, USA, made["at eu"].id)
+    assert (await store.seen_by(SUPER).groups.one(USA)).grants == 2
+
+
+@on_sqlite
+async def test_nothing_is_let_into_the_groups_below_once_they_are_closed(store: Store) -> None:
+    made = await plant(store)
+    await begun(store)
+
+    async def come_late() -> None:
+        for group in WITHIN:
+            await assert_closed(store, group, made["at eu"].id)
+
+    interrupted = Interrupted(store.table, come_late, writes=CLOSING)
+    assert await replace(store, table=interrupted).run_jobs("w") == 1
+    assert interrupted.other is None
+    await assert_only_the_rest(store)
+
+
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (0, [CITY, SOUTH, LATE]),
+        (1, [CITY, SOUTH, LATE]),
+        (2, [CITY, SOUTH, LATE]),
+        (3, [CITY, LATE]),
+        (4, []),
+    ],
+)
+@on_sqlite
+async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
+    store: Store, writes: int, expected: list[GroupPath]
+) -> None:
+    made = await plant(store)
+    await begun(store)
+    view = store.seen_by(SUPER)
+    came: list[GroupPath] = []
+
+    async def come() -> None:
+        for group, coming in (
+            (CITY, make(view, CITY, "late")),
+            (SOUTH, view.pipelines.writing.grant(made["at eu"].id, SOUTH)),
+            (LATE, view.groups.create(LATE, None)),
+        ):
+            with suppress(NotFound):
+                await coming
+                came.append(group)
+
+    assert (
+        await replace(store, table=Interrupted(store.table, come, writes=writes)).run_jobs("w") == 1
+    )
+    assert came == expected
+    await assert_only_the_rest(store)
+
+
+@on_sqlite
+async def test_a_second_wish_follows_the_job_that_is_at_it(store: Store) -> None:
+    await plant(store)
+    job = await begun(store)
+    assert await begun(store) == job
+    below = await begun(store, NORTHWEST)
+    assert below.id != job.id
+    assert await store.run_jobs("w") == 2
+    assert (await follow(store, below.id)).state is JobState.DONE
+    await assert_only_the_rest(store)
+
+
+@on_sqlite
+async def test_a_wish_for_a_group_below_follows_the_job_that_closed_it(store: Store) -> None:
+    await plant(store)
+    job = await begun(store)
+
+    async def wish() -> None:
+        assert (await begun(store, NORTHWEST)).id == job.id
+
+    interrupted = Interrupted(store.table, wish, writes=CLOSING)
+    assert await replace(store, table=interrupted).run_jobs("w") == 1
+    assert interrupted.other is None
+    await assert_only_the_rest(store)
+
+
+@on_sqlite
+async def test_a_wish_for_a_group_above_takes_in_the_job_below(store: Store) -> None:
+    await plant(store)
+    jobs = [await begun(store, group) for group in (NORTHWEST, USA)]
+    assert await store.run_jobs("w") == 2
+    assert [(await follow(store, job.id)).state for job in jobs] == [JobState.DONE] * 2
+    await assert_only_the_rest(store)
+
+
+@on_sqlite
+async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
+    view = await grow(store)
+    held = await make(view, EU, "held")
+    job = await begun(store, EU)
+    await view.pipelines.deleting.delete(held.id)
+    await view.groups.delete(EU)
+    await view.groups.create(EU, "New")
+    await make(view, EU, "kept")
+    assert await store.run_jobs("w") == 1
+    assert (await follow(store, job.id)).state is JobState.DONE
+    assert await names_in(view, EU) == ["kept"]
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: Store) -> None:
+    view = await grow(store)
+    for kind in KINDS:
+        assert await cut_short(store, kind, await spread(view, kind), 2)
+    assert await store.pending_deletes() == len(KINDS)
+    await begun(store)
+    assert await store.run_jobs("w") == 1
+    assert await store.pending_deletes() == 0
+    assert (await view.groups.one(EU)).grants == 0
+    assert await faults(store.table) == []
+
+
+@each_kind
+@on_sqlite
+async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_on(
+    store: Store, kind: Kind[Any]
+) -> None:
+    view = await grow(store)
+    made, light = [await make_of(view, kind, EU, name) for name in ("heavy", "light")]
+    await view.of(kind).writing.grant(made.id, SOUTH)
+    await weigh(view, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
+    job = await begun(store)
+    assert await store.run_jobs("w") == 1
+    failed = await follow(store, job.id)
+    assert (failed.state, failed.done, failed.total) == (JobState.FAILED, 0, 4)
+    assert failed.finished_at is not None
+    assert failed.message is not None
+    assert f"to revoke the {kind.noun} {made.id} from /usa/south: 111 is more" in failed.message
+    assert await store.run_jobs("w") == 0
+    await assert_closed(store, SOUTH, light.id, kind)
+    await weigh(view, kind, made.id, 20, 19, 18)
+    assert (await begun(store)).id != job.id
+    assert await store.run_jobs("w") == 1
+    assert (await view.of(kind).reading.one(made.id)).groups == (EU,)
+    with pytest.raises(NotFound):
+        await view.groups.one(USA)
+    assert await faults(store.table) == []
+
+
+async def weigh(view: View, kind: Kind[Any], id: str, *counts: int) -> None:
+    """Give the resource so many tags, one number after another."""
+    for count in counts:
+        now = await view.of(kind).reading.one(id, consistent=True)
+        changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}
+        await view.of(kind).writing.update(id, now.version, changes)

@@ -1,0 +1,168 @@
+"""Jobs: who follows them, how long they are kept, and what becomes of those that get stuck."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import NotFound
+from penstock.datastore.jobs.jobs import Job, JobState
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.store import Store
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Page, Query, Table
+from tests.datastore.jobs.sample_subtree import (
+    CITY,
+    STEPS,
+    assert_only_the_rest,
+    begun,
+    follow,
+    plant,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    Watch,
+    caller,
+    grow,
+    make,
+    on_sqlite,
+)
+from tests.support.table_interceptors import Watched
+
+T = TypeVar("T")
+
+pytestmark = on_sqlite
+
+WEEK = 7 * 24 * 60 * 60
+
+
+class Lagging(Watched):
+    """An index that shows nothing yet."""
+
+    async def query(self, query: Query) -> Page:
+        page = await self.table.query(query)
+        return Page((), None, 0.0) if query.index and query.partition[0] in "GO" else page
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        return await call
+
+
+async def test_what_the_index_does_not_show_yet_is_waited_for(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    await plant(store)
+    job = await begun(store)
+    assert await Store(Lagging(store.table)).run_jobs("w") == 0
+    assert "1 resources in /usa/northwest/city are not listed yet" in caplog.text
+    waiting = await follow(store, job.id)
+    assert (waiting.state, waiting.done, waiting.total) == (JobState.RUNNING, 0, STEPS)
+    assert await faults(store.table) == []
+    assert await store.run_jobs("w") == 1
+    await assert_only_the_rest(store)
+
+
+class Stuck(Watched):
+    """A table whose writes wait for good, once so many were made."""
+
+    def __init__(self, table: Table, writes: int) -> None:
+        super().__init__(table)
+        self.left = writes
+        self.reached = asyncio.Event()
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        if writes and self.left == 0:
+            self.left = -1
+            self.reached.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                call.close()
+        self.left -= writes
+        return await call
+
+
+async def test_a_worker_that_is_stopped_hands_its_job_on_at_once(store: Store) -> None:
+    await plant(store)
+    job = await begun(store)
+    stuck = Stuck(store.table, 10)
+    working = asyncio.create_task(Store(stuck).run_jobs("first"))
+    await stuck.reached.wait()
+    working.cancel()
+    await asyncio.wait([working])
+    assert working.cancelled()
+    assert (await follow(store, job.id)).state is JobState.RUNNING
+    assert await store.run_jobs("second") == 1
+    await assert_only_the_rest(store)
+
+
+class Broken(Watched):
+    """A table that answers queries with nonsense."""
+
+    async def query(self, query: Query) -> Page:
+        if query.partition == "G:/usa":
+            raise ZeroDivisionError("what nobody is to be told")
+        return await self.table.query(query)
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        return await call
+
+
+async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    await plant(store)
+    job = await begun(store)
+    with caplog.at_level(logging.ERROR, "penstock.jobs"):
+        assert await Store(Broken(store.table)).run_jobs("w") == 1
+    assert "what nobody is to be told" in caplog.text
+    failed = await follow(store, job.id)
+    assert failed.state is JobState.FAILED
+    assert failed.message is not None
+    assert "nobody" not in failed.message
+    assert (await begun(store)).id != job.id
+    assert await store.run_jobs("w") == 1
+    await assert_only_the_rest(store)
+
+
+async def test_a_job_that_is_over_is_kept_for_a_week(store: Store) -> None:
+    view = await grow(store)
+    await make(view, EU, "one")
+    watch = Watch()
+    store = Store(store.table, clock=Clock(watch))
+    job = await begun(store, EU)
+    key = JOB.key(id=job.id)
+    assert "expiresAt" not in (await contents(store.table))[key]
+    assert await store.run_jobs("w") == 1
+    row = (await contents(store.table))[key]
+    assert row["expiresAt"] == int(watch.time.timestamp()) + WEEK
+    assert not {"siKey1", "worker", "heldUntil"} & row.keys()
+
+
+async def test_a_job_is_followed_by_who_began_it_and_by_who_may_know_the_group(
+    store: Store,
+) -> None:
+    await plant(store)
+    ann = caller({NORTHWEST: Role.ADMIN})
+    _, job = await store.seen_by(ann).cascades.delete(NORTHWEST)
+    assert job is not None
+    for who, sees in (
+        (SUPER, True),
+        (caller({CITY: Role.READER}, "bob"), True),
+        (caller({USA: Role.READER}, "bob"), True),
+        (caller({}, "ann"), True),
+        (caller({EU: Role.ADMIN}, "bob"), False),
+        (caller({GroupPath("/usa/south"): Role.ADMIN}, "bob"), False),
+        (caller({}, "bob"), False),
+    ):
+        asked = [job.id, "nonsense", job.id.upper()]
+        found, *others = await store.seen_by(who).jobs.many(asked)
+        assert isinstance(found, Job) == sees
+        assert isinstance(found, NotFound) != sees
+        assert all(isinstance(other, NotFound) for other in others)

@@ -1,0 +1,153 @@
+"""Runs, folders and walks that tests of manifests share, and what must stand for every run."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+from penstock.datastore.manifest.records import (
+    ManifestName,
+    Run,
+    RunEvent,
+    RunName,
+    RunState,
+    Stage,
+)
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import Claim, Fail, Loaded, Processed, Reload
+from penstock.datastore.store import View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Attributes, Key, Table
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import USA
+
+SNOW = ManifestName(USA, "snowplow")
+RUN_ID = "enriched/archive/run=2018-12-11-00-00-00/"
+NAME = RunName(SNOW, RUN_ID)
+SAVED_TO = "s3://stage/snow/run=2018-12-11-00-00-00/"
+TYPES = ("contexts_com_acme_page_1", "unstruct_event_com_acme_click_1")
+TRANSFORM, LOAD = Stage.TRANSFORM, Stage.LOAD
+
+NEW_ITEM: Mapping[str, Any] = {
+    "RunId": "archive/run=1/",
+    "AddedAt": 1544529600,
+    "AddedBy": "t-0.1",
+    "ToSkip": False,
+}
+PROCESSED_ITEM: Mapping[str, Any] = {
+    **NEW_ITEM,
+    "RunId": "archive/run=2/",
+    "ProcessedAt": 1544529700,
+    "ShredTypes": ["contexts_a_1"],
+    "SavedTo": "s3n://stage/run=2",
+}
+LOADED_ITEM: Mapping[str, Any] = {
+    **PROCESSED_ITEM,
+    "RunId": "archive/run=3/",
+    "LoadedAt": 1544529800,
+    "LoadedBy": "l-0.1",
+}
+"""Items as the programs of the document leave them, one of each state."""
+
+
+def named(run_id: str) -> RunName:
+    return RunName(SNOW, run_id)
+
+
+async def discover(view: View, run_id: str = RUN_ID, **more: Any) -> Run:
+    found = Discovery(run_id=run_id, added_by="transformer-0.4.1", **more)
+    return await view.runs.discover(SNOW, found)
+
+
+async def claim(view: View, stage: Stage, name: RunName = NAME, **more: Any) -> Run:
+    return await view.runs.ask(name, Claim(**{"stage": stage, "owner": "worker-1", **more}))
+
+
+async def bring_to(view: View, state: RunState, run_id: str = RUN_ID) -> Run:
+    """Discover a run and take it the shortest way to the state."""
+    run, name = await discover(view, run_id), named(run_id)
+    if state is RunState.NEW:
+        return run
+    run = await claim(view, TRANSFORM, name)
+    if state is RunState.PROCESSING:
+        return run
+    if state is RunState.FAILED:
+        return await view.runs.ask(name, Fail(fence=run.fence, error="out of memory"))
+    processed = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    run = await view.runs.ask(name, processed)
+    if state is RunState.PROCESSED:
+        return run
+    run = await claim(view, LOAD, name)
+    if state is RunState.LOADING:
+        return run
+    return await view.runs.ask(name, Loaded(fence=run.fence, loaded_by="loader-0.4.1"))
+
+
+async def reloaded(view: View, name: RunName = NAME) -> Run:
+    return await view.runs.ask(name, Reload(reason="the table was dropped", force=True))
+
+
+async def events(view: View, run: Run) -> list[RunEvent]:
+    """The whole history, newest first."""
+    page = await view.run_lists.history(run, Window(size=100))
+    assert not page.more
+    return [event for _, event in page.entries]
+
+
+async def run_faults(table: Table) -> list[str]:
+    """Say where lists, histories and counts are not what the runs demand; empty when exact."""
+    rows = {key: item for key, item in (await contents(table)).items() if _of_runs(key)}
+    runs = {key: item for key, item in rows.items() if key.sk == "R"}
+    wanted = dict(runs)
+    counts: Counter[Key] = Counter()
+    for key, run in runs.items():
+        manifest = key.pk.split(":")[1]
+        for listed in ("ALL", run["State"]):
+            place = Key(f"RL:{manifest}:{listed}", f"RL:{run['AddedAt']:010}:{run['Id']}")
+            wanted[place] = {"RunId": run["RunId"], "ToSkip": run["ToSkip"]}
+        group, name = manifest.split("#")
+        counts[Key(f"RM:{group}", f"RM:{name}")] += 1
+    return sorted([*_differences(rows, wanted, counts), *_gaps(rows, runs)])
+
+
+def _differences(
+    rows: dict[Key, Attributes], wanted: dict[Key, Attributes], counts: Counter[Key]
+) -> Iterable[str]:
+    for key, item in rows.items():
+        if key.pk.startswith("RM:"):
+            if item["runs"] != counts[key]:
+                yield f"{key} counts {item['runs']}, should be {counts[key]}"
+        elif not key.sk.startswith("RH:") and key not in wanted:
+            yield f"orphan {key}"
+    for key, item in wanted.items():
+        standing = {name: value for name, value in rows.get(key, {}).items() if name in item}
+        if standing != item:
+            yield f"{key} is {standing}, should be {item}"
+
+
+def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[str]:
+    """Each event begins where the one before it ended, and the last one where the run is."""
+    for pk in {key.pk for key in rows if key.sk.startswith("RH:")}:
+        run = runs.get(Key(pk, "R"))
+        if run is None and _is_grave(rows, pk):
+            continue
+        state = None
+        for key in sorted(key for key in rows if key.pk == pk and key.sk.startswith("RH:")):
+            if rows[key].get("before") != state:
+                yield f"{key} begins at {rows[key].get('before')}, not at {state}"
+            state = rows[key]["after"]
+        if run is None or run["State"] != state:
+            yield f"{pk} ends at {state}, but the run is {run}"
+
+
+def _is_grave(rows: dict[Key, Attributes], pk: str) -> bool:
+    """Whether all that is left of a run is which fences it gave, and for how long that stays."""
+    left = [item for key, item in rows.items() if key.pk == pk]
+    return [item.keys() for item in left] == [{"pk", "sk", "fence", "expiresAt"}]
+
+
+def _of_runs(key: Key) -> bool:
+    return key.pk.startswith(("R:", "RL:", "RM:"))
+
+
+async def one_chunk(content: bytes) -> AsyncIterator[bytes]:
+    yield content

@@ -1,0 +1,128 @@
+"""A run that is deleted leaves its lists, its manifest and its history, but for its fence."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import LeaseHeld, LeaseLost, NotFound
+from penstock.datastore.manifest.import_runs import Found
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Item, Key, Table
+from tests.datastore.manifest.sample_runs import (
+    NAME,
+    RUN_ID,
+    SNOW,
+    TRANSFORM,
+    bring_to,
+    claim,
+    discover,
+    run_faults,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import Watch, grow, on_sqlite
+from tests.support.table_interceptors import Interrupted
+
+NOW = 1660175720
+AT_STAGE = Output(stage="s3://stage/snow")
+GRAVE = "RH:0000000001"
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[Files]:
+    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, watch: Watch, files: Files) -> Store:
+    return Store(table, Clock(now=watch), files=files, bucket="stage")
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered_anew(
+    view: View, store: Store, watch: Watch
+) -> None:
+    empty = await contents(store.table)
+    first = await bring_to(view, RunState.FAILED)
+    assert await view.recovery.delete(NAME, AT_STAGE, force=False) == first
+    left = await contents(store.table)
+    manifest, grave = Key("RM:/usa", "RM:snowplow"), Key(f"R:/usa#snowplow:{RUN_ID}", GRAVE)
+    assert {key for key in left if key not in empty} == {manifest, grave}
+    assert left[manifest]["runs"] == 0
+    assert {name: left[grave][name] for name in left[grave] if name not in {"pk", "sk"}} == {
+        "fence": 1,
+        "expiresAt": NOW + 30 * 24 * 3600,
+    }
+    with pytest.raises(NotFound):
+        await view.recovery.delete(NAME, force=True)
+    second = await discover(view)
+    assert (second.fence, second.version) == (1, 1)
+    held = await claim(view, TRANSFORM)
+    assert (held.fence, held.idempotency_key) == (2, f"{second.id}-2")
+    with pytest.raises(LeaseLost):
+        await view.runs.ask(NAME, Heartbeat(fence=first.fence))
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
+
+
+async def test_a_run_that_nobody_claimed_is_deleted_and_discovered_as_often_as_one_likes(
+    view: View, store: Store
+) -> None:
+    for _ in range(3):
+        assert (await discover(view)).fence == 0
+        deleted = await view.recovery.delete(NAME, force=True)
+        assert (await view.run_lists.history(deleted, Window())).entries == ()
+    assert await run_faults(store.table) == []
+
+
+async def test_a_deleted_run_is_imported_anew(view: View, store: Store) -> None:
+    await bring_to(view, RunState.FAILED)
+    await view.recovery.delete(NAME, force=True)
+    item: Item = {"RunId": RUN_ID, "AddedAt": 5, "AddedBy": "t", "ToSkip": False}
+    imported = await view.importing.batch(SNOW, [Found("line 1", item)])
+    assert (imported.entered, (await view.runs.one(NAME, consistent=True)).fence) == (1, 1)
+    assert await run_faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_long_history_goes_with_its_run(view: View, store: Store) -> None:
+    await discover(view)
+    for n in range(130):
+        held = await view.runs.ask(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
+        await view.runs.ask(NAME, Heartbeat(fence=held.fence))
+        await view.runs.ask(NAME, Fail(fence=held.fence, error="again"))
+    await view.recovery.delete(NAME, force=True)
+    left = [key.sk for key in await contents(store.table) if key.pk.startswith(("R:", "RL:"))]
+    assert left == [GRAVE]
+
+
+@on_sqlite
+async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(view: View, store: Store) -> None:
+    await discover(view)
+
+    async def thief() -> None:
+        await claim(view, TRANSFORM, owner="thief")
+
+    late = Store(Interrupted(store.table, thief), store.clock).seen_by(view.caller)
+    with pytest.raises(LeaseHeld):
+        await late.recovery.delete(NAME, force=True)
+    assert (await view.runs.one(NAME)).lease_owner == "thief"
+    assert await run_faults(store.table) == []

@@ -1,0 +1,228 @@
+"""Manifests of others are taken over: from lines of JSON or from tables, as often as one likes."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.datastore.dynamodb.client import scan
+from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.errors import Invalid, NotFound, NotPermitted
+from penstock.datastore.manifest import legacy_items
+from penstock.datastore.manifest.import_runs import (
+    Found,
+    Imported,
+    InvalidItem,
+    read_lines,
+    read_typed,
+)
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, ManifestName, RunState
+from penstock.datastore.roles import Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from tests.datastore.manifest.legacy_table import make_manifest_table
+from tests.datastore.manifest.sample_runs import (
+    LOAD,
+    LOADED_ITEM,
+    NEW_ITEM,
+    PROCESSED_ITEM,
+    SNOW,
+    TRANSFORM,
+    claim,
+    named,
+    run_faults,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import EU, USA, caller, grow, on_sqlite, walk
+from tests.support.stores import (
+    REGION,
+    aws_environment,
+    dynoxide_endpoint,
+    moto_endpoint,
+    skip_reason,
+)
+from tests.support.table_interceptors import Traced
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+def typed(item: Mapping[str, Any]) -> dict[str, Any]:
+    return encode_item(dict(item))
+
+
+def test_lines_are_read_in_each_of_the_forms_that_programs_write() -> None:
+    lines = [
+        json.dumps(dict(NEW_ITEM)).encode(),
+        b"\n",
+        json.dumps(typed(PROCESSED_ITEM)).encode() + b"\r\n",
+        json.dumps({"Item": typed(LOADED_ITEM)}).encode(),
+        json.dumps({**typed(NEW_ITEM), "Set": {"SS": ["a"]}, "AddedAt": {"N": "1e3"}}).encode(),
+    ]
+    found = list(read_lines(lines))
+    assert [each.place for each in found] == ["line 1", "line 3", "line 4", "line 5"]
+    wanted = [NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM, {**NEW_ITEM, "AddedAt": Decimal("1e3")}]
+    assert [each.values for each in found] == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"{", "it is no JSON object"),
+        (b"[]", "it is no JSON object"),
+        (b"\xff", "it is no JSON object"),
+        (b"[" * 100_000, "it is no JSON object"),
+        (b'{"x": ' * 100_000, "it is no JSON object"),
+        (b'"' + b"x" * 2**20 + b'"', "longer than 1048576 bytes"),
+        (b'{"RunId": {"S": "r"}, "ShredTypes": {"SS": ["a"]}}', "ShredTypes has no value"),
+        (b'{"RunId": {"S": "r"}, "AddedAt": {"N": "x"}}', "AddedAt has no value"),
+        (b'{"RunId": {"S": "r"}, "AddedAt": {}}', "AddedAt has no value"),
+        (b'{"RunId": {"S": "r"}, "AddedAt": 5}', "AddedAt has no value"),
+        (b'{"RunId": {"S": "r"}, "AddedAt": {"N": 5}}', "AddedAt has no value"),
+        (b'{"RunId": {"S": "r"}, "ShredTypes": {"L": "a"}}', "ShredTypes has no value"),
+    ],
+)
+def test_a_line_that_is_no_item_is_told(line: bytes, words: str) -> None:
+    (found,) = read_lines([line])
+    assert found.values is None
+    assert any(words in reason for reason in found.reasons)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
+def test_no_line_breaks_the_reading(line: bytes) -> None:
+    for found in read_lines([line, b'{"RunId": ' + line + b"}"]):
+        assert found.values is None or isinstance(legacy_items.read(found.values), list)
+
+
+def table_of(*items: Mapping[str, Any]) -> list[Found]:
+    return [Found(f"item {n}", item) for n, item in enumerate(items, 1)]
+
+
+async def test_what_is_valid_enters_and_the_rest_is_listed(view: View, store: Store) -> None:
+    items = table_of(
+        NEW_ITEM,
+        {**LOADED_ITEM, "ToSkip": True},
+        PROCESSED_ITEM,
+        {"RunId": 5},
+        LOADED_ITEM,
+        NEW_ITEM,
+    )
+    items.append(Found("line 9", None, ["it is no JSON object"]))
+    imported = await view.importing.batch(SNOW, items)
+    assert imported == Imported(
+        entered=3,
+        standing=1,
+        invalid=(
+            InvalidItem("item 2", "archive/run=3/", ("it was loaded, and ToSkip is true",)),
+            InvalidItem(
+                "item 4",
+                None,
+                (
+                    "AddedAt is missing",
+                    "AddedBy is missing",
+                    "ToSkip is missing",
+                    "RunId must be a string",
+                ),
+            ),
+            InvalidItem("line 9", None, ("it is no JSON object",)),
+        ),
+    )
+    listed = await walk(lambda window: view.run_lists.page(SNOW, Listed(), window))
+    assert [(run.run_id, run.state, run.saved_to) for run in listed] == [
+        ("archive/run=1/", RunState.NEW, None),
+        ("archive/run=2/", RunState.PROCESSED, "s3://stage/run=2/"),
+        ("archive/run=3/", RunState.LOADED, "s3://stage/run=2/"),
+    ]
+    history = await view.run_lists.history(listed[2], Window())
+    assert [(event.action, event.after) for _, event in history.entries] == [
+        (Action.IMPORT, RunState.LOADED)
+    ]
+    assert (await claim(view, LOAD, listed[1].name)).fence == 1
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
+
+
+async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
+    view: View, store: Store
+) -> None:
+    await view.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
+    await claim(view, TRANSFORM, named("archive/run=1/"))
+    before = await contents(store.table)
+    again = await view.importing.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
+    assert again == Imported(entered=0, standing=2)
+    assert await contents(store.table) == before
+    more = await view.importing.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
+    assert more == Imported(entered=1, standing=1)
+    assert await run_faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_run_that_enters_meanwhile_keeps_no_other_out(view: View, store: Store) -> None:
+    class Meanwhile(Traced):
+        """Lets another import be first, behind the look at what is there."""
+
+        async def get(self, keys: Any, *, consistent: bool = False) -> Any:
+            found = await self.table.get(keys, consistent=consistent)
+            await view.importing.batch(SNOW, table_of(PROCESSED_ITEM))
+            return found
+
+    table: Any = Meanwhile(store.table)
+    late = Store(table, store.clock).seen_by(view.caller)
+    imported = await late.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM))
+    assert imported == Imported(entered=2, standing=1)
+    assert await run_faults(store.table) == []
+
+
+@on_sqlite
+async def test_many_runs_enter_in_few_transactions(view: View, store: Store) -> None:
+    await view.importing.batch(SNOW, table_of(NEW_ITEM))
+    traced = Traced(store.table)
+    late = Store(traced, store.clock).seen_by(view.caller)
+    items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(100)]
+    assert (await late.importing.batch(SNOW, table_of(*items))).entered == 100
+    assert traced.writes == 5
+    (manifest,) = await walk(lambda window: view.manifests.page(USA, window))
+    assert manifest.runs == 101
+    assert await run_faults(store.table) == []
+
+
+@on_sqlite
+async def test_an_import_needs_a_contributor_and_a_manifest_with_a_name(
+    view: View, store: Store
+) -> None:
+    before = await contents(store.table)
+    for roles, failure in (({EU: Role.ADMIN}, NotFound), ({USA: Role.READER}, NotPermitted)):
+        with pytest.raises(failure):
+            await store.seen_by(caller(roles)).importing.batch(SNOW, table_of(NEW_ITEM))
+    with pytest.raises(Invalid):
+        await view.importing.batch(ManifestName(USA, ""), table_of(NEW_ITEM))
+    long = {**NEW_ITEM, "RunId": "x" * 1010}
+    imported = await view.importing.batch(ManifestName(USA, "m" * 100), table_of(long))
+    assert [item.reasons for item in imported.invalid] == [
+        ("RunId makes a key of more than 1024 bytes",)
+    ]
+    assert await contents(store.table) == before
+
+
+@pytest.mark.parametrize("implementation", ["moto", "dynoxide"])
+async def test_a_table_of_others_is_read_whole_in_pages(implementation: str) -> None:
+    if reason := skip_reason(implementation):
+        pytest.skip(reason)
+    url = {"moto": moto_endpoint, "dynoxide": dynoxide_endpoint}[implementation]()
+    items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(7)]
+    name = await make_manifest_table(url, items)
+    with aws_environment():
+        pages = [page async for page in scan(name, region=REGION, endpoint_url=url, page=3)]
+    assert [len(page) <= 3 for page in pages] == [True] * len(pages)
+    found = [read_typed("item", raw) for page in pages for raw in page]
+    assert sorted(str(each.values and each.values["RunId"]) for each in found) == [
+        f"run={n}/" for n in range(7)
+    ]
+    assert all(legacy_items.read(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]

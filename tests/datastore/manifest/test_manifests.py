@@ -1,0 +1,165 @@
+"""Manifests come with their first run, count their runs, and go when they are empty."""
+
+from functools import partial
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
+from penstock.datastore.manifest.records import ManifestName, RunName, RunState
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import Claim, Reload
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from tests.datastore.manifest.sample_runs import (
+    NAME,
+    RUN_ID,
+    SNOW,
+    TRANSFORM,
+    bring_to,
+    discover,
+    named,
+    run_faults,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import EU, NORTHWEST, USA, Watch, caller, grow, on_sqlite, walk
+
+WORKER = caller({USA: Role.CONTRIBUTOR})
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, watch: Watch) -> Store:
+    return Store(table, Clock(now=watch))
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+async def test_a_manifest_is_made_by_its_first_run_and_counts_them(
+    view: View, store: Store
+) -> None:
+    await discover(view)
+    await discover(view, "other/")
+    await view.runs.discover(ManifestName(EU, "Snowplow"), Discovery(run_id="r", added_by="t"))
+    (manifest,) = await walk(partial(view.manifests.page, USA))
+    assert (manifest.group, manifest.name, manifest.runs) == (USA, "snowplow", 2)
+    assert (manifest.created_at, manifest.created_by) == ("2022-08-10T23:55:20.322Z", "super")
+    assert await view.manifests.one(ManifestName(USA, "SNOWPLOW")) == manifest
+    assert (await view.manifests.one(ManifestName(EU, "snowplow"))).name == "Snowplow"
+    with pytest.raises(NotFound, match="no such manifest in /usa"):
+        await view.manifests.one(ManifestName(USA, "other"))
+    with pytest.raises(IllegalState, match="not empty"):
+        await view.groups.delete(EU)
+    assert await faults(store.table) == []
+
+
+async def test_no_manifest_is_made_in_a_group_that_is_not_there(view: View, store: Store) -> None:
+    before = await contents(store.table)
+    with pytest.raises(NotFound, match="no group /asia"):
+        await view.runs.discover(
+            ManifestName(GroupPath("/asia"), "m"), Discovery(run_id="r", added_by="t")
+        )
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_who_may_not_know_the_group_finds_nothing_there(view: View, store: Store) -> None:
+    await bring_to(view, RunState.LOADED)
+    before = await contents(store.table)
+    stranger = store.seen_by(caller({EU: Role.ADMIN}))
+    told = set()
+    for refused in (
+        stranger.runs.one(NAME),
+        view.runs.one(named("absent/")),
+        view.runs.one(named("s3://odd")),
+        view.runs.one(named("x" * 2000)),
+        view.runs.one(RunName(ManifestName(USA, "x" * 2000), "r")),
+        stranger.runs.one(RunName(ManifestName(USA, "absent"), "r")),
+    ):
+        with pytest.raises(NotFound) as failure:
+            await refused
+        told.add(failure.value.message)
+    assert told == {"There is no such run."}
+    for call in (
+        stranger.runs.ask(NAME, Reload(reason="r", force=True)),
+        stranger.runs.discover(SNOW, Discovery(run_id="r", added_by="t")),
+        stranger.manifests.one(SNOW),
+        stranger.manifests.page(USA, Window()),
+        stranger.manifests.delete(SNOW),
+    ):
+        with pytest.raises(NotFound):
+            await call
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_readers_look_and_change_nothing(view: View, store: Store) -> None:
+    run = await discover(view)
+    before = await contents(store.table)
+    # Whoever reads below reads what lies above.
+    for roles in ({USA: Role.READER}, {NORTHWEST: Role.ADMIN}):
+        reader = store.seen_by(caller(roles))
+        assert await reader.runs.one(NAME) == run
+        assert [one.runs for one in await walk(partial(reader.manifests.page, USA))] == [1]
+        for call in (
+            reader.runs.ask(NAME, Claim(stage=TRANSFORM, owner="w")),
+            reader.runs.discover(SNOW, Discovery(run_id=RUN_ID, added_by="t")),
+            reader.manifests.delete(SNOW),
+        ):
+            with pytest.raises(NotPermitted):
+                await call
+    contributor = store.seen_by(WORKER)
+    with pytest.raises(NotPermitted, match="the role ADMIN at /usa"):
+        await contributor.manifests.delete(SNOW)
+    assert await contents(store.table) == before
+
+
+async def test_an_empty_manifest_can_go_and_one_with_runs_cannot(view: View, store: Store) -> None:
+    await discover(view)
+    before = await contents(store.table)
+    with pytest.raises(IllegalState, match="still has runs") as refused:
+        await view.manifests.delete(SNOW)
+    assert refused.value.state == "NOT_EMPTY"
+    assert await contents(store.table) == before
+    await view.recovery.delete(NAME, force=True)
+    assert (await view.manifests.delete(SNOW)).name == "snowplow"
+    with pytest.raises(NotFound):
+        await view.manifests.delete(SNOW)
+    await view.groups.delete(NORTHWEST)
+    assert await faults(store.table) == []
+    assert await run_faults(store.table) == []
+
+
+async def test_a_group_goes_with_its_manifests(store: Store) -> None:
+    view = await grow(store, USA, EU)
+    for n in range(3):
+        await bring_to(view, RunState.FAILED, f"r{n}/")
+    await view.runs.discover(ManifestName(USA, "b"), Discovery(run_id="r", added_by="t"))
+    await view.runs.discover(ManifestName(EU, "b"), Discovery(run_id="r", added_by="t"))
+    _, job = await view.cascades.delete(USA)
+    assert job is not None
+    with pytest.raises(NotFound, match="being deleted"):
+        await view.runs.discover(ManifestName(USA, "c"), Discovery(run_id="r", added_by="t"))
+    assert await store.run_jobs("worker") == 1
+    rows = await contents(store.table)
+    gone = {(key.pk, key.sk) for key in rows if key.pk.startswith("R:/usa")}
+    # Of those that were claimed, the fences are remembered.
+    assert gone == {(f"R:/usa#snowplow:r{n}/", "RH:0000000001") for n in range(3)}
+    assert sorted(key.pk for key in rows if key.pk.startswith(("R:/eu", "RL:", "RM:"))) == [
+        "R:/eu#b:r",
+        "R:/eu#b:r",
+        "RL:/eu#b:ALL",
+        "RL:/eu#b:NEW",
+        "RM:/eu",
+    ]
+    assert await faults(store.table) == []
+    assert await run_faults(store.table) == []

@@ -1,0 +1,215 @@
+"""Transformers and Loaders at one manifest do each step of each run once, whatever goes wrong."""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from random import Random, uniform
+from typing import Any, TypeVar
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, Run, RunState, Stage
+from penstock.datastore.manifest.transitions import Claim, Loaded, Processed
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.search import at_once
+from tests.datastore.manifest.sample_runs import SNOW, TYPES, discover, named, run_faults
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import SUPER, Watch, grow, without_moto
+from tests.support.table_interceptors import Watched
+
+pytestmark = without_moto
+
+T = TypeVar("T")
+RUNS = int(os.environ.get("RACED_RUNS", "200"))
+"""On the embedded table; a quarter of them where each request goes over HTTP."""
+TRANSFORM, LOAD = Stage.TRANSFORM, Stage.LOAD
+BEFORE = {TRANSFORM: RunState.NEW, LOAD: RunState.PROCESSED}
+
+
+class Flaky(Watched):
+    """Loses answers of writes that took effect, sends some twice, and leaves some undone."""
+
+    def __init__(self, table: Table, seed: int) -> None:
+        super().__init__(table)
+        self.random = Random(seed)
+
+    async def request(self, call: Any, *, writes: bool) -> Any:
+        return await call
+
+    async def transact(self, operations: Any) -> float:
+        chance = self.random.random()
+        if chance < 0.05:
+            raise Unavailable("nothing was done")
+        units = await self.table.transact(operations)
+        if chance < 0.15:
+            raise Unavailable("the answer was lost")
+        return units if chance < 0.95 else await self.table.transact(operations)
+
+
+async def until_answered(call: Callable[[], Awaitable[T]]) -> T:
+    while True:
+        try:
+            return await call()
+        except Unavailable:
+            # Long enough for others to go on with the run.
+            await asyncio.sleep(uniform(0, 0.02))
+
+
+class Worker:
+    """One process: it takes what it finds, does its work, and says so; `done` is what it did."""
+
+    def __init__(self, store: Store, name: str, stage: Stage, left: set[str]) -> None:
+        self.view = store.seen_by(SUPER)
+        self.name, self.stage, self.left = name, stage, left
+        self.done: Counter[str] = Counter()
+
+    async def work(self) -> None:
+        while self.left:
+            listed = Listed(state=BEFORE[self.stage])
+            page = await self.view.run_lists.page(SNOW, listed, Window(size=10))
+            for _, run in page.entries:
+                await self.take(run)
+            await asyncio.sleep(0.001)
+
+    async def take(self, run: Run) -> None:
+        ask = Claim(stage=self.stage, owner=self.name, seconds=3600)
+        try:
+            held = await until_answered(lambda: self.view.runs.ask(run.name, ask))
+        except IllegalState:
+            return
+        self.done[run.run_id] += 1
+        await until_answered(lambda: self.view.runs.ask(run.name, self.result(held)))
+        self.left.discard(run.run_id)
+
+    def result(self, held: Run) -> Processed | Loaded:
+        if self.stage is LOAD:
+            return Loaded(fence=held.fence, loaded_by=self.name)
+        return Processed(fence=held.fence, shred_types=TYPES, saved_to=f"s3://stage/{held.run_id}")
+
+
+async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list[Worker]:
+    view = await grow(store)
+    ids = {f"run={n:03}/" for n in range(count)}
+    left = {TRANSFORM: set(ids), LOAD: set(ids)}
+    workers = [
+        Worker(worked(n), f"{stage}-{n}", stage, left[stage])
+        for n, stage in enumerate((TRANSFORM, TRANSFORM, LOAD, LOAD))
+    ]
+
+    async def find() -> None:
+        for id in sorted(ids):
+            await discover(view, id)
+
+    await discover(view, "run=000/")
+    await at_once([find(), find(), *(worker.work() for worker in workers)])
+    return workers
+
+
+async def assert_each_step_once(store: Store, count: int) -> None:
+    rows = await contents(store.table)
+    told = Counter(
+        (key.pk, str(item["action"]), str(item.get("before")))
+        for key, item in rows.items()
+        if key.sk.startswith("RH:")
+    )
+    runs = [item for key, item in rows.items() if key.sk == "R"]
+    assert len(runs) == count
+    assert {run["State"] for run in runs} == {"LOADED"}
+    assert set(told.values()) == {1}
+    assert len(told) == 5 * count
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
+
+
+async def test_two_transformers_and_two_loaders_do_each_step_of_each_run_once(
+    store: Store, implementation: str
+) -> None:
+    count = RUNS if implementation == "sqlite" else RUNS // 4
+    workers = await race(store, count, lambda _: store)
+    for stage in Stage:
+        done = sum((w.done for w in workers if w.stage is stage), Counter[str]())
+        assert len(done) == count
+        assert set(done.values()) == {1}
+    await assert_each_step_once(store, count)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_lost_answers_make_no_step_happen_twice(
+    store: Store, implementation: str, seed: int
+) -> None:
+    count = RUNS // 2 if implementation == "sqlite" else RUNS // 10
+    workers = await race(store, count, lambda n: Store(Flaky(store.table, 4 * seed + n)))
+    for stage in Stage:
+        done = sum((w.done for w in workers if w.stage is stage), Counter[str]())
+        assert len(done) == count
+        assert set(done.values()) == {1}
+    await assert_each_step_once(store, count)
+
+
+async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
+    table: Table, implementation: str
+) -> None:
+    count = 60 if implementation == "sqlite" else 15
+    watch, random = Watch(), Random(1)
+    store = Store(table, Clock(now=watch))
+    view = await grow(store)
+    for n in range(count):
+        await discover(view, f"run={n:03}/")
+    tokens: Counter[str] = Counter()
+    refused = 0
+    for turn in range(2000):
+        n, stage = random.randrange(count), random.choice([*Stage])
+        name = named(f"run={n:03}/")
+        watch.move(timedelta(seconds=1))
+        try:
+            claim = Claim(stage=stage, owner=f"worker-{turn}", seconds=20)
+            held = await view.runs.ask(name, claim)
+        except IllegalState:
+            continue
+        tokens[held.idempotency_key] += 1
+        if random.random() < 0.3:
+            continue
+        late = random.random() < 0.3
+        if late:
+            watch.move(timedelta(seconds=20))
+            await view.runs.ask(name, Claim(stage=stage, owner="thief", seconds=20))
+        refused += await _finish(view, held, stage, late=late)
+        if await _all_loaded(view, count):
+            break
+    assert set(tokens.values()) == {1}
+    assert refused > 0
+    told = Counter(
+        (key.pk, str(item["action"]))
+        for key, item in (await contents(table)).items()
+        if key.sk.startswith("RH:")
+    )
+    finished = [n for (_, action), n in told.items() if action in {Action.PROCESSED, Action.LOADED}]
+    assert finished == [1] * (2 * count)
+    assert await run_faults(table) == []
+
+
+async def _finish(view: View, held: Run, stage: Stage, *, late: bool) -> int:
+    """Say that the stage is done; 1 where another had taken the run over."""
+    done: Processed | Loaded = Loaded(fence=held.fence, loaded_by="l")
+    if stage is TRANSFORM:
+        done = Processed(fence=held.fence, shred_types=(), saved_to="s3://stage/x/")
+    try:
+        await view.runs.ask(held.name, done)
+    except LeaseLost:
+        assert late
+        return 1
+    assert not late
+    return 0
+
+
+async def _all_loaded(view: View, count: int) -> bool:
+    listed = Listed(state=RunState.LOADED)
+    page = await view.run_lists.page(SNOW, listed, Window(size=count))
+    return len(page.entries) == count

@@ -1,0 +1,269 @@
+"""Runs that got stuck are recovered, reset or deleted, as what lies in their folder allows."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import (
+    AlreadyLoaded,
+    IllegalState,
+    Invalid,
+    LeaseHeld,
+    NotFound,
+    NotPermitted,
+    OutputExists,
+    OutputMissing,
+)
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import Action, RunState
+from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.runs import beside
+from penstock.datastore.manifest.transitions import Fail
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.port import Files
+from penstock.datastore.roles import Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Table
+from tests.datastore.manifest.sample_runs import (
+    LOAD,
+    NAME,
+    RUN_ID,
+    SAVED_TO,
+    SNOW,
+    TRANSFORM,
+    TYPES,
+    bring_to,
+    claim,
+    discover,
+    named,
+    one_chunk,
+    run_faults,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import EU, USA, Watch, caller, grow, on_sqlite, walk
+
+NOW = 1660175720
+AT_STAGE = Output(stage="s3://stage/snow")
+THERE = Output(saved_to=SAVED_TO)
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[Files]:
+    opened = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, watch: Watch, files: Files) -> Store:
+    return Store(table, Clock(now=watch), files=files, bucket="stage")
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+async def succeed(files: Files, folder: str = "snow/run=2018-12-11-00-00-00/") -> None:
+    await files.write(f"{folder}_SUCCESS", one_chunk(b""), content_type="text/plain")
+
+
+def test_a_run_lies_in_its_stage_under_its_last_part() -> None:
+    assert beside("s3://stage/snow", RUN_ID) == SAVED_TO
+    assert beside("s3n://stage/snow/", RUN_ID.rstrip("/")) == SAVED_TO
+    assert beside("s3://stage/", "run=1") == "s3://stage/run=1/"
+
+
+async def test_a_run_whose_output_is_complete_is_recovered(
+    view: View, store: Store, files: Files
+) -> None:
+    await discover(view)
+    before = await contents(store.table)
+    for output in (AT_STAGE, THERE, Output(saved_to="s3a://stage/snow/run=2018-12-11-00-00-00")):
+        with pytest.raises(OutputMissing, match=r"no _SUCCESS in s3://stage/snow/run=2018") as no:
+            await view.recovery.recover(NAME, TYPES, output)
+        assert (no.value.code, no.value.state) == ("OUTPUT_MISSING", "NEW")
+    assert await contents(store.table) == before
+    await succeed(files)
+    run = await view.recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
+    assert (run.state, run.processed_at, run.shred_types, run.saved_to) == (
+        RunState.PROCESSED,
+        NOW,
+        TYPES,
+        SAVED_TO,
+    )
+    page = await view.run_lists.history(run, Window(size=1))
+    told = page.entries[0][1]
+    assert (told.action, told.before, told.after, told.reason) == (
+        Action.RECOVER,
+        RunState.NEW,
+        RunState.PROCESSED,
+        "the job was done",
+    )
+    assert (await claim(view, LOAD)).fence == 1
+    assert await run_faults(store.table) == []
+
+
+async def test_a_run_in_a_hand_is_left_alone_until_the_lease_runs_out(
+    view: View, store: Store, files: Files, watch: Watch
+) -> None:
+    held = await bring_to(view, RunState.PROCESSING)
+    await succeed(files)
+    before = await contents(store.table)
+    for call in (
+        view.recovery.recover(NAME, TYPES, AT_STAGE),
+        view.recovery.reset(NAME, force=True),
+        view.recovery.delete(NAME, force=True),
+    ):
+        with pytest.raises(LeaseHeld):
+            await call
+    assert await contents(store.table) == before
+    watch.move(timedelta(minutes=5))
+    run = await view.recovery.recover(NAME, TYPES, AT_STAGE)
+    assert (run.state, run.lease_owner, run.fence) == (RunState.PROCESSED, None, held.fence)
+
+
+async def test_a_run_that_failed_to_load_is_recovered_from_what_it_says_itself(
+    view: View, store: Store, files: Files
+) -> None:
+    run = await bring_to(view, RunState.LOADING)
+    await view.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+    with pytest.raises(OutputMissing):
+        await view.recovery.recover(NAME)
+    await succeed(files)
+    again = await view.recovery.recover(NAME)
+    assert (again.state, again.shred_types, again.saved_to, again.last_error) == (
+        RunState.PROCESSED,
+        TYPES,
+        SAVED_TO,
+        None,
+    )
+    assert await run_faults(store.table) == []
+
+
+async def test_a_run_without_output_is_reset_and_one_with_output_only_by_force(
+    view: View, store: Store, files: Files
+) -> None:
+    await bring_to(view, RunState.FAILED)
+    run = await view.recovery.reset(NAME, AT_STAGE, "try again", force=False)
+    assert (run.state, run.attempt, run.last_error, run.fence) == (RunState.NEW, 0, None, 1)
+    assert (await claim(view, TRANSFORM)).fence == 2
+    await view.runs.ask(NAME, Fail(fence=2, error="again"))
+    await succeed(files)
+    before = await contents(store.table)
+    for call in (
+        view.recovery.reset(NAME, AT_STAGE, force=False),
+        view.recovery.delete(NAME, AT_STAGE, force=False),
+    ):
+        with pytest.raises(OutputExists, match="There is a _SUCCESS in s3://stage/") as refused:
+            await call
+        assert (refused.value.code, refused.value.state) == ("OUTPUT_EXISTS", "FAILED")
+    assert await contents(store.table) == before
+    assert (await view.recovery.reset(NAME, force=True)).state is RunState.NEW
+    assert await run_faults(store.table) == []
+
+
+async def test_a_reset_takes_back_what_was_processed(view: View, store: Store) -> None:
+    run = await bring_to(view, RunState.LOADING)
+    await view.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+    with pytest.raises(IllegalState, match="reset it to transform it again"):
+        await claim(view, TRANSFORM)
+    again = await view.recovery.reset(NAME, force=False)
+    assert (again.processed_at, again.shred_types, again.saved_to) == (None, None, None)
+    assert (await claim(view, TRANSFORM)).attempt == 1
+    assert await run_faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("state", [RunState.PROCESSED, RunState.LOADING, RunState.LOADED])
+async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
+    view: View, store: Store, files: Files, watch: Watch, state: RunState
+) -> None:
+    await bring_to(view, state)
+    await succeed(files)
+    watch.move(timedelta(days=1))
+    before = await contents(store.table)
+    for call in (
+        view.recovery.recover(NAME),
+        view.recovery.reset(NAME, force=True),
+        view.recovery.delete(NAME, force=True),
+    ):
+        with pytest.raises(IllegalState) as refused:
+            await call
+        assert type(refused.value) is (AlreadyLoaded if state is RunState.LOADED else IllegalState)
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("arguments", "field", "words"),
+    [
+        ({}, "savedTo", "must name the folder"),
+        ({"output": Output(saved_to=SAVED_TO, stage="s3://stage/")}, "stagePath", "not be given"),
+        ({"output": Output(stage="stage")}, "stagePath", "must be a folder"),
+        ({"output": Output(saved_to="s3://x")}, "savedTo", "must be a folder"),
+        ({"output": Output(saved_to="s3://other/run=1/")}, "savedTo", "the bucket of the server"),
+        ({"output": Output(saved_to="s3://stage/a//b/")}, "savedTo", "names no folder"),
+        ({"output": THERE, "shred_types": None}, "shredTypes", "must be given"),
+        ({"output": THERE, "shred_types": [""]}, "shredTypes", "must not be empty"),
+        ({"output": THERE, "reason": ""}, "reason", "must not be empty"),
+    ],
+)
+async def test_a_recovery_says_what_is_wrong_with_it(
+    view: View, store: Store, files: Files, arguments: dict[str, Any], field: str, words: str
+) -> None:
+    await discover(view)
+    await succeed(files)
+    before = await contents(store.table)
+    with pytest.raises(Invalid, match=words) as refused:
+        await view.recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
+    assert [problem.path for problem in refused.value.problems] == [[field]]
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_a_server_without_files_says_that_it_cannot_look(view: View, store: Store) -> None:
+    await discover(view)
+    blind = Store(store.table, store.clock).seen_by(view.caller)
+    with pytest.raises(Invalid, match="the server keeps no files"):
+        await blind.recovery.recover(NAME, TYPES, THERE)
+    assert (await blind.recovery.reset(NAME, force=True)).version == 2
+
+
+@on_sqlite
+async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
+    view: View, store: Store, files: Files
+) -> None:
+    await bring_to(view, RunState.FAILED)
+    await succeed(files)
+    before = await contents(store.table)
+    for roles, failure in (
+        ({EU: Role.ADMIN}, NotFound),
+        ({USA: Role.READER}, NotPermitted),
+    ):
+        recovery = store.seen_by(caller(roles)).recovery
+        for call in (
+            recovery.recover(NAME, TYPES, THERE),
+            recovery.reset(NAME, force=True),
+            recovery.delete(NAME, force=True),
+        ):
+            with pytest.raises(failure):
+                await call
+    contributor = store.seen_by(caller({USA: Role.CONTRIBUTOR})).recovery
+    with pytest.raises(NotPermitted):
+        await contributor.delete(NAME, force=True)
+    assert await contents(store.table) == before
+    assert (await contributor.recover(NAME, TYPES, THERE)).state is RunState.PROCESSED
+    listed = await walk(lambda w: view.run_lists.page(SNOW, Listed(), w))
+    assert [run.run_id for run in listed] == [RUN_ID]
+    assert named(RUN_ID) == NAME

@@ -1,0 +1,147 @@
+"""Runs that several write at once, and calls that are repeated."""
+
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import LeaseHeld, LeaseLost, Unavailable
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.transitions import (
+    Claim,
+    Fail,
+    Heartbeat,
+    Loaded,
+    Processed,
+    Skip,
+    Unskip,
+)
+from penstock.datastore.roles import Role
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.port import Table
+from tests.datastore.manifest.sample_runs import (
+    LOAD,
+    NAME,
+    SAVED_TO,
+    TRANSFORM,
+    TYPES,
+    bring_to,
+    claim,
+    discover,
+    events,
+    reloaded,
+    run_faults,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import USA, Watch, caller, grow, on_sqlite
+from tests.support.table_interceptors import Interrupted, Watched
+
+WORKER = caller({USA: Role.CONTRIBUTOR})
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, watch: Watch) -> Store:
+    return Store(table, Clock(now=watch))
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+@on_sqlite
+async def test_what_was_done_before_writes_nothing(view: View, store: Store) -> None:
+    run = await bring_to(view, RunState.PROCESSED)
+    before = await contents(store.table)
+    said = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    assert await view.runs.ask(NAME, said) == run
+    assert await view.runs.ask(NAME, Unskip()) == run
+    assert await contents(store.table) == before
+
+
+async def test_of_two_claims_at_once_one_is_granted(view: View, store: Store) -> None:
+    await discover(view)
+
+    async def thief() -> None:
+        await claim(view, TRANSFORM, owner="thief")
+
+    late = Store(Interrupted(store.table, thief), store.clock).seen_by(WORKER)
+    with pytest.raises(LeaseHeld, match="thief has"):
+        await claim(late, TRANSFORM, owner="late")
+    assert (await view.runs.one(NAME, consistent=True)).lease_owner == "thief"
+    assert await run_faults(store.table) == []
+
+
+class Twice(Watched):
+    """Sends every write twice, as where an answer is lost and the store forgot the token."""
+
+    async def request(self, call: Any, *, writes: bool) -> Any:
+        return await call
+
+    async def transact(self, operations: Any) -> float:
+        await self.table.transact(operations)
+        return await self.table.transact(operations)
+
+
+@on_sqlite
+async def test_a_change_whose_answer_was_lost_happens_once(view: View, store: Store) -> None:
+    twice = Store(Twice(store.table), store.clock).seen_by(WORKER)
+    run = await bring_to(twice, RunState.LOADED)
+    assert (run.version, run.fence) == (5, 2)
+    await reloaded(twice)
+    assert await view.runs.one(NAME, consistent=True) == await twice.runs.one(NAME)
+    assert len(await events(view, run)) == 6
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_result_whose_answer_was_lost_may_be_said_again_though_others_went_on(
+    view: View, store: Store, watch: Watch
+) -> None:
+    held = await bring_to(view, RunState.PROCESSING)
+    done = Processed(fence=held.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    await view.runs.ask(NAME, done)
+    loading = await claim(view, LOAD, owner="loader")
+    failure = Fail(fence=loading.fence, error="no warehouse")
+    await view.runs.ask(NAME, failure)
+    again = await claim(view, LOAD, owner="another")
+    before = await contents(store.table)
+    assert await view.runs.ask(NAME, done) == again
+    assert await view.runs.ask(NAME, failure) == again
+    for ask in (
+        Fail(fence=loading.fence, error="something else"),
+        Fail(fence=held.fence, error="no warehouse"),
+        Loaded(fence=loading.fence, loaded_by="loader"),
+        Heartbeat(fence=loading.fence),
+    ):
+        with pytest.raises(LeaseLost):
+            await view.runs.ask(NAME, ask)
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_a_run_that_others_write_all_the_time_is_given_up(view: View, store: Store) -> None:
+    run = await discover(view)
+
+    class Busy(Watched):
+        """Lets somebody else skip the run before every write."""
+
+        times = 0
+
+        async def request(self, call: Any, *, writes: bool) -> Any:
+            if writes:
+                self.times += 1
+                await view.runs.ask(NAME, Skip(reason=f"{self.times}"))
+                await view.runs.ask(NAME, Unskip())
+            return await call
+
+    late = Store(Busy(store.table), store.clock).seen_by(WORKER)
+    with pytest.raises(Unavailable):
+        await late.runs.ask(NAME, Claim(stage=TRANSFORM, owner="w"))
+    assert (await view.runs.one(NAME)).state is run.state

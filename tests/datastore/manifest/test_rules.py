@@ -1,0 +1,144 @@
+"""What is said of runs keeps to rules, all of which are told at once."""
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.records import ManifestName, RunName, RunState
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.manifest.transitions import (
+    Ask,
+    Claim,
+    Fail,
+    Heartbeat,
+    Loaded,
+    Processed,
+    Reload,
+    Skip,
+    Unskip,
+)
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.port import Table
+from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, named
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import USA, Watch, grow, on_sqlite, walk
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, watch: Watch) -> Store:
+    return Store(table, Clock(now=watch))
+
+
+@pytest.fixture
+async def view(store: Store) -> View:
+    return await grow(store)
+
+
+LONG = "x" * 8193
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("ask", "fields"),
+    [
+        (Claim(stage=TRANSFORM, owner=" ", seconds=0), ["owner", "leaseSeconds"]),
+        (Claim(stage=TRANSFORM, owner="x" * 129, seconds=86_401), ["owner", "leaseSeconds"]),
+        (Heartbeat(fence=-1, seconds=-1), ["fence", "leaseSeconds"]),
+        (
+            Processed(fence=0, shred_types=("",), saved_to="stage", counts={"": 1}),
+            ["shredTypes", "savedTo", "counts"],
+        ),
+        (
+            Processed(
+                fence=0,
+                shred_types=("t",) * 1001,
+                saved_to="s3://bucket/" + "x" * 1012,
+                counts={"n": -1},
+            ),
+            ["shredTypes", "savedTo", "counts"],
+        ),
+        (
+            Processed(
+                fence=2**63,
+                shred_types=("a\0",),
+                saved_to="s3://b/",
+                counts={str(n): n for n in range(51)},
+            ),
+            ["fence", "shredTypes", "savedTo", "counts"],
+        ),
+        (Loaded(fence=0, loaded_by="", counts={"n": 2**63}), ["loadedBy", "counts"]),
+        (Fail(fence=0, error=LONG), ["error"]),
+        (Fail(fence=0, error=""), ["error"]),
+        (Skip(reason=" "), ["reason"]),
+        (Unskip(reason=LONG), ["reason"]),
+        (Reload(reason="", force=False), ["reason", "force"]),
+    ],
+)
+async def test_an_ask_that_breaks_rules_is_told_all_of_them(
+    view: View, store: Store, ask: Ask, fields: list[str]
+) -> None:
+    await discover(view)
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await view.runs.ask(NAME, ask)
+    assert [problem.path for problem in refused.value.problems] == [[field] for field in fields]
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("more", "fields"),
+    [
+        ({"run_id": "", "added_by": ""}, ["runId", "addedBy"]),
+        ({"run_id": "s3://bucket/run=1/"}, ["runId"]),
+        ({"run_id": "é" * 513}, ["runId"]),
+        (
+            {"run_id": "a\nb", "pipeline": " ", "skip_reason": ""},
+            ["runId", "pipeline", "skipReason"],
+        ),
+    ],
+)
+async def test_a_discovery_that_breaks_rules_is_told_all_of_them(
+    view: View, store: Store, more: dict[str, str], fields: list[str]
+) -> None:
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await view.runs.discover(SNOW, Discovery(**{"run_id": "r", "added_by": "t", **more}))
+    assert [problem.path for problem in refused.value.problems] == [[field] for field in fields]
+    with pytest.raises(Invalid) as refused:
+        await view.runs.discover(ManifestName(USA, ""), Discovery(run_id="r", added_by="t"))
+    assert [problem.path for problem in refused.value.problems] == [["manifest"]]
+    assert await contents(store.table) == before
+
+
+async def test_the_longest_names_have_room_and_longer_ones_are_refused(
+    view: View, store: Store
+) -> None:
+    deep = ManifestName(USA, "%" * 128)
+    longest = "x" * (1024 - len("R:/usa#:") - 3 * 128)
+    await view.runs.discover(deep, Discovery(run_id=longest, added_by="t"))
+    held = await claim(view, TRANSFORM, RunName(deep, longest))
+    assert held.run_id == longest
+    before = await contents(store.table)
+    with pytest.raises(LimitExceeded) as refused:
+        await view.runs.discover(deep, Discovery(run_id=longest + "x", added_by="t"))
+    assert (refused.value.maximum, refused.value.actual, refused.value.path) == (
+        1024,
+        1025,
+        ["runId"],
+    )
+    with pytest.raises(NotFound):
+        await view.runs.one(RunName(deep, longest + "x"))
+    assert await contents(store.table) == before
+    odd = "a:b#c%d/ü=1/"
+    await discover(view, odd)
+    assert (await view.runs.one(named(odd), consistent=True)).run_id == odd
+    new = Listed(state=RunState.NEW)
+    found = await walk(lambda window: view.run_lists.page(SNOW, new, window))
+    assert [run.run_id for run in found] == [odd]

@@ -1,0 +1,122 @@
+"""Destinations, events and reads that tests of the sink share."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.ngsi.destinations import (
+    Destinations,
+    EmbeddedDestinations,
+    Placed,
+    Samples,
+    Trouble,
+)
+from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.events import Attribute, Update
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.repository import Ingest
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Attributes, Query
+from tests.support.stores import (
+    REGION,
+    aws_environment,
+    client_of,
+    dynoxide_endpoint,
+    moto_endpoint,
+    open_store,
+)
+
+AT = 1_429_535_775_005
+
+
+@asynccontextmanager
+async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinations]:
+    """Open the destinations of an implementation, with names that no other test meets."""
+    if name == "sqlite":
+        shared = SqliteTable.open(tmp_path / f"{uuid4()}.samples.sqlite")
+        await shared.create()
+        opened: Destinations = EmbeddedDestinations(shared)
+    else:
+        endpoint = moto_endpoint() if name == "moto" else dynoxide_endpoint()
+        over = DynamoDBDestinations(await client_of(endpoint), AsyncExitStack(), DEADLINE)
+        opened = Apart(over, f"{uuid4().hex[:8]}.")
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+@asynccontextmanager
+async def open_embedded(tmp_path: Path) -> AsyncIterator[Store]:
+    """Open the embedded store with its destinations, as a server has it."""
+    async with open_store("sqlite", tmp_path) as store:
+        yield replace(store, ingest=Ingest(EmbeddedDestinations(store.table)))
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Destinations whose names get a prefix: the servers that tests share have all of them."""
+
+    inner: Destinations
+    prefix: str
+
+    async def create(self, name: str) -> None:
+        await self.inner.create(self.prefix + name)
+
+    async def write(self, items: Sequence[Placed]) -> None:
+        await self.inner.write([Placed(self.prefix + table, item) for table, item in items])
+
+    def table(self, name: str) -> Samples:
+        return self.inner.table(self.prefix + name)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return self.inner.trouble(error)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+async def open_dynamodb(endpoint_url: str, deadline: float = DEADLINE) -> DynamoDBDestinations:
+    with aws_environment():
+        return await DynamoDBDestinations.open(
+            region=REGION, endpoint_url=endpoint_url, deadline=deadline
+        )
+
+
+def unique(name: str = "t") -> str:
+    """A table's name that no other test has."""
+    return f"{name}-{uuid4()}"
+
+
+def event(table: str, entity: str = "car1", **changes: Any) -> Event:
+    """An event of one attribute; `value` is the attribute's."""
+    attribute = Attribute("speed", "float", changes.pop("value", 112))
+    fields: dict[str, Any] = {
+        "service": "vehicles",
+        "path": "/4wheels",
+        "at": AT,
+        "identity": str(uuid4()),
+        "persistence": Persistence.ROW,
+        "update": Update(entity, "car", (attribute,)),
+    }
+    return Event(**{**fields, **changes}, table=table)
+
+
+async def series(
+    destinations: Destinations, table: str, entity: str = "car1", attribute: str = "speed"
+) -> list[Attributes]:
+    """Every sample of a series, oldest first, read page by page."""
+    found: list[Attributes] = []
+    query = Query(partition=f"vehicles:/4wheels:{entity}:car:{attribute}", limit=7)
+    while True:
+        page = await destinations.table(table).query(query)
+        found += page.items
+        if page.last is None:
+            return found
+        query = Query(partition=query.partition, limit=7, after=page.last)

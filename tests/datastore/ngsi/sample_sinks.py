@@ -1,0 +1,157 @@
+"""Sinks for tests: their ground, notifications, and a recount of all that they count."""
+
+import json
+from asyncio import sleep
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.ngsi.counts import Counts, counted, total
+from penstock.datastore.ngsi.dead_letters import DeadLetter, letters
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import PLACE
+from penstock.datastore.ngsi.notification import (
+    Defaults,
+    Notification,
+    read_heading,
+    read_notification,
+)
+from penstock.datastore.ngsi.options import Batching, SinkOptions
+from penstock.datastore.ngsi.repository import Ingest
+from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.port import Item, Query, Range, Table
+from penstock.server.auth.claims import roles_from
+from tests.support.sample_resources import walk
+
+QUICK = SinkOptions(batching=Batching(retry_intervals=(0.01,)))
+ALL = Range()
+AT = ("vehicles", "/4wheels")
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A ground that sinks are opened on, one after the other or side by side."""
+
+    ground: Ground
+
+    @asynccontextmanager
+    async def sink(
+        self, options: SinkOptions = QUICK, *, drain: float = 5.0, **changes: Any
+    ) -> AsyncIterator[Sink]:
+        async with open_sink(replace(self.ground, **changes), options, drain_seconds=drain) as sink:
+            yield sink
+
+    def store(self, sink: Sink) -> Store:
+        """The store beside a sink, as a server has it."""
+        ground = self.ground
+        ingest = Ingest(ground.destinations, sink.options, sink.replaying.replay, 0.01)
+        return Store(ground.table, files=ground.files, ingest=ingest)
+
+    def caller(self, user: str, *roles: str) -> View:
+        """What a user with these roles sees."""
+        return Store(self.ground.table).seen_by(Caller(user, roles_from(list(roles))))
+
+    async def counts(self, *places: tuple[str, str]) -> Counts:
+        return total([await counted(self.ground.table, at) for at in places or (AT,)])
+
+    async def letters(self, at: tuple[str, str] = AT) -> list[DeadLetter]:
+        return await walk(lambda window: letters(self.ground.table, at, window))
+
+    async def samples(self, at: tuple[str, str] = AT) -> list[Item]:
+        """Every sample of a service path, found by way of the catalog."""
+        return [
+            item
+            for entity in await self._rows(f"NE:{at[0]}:{at[1]}", "NE:")
+            for item in await self._samples_of(at, str(entity["sk"]).removeprefix("NE:"))
+        ]
+
+    async def settled(self, *places: tuple[str, str]) -> Counts:
+        """Wait until nothing is pending any more; the counts add up all the while."""
+        for _ in range(1000):
+            counts = await self.counts(*places)
+            assert counts.adds_up, counts
+            if not counts.pending:
+                return counts
+            await sleep(0.01)
+        raise AssertionError("something stays pending")
+
+    async def recounted(self, *places: tuple[str, str]) -> Counts:
+        """Wait likewise, and hold the counts against what there is."""
+        counts = await self.settled(*places)
+        samples = [item for at in places or (AT,) for item in await self.samples(at)]
+        dead = [letter for at in places or (AT,) for letter in await self.letters(at)]
+        assert counts.items == len(samples)
+        assert counts.dead_lettered == sum(letter.events for letter in dead)
+        return counts
+
+    async def _samples_of(self, at: tuple[str, str], entity: str) -> list[Item]:
+        found = []
+        for row in await self._rows(f"NA:{at[0]}:{at[1]}:{entity}", "NA:"):
+            name = str(row["sk"]).removeprefix("NA:")
+            for mark in row:
+                if mark.startswith(PLACE):
+                    persistence, _, table = mark.removeprefix(PLACE).partition(":")
+                    assert persistence == "row"
+                    series = f"{at[0]}:{at[1]}:{entity}:{name}"
+                    found += await self._all(self.ground.destinations.table(table), series)
+        return found
+
+    async def _rows(self, partition: str, prefix: str) -> list[Item]:
+        return await self._all(self.ground.table, partition, Range(prefix))
+
+    async def _all(self, table: Any, partition: str, range: Range = ALL) -> list[Item]:
+        found: list[Item] = []
+        query = Query(partition=partition, range=range)
+        while True:
+            page = await table.query(query)
+            found += page.items
+            if page.last is None:
+                return found
+            query = replace(query, after=page.last)
+
+
+@asynccontextmanager
+async def open_world(
+    table: Table, destinations: Destinations, tmp_path: Path, clock: Clock | None = None
+) -> AsyncIterator[World]:
+    files = await LocalFiles.open(tmp_path / "files", base_url="http://test", key=b"k" * 32)
+    try:
+        yield World(
+            Ground(
+                table=table,
+                files=files,
+                destinations=destinations,
+                clock=clock or Clock(),
+                lease_seconds=1,
+            )
+        )
+    finally:
+        await files.close()
+
+
+def notification(*entities: Any, correlator: str | None = None, **headers: str) -> Notification:
+    """A notification of entities, by default of one car; those that are texts name cars."""
+    data = [car(each) if isinstance(each, str) else each for each in entities or ("car1",)]
+    body = json.dumps({"subscriptionId": "s", "data": data}).encode()
+    found = {
+        "fiware-service": "vehicles",
+        "fiware-servicepath": "/4wheels",
+        "ngsiv2-attrsformat": "normalized",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    if correlator is not None:
+        found["fiware-correlator"] = correlator
+    return read_notification(read_heading(found, Defaults()), body)
+
+
+def car(id: str, **attributes: Any) -> dict[str, Any]:
+    """An entity of NGSIv2; the document's own attributes unless others are named."""
+    named = attributes or {"speed": 112.9, "oil_level": 74.6}
+    values = {name: {"type": "float", "value": value} for name, value in named.items()}
+    return {"id": id, "type": "car", **values}

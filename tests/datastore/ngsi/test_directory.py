@@ -1,0 +1,124 @@
+"""What a caller may know of that was notified, page by page."""
+
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import NotFound, NotPermitted
+from penstock.datastore.ngsi.directory import Service, ServicePath, group_of
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.pages import Window
+from tests.datastore.ngsi.sample_sinks import World, car, notification
+from tests.datastore.ngsi.test_repository import WHEELS, notify, reader
+from tests.support.sample_resources import on_sqlite, walk, without_moto
+
+
+@without_moto
+async def test_entities_are_listed_by_id_prefix_and_type(world: World) -> None:
+    async with world.sink() as sink:
+        names = ["urn:car:1", "urn:car:2", "urn:bus:1", "x"]
+        bus = {"id": "urn:car:1", "type": "bus", "a": {"value": 1}}
+        await sink.accept(notification(*[car(name) for name in names], bus), 100)
+        await sink.loading.drained()
+    directory = reader(world).directory
+
+    async def listed(**how: Any) -> list[tuple[str, str]]:
+        found = await walk(lambda window: directory.entities(WHEELS, window, **how))
+        back = await walk(lambda window: directory.entities(WHEELS, window, **how), backward=True)
+        assert found == back
+        return [(each.entity_id, each.entity_type) for each in found]
+
+    whole = [("urn:bus:1", "car"), ("urn:car:1", "bus"), ("urn:car:1", "car")]
+    assert await listed() == [*whole, ("urn:car:2", "car"), ("x", "car")]
+    assert await listed(prefix="urn:car:1") == whole[1:]
+    assert await listed(prefix="urn:c", type="bus") == whole[1:2]
+    assert await listed(type="ca") == []
+    assert await directory.entity(WHEELS, "urn:car:1", "tram") is None
+
+
+@without_moto
+async def test_attributes_are_listed_by_name(world: World) -> None:
+    await notify(world, 1)
+    async with world.sink() as sink:
+        await sink.accept(notification(car("car1", **{"a:b": 1, "z": 2})), 100)
+        await sink.loading.drained()
+    directory = reader(world).directory
+    entity = await directory.entity(WHEELS, "car1", "car")
+    assert entity is not None
+    found = await walk(lambda window: directory.attributes(entity, window))
+    assert [(each.name, each.type) for each in found] == [
+        ("a:b", "float"),
+        ("speed", "float"),
+        ("z", "float"),
+    ]
+    assert await directory.attribute(entity, "none") is None
+
+
+async def tree(world: World) -> None:
+    async with world.sink() as sink:
+        for service in ("vehicles", "Vehicles", "vehicles2", "rooms"):
+            for path in ("/", "/a", "/a/b", "/ab", "/b"):
+                await sink.accept(
+                    notification(fiware_service=service, fiware_servicepath=path), 100
+                )
+        await sink.loading.drained()
+
+
+@pytest.mark.parametrize(
+    ("roles", "services", "paths"),
+    [
+        (["/"], ["rooms", "vehicles2", "Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
+        (["/vehicles"], ["Vehicles", "vehicles"], ["/", "/a", "/ab", "/a/b", "/b"]),
+        (["/vehicles/a"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
+        (["/vehicles/a/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b"]),
+        (["/vehicles/a/b", "/vehicles/b"], ["Vehicles", "vehicles"], ["/", "/a", "/a/b", "/b"]),
+        (["/vehicles/none"], ["Vehicles", "vehicles"], ["/"]),
+        (["/vehicles2/a", "/rooms"], ["rooms", "vehicles2"], None),
+        (["/vehicle"], [], None),
+        ([], [], None),
+    ],
+)
+@on_sqlite
+async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
+    world: World, roles: list[str], services: list[str], paths: list[str] | None
+) -> None:
+    await tree(world)
+    caller = Caller("ann", {GroupPath(group): Role.READER for group in roles})
+    notified = reader(world, caller)
+    directory = notified.directory
+    for backward in (False, True):
+        seen = await walk(directory.services, backward=backward)
+        assert [each.name for each in seen] == services
+    if paths is None:
+        with pytest.raises(NotFound):
+            await directory.service("vehicles")
+    else:
+        of = await directory.service("vehicles")
+        for backward in (False, True):
+            listed = await walk(lambda window: directory.paths(of, window), backward=backward)
+            assert [each.path for each in listed] == paths
+        assert (await notified.service_counts(of)).received == len(paths)
+    for path in ("/", "/a", "/a/b", "/ab", "/b", "/none"):
+        if paths is not None and path in paths:
+            assert await directory.path("vehicles", path) == ServicePath("vehicles", path)
+        else:
+            with pytest.raises(NotFound):
+                await directory.path("vehicles", path)
+
+
+@on_sqlite
+async def test_destinations_are_listed_for_readers_of_the_whole_service(world: World) -> None:
+    await tree(world)
+    whole = reader(world, Caller("ann", {GroupPath("/vehicles"): Role.READER}))
+    of = Service("vehicles")
+    assert len(await walk(lambda window: whole.destinations(of, window))) == 5
+    part = reader(world, Caller("ann", {GroupPath("/vehicles/a"): Role.READER}))
+    with pytest.raises(NotPermitted):
+        await part.destinations(of, Window())
+    with pytest.raises(NotFound):
+        await reader(world, Caller("eve", {})).destinations(of, Window())
+
+
+def test_a_group_is_that_of_the_service_and_its_path() -> None:
+    assert group_of("Vehicles", "/") == GroupPath("/vehicles")
+    assert group_of("s", "/A/b") == GroupPath("/s/a/b")

@@ -1,0 +1,117 @@
+"""Notifications that are none, and entities that spoil no others."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.ngsi.events import Poison, Update
+from penstock.datastore.ngsi.notification import Format, Heading, read_notification
+from tests.datastore.ngsi.sample_notifications import poison, read, updates
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"  ",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"data": []}',
+        b'{"data": {}}',
+        b"{}",
+        b'{"contextResponses": []}',
+        b'{"subscriptionId": 1, "data": [{"id": "a"}]}',
+        b'{"data": [{"id": "\xff"}]}',
+        b'{"data": [{"id": "\\ud800"}]}',
+        b"[" * 5000 + b"]" * 5000,
+        b'{"data": [{"id": "a", "n": ' + b"1" * 5000 + b"}]}",
+    ],
+)
+def test_a_body_that_is_no_notification_is_refused(body: bytes) -> None:
+    with pytest.raises(BadInput):
+        read(body)
+
+
+@pytest.mark.parametrize(
+    ("entity", "reason"),
+    [
+        (1, "The entity is not an object."),
+        ({}, "The entity's id is missing or not a text."),
+        ({"id": 1}, "The entity's id is missing or not a text."),
+        ({"id": "a" * 257}, "The entity's id is longer than 256 characters."),
+        ({"id": "a\u0000"}, "The entity's id holds the character U+0000."),
+        ({"id": "a", "type": 1}, "The entity's type is not a text."),
+        ({"id": "a", "t": 1}, "The attribute 't' is not an object."),
+        ({"id": "a", "": {"value": 1}}, "An attribute's name is missing or not a text."),
+        ({"id": "a", "t": {"value": 1, "type": 2}}, "The attribute 't''s type is not a text."),
+        ({"id": "a", "t": {"metadata": []}}, None),
+        ({"id": "a", "t": {"metadata": [1]}}, "The metadata of 't' is not an object."),
+        ({"id": "a", "t": {"metadata": {"m": 1}}}, "A metadata is not an object."),
+        (
+            {"id": "a", **{f"t{n}": {"value": 1} for n in range(501)}},
+            "The entity has more than 500 attributes.",
+        ),
+    ],
+)
+def test_an_entity_that_cannot_be_understood_says_why(entity: Any, reason: str | None) -> None:
+    if reason is None:
+        assert updates(read({"data": [entity]}, ngsiv2_attrsformat="normalized"))
+    else:
+        assert poison(entity, ngsiv2_attrsformat="normalized") == reason
+
+
+def test_a_value_that_is_nested_too_deep_is_poison() -> None:
+    deep: Any = 1
+    for _ in range(66):
+        deep = [deep]
+    assert "64 levels" in poison({"id": "a", "t": deep}, ngsiv2_attrsformat="keyValues")
+
+
+@pytest.mark.parametrize("element", [1, {}, {"contextElement": {"id": "a", "attributes": {}}}])
+def test_a_legacy_response_that_cannot_be_understood_is_poison(element: Any) -> None:
+    ((_, entry),) = read({"contextResponses": [element]}).entries
+    assert isinstance(entry, Poison)
+    assert entry.payload == element
+
+
+def test_a_poisoned_entity_spoils_no_other() -> None:
+    found = read({"data": [{"id": "a"}, {}, {"id": "b"}]})
+    assert [type(entry) for _, entry in found.entries] == [Update, Poison, Update]
+
+
+def test_a_notification_holds_at_most_a_thousand_entities_and_forty_paths() -> None:
+    with pytest.raises(LimitExceeded) as refused:
+        read({"data": [{"id": "a"}] * 1001})
+    assert (refused.value.maximum, refused.value.actual) == (1000, 1001)
+    paths = ",".join(f"/p{n}" for n in range(41))
+    with pytest.raises(LimitExceeded):
+        read({"data": [{"id": "a"}] * 41}, fiware_servicepath=paths)
+
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(anything, st.sampled_from([None, *Format]))
+def test_whatever_is_sent_is_read_or_refused_with_a_reason(body: Any, form: Format | None) -> None:
+    headers = {} if form is None else {"ngsiv2_attrsformat": form.value}
+    for sent in (body, {"data": [body]}, {"contextResponses": [{"contextElement": body}]}):
+        with suppress(BadInput):
+            found = read(sent, **headers)
+            assert all(not isinstance(e, Poison) or e.reason for _, e in found.entries)
+
+
+@given(st.binary(max_size=60))
+def test_whatever_bytes_are_sent_are_read_or_refused(body: bytes) -> None:
+    with pytest.raises(BadInput):
+        read_notification(Heading("s", ("/",), Format.NORMALIZED, None), body)

@@ -1,0 +1,101 @@
+"""Naming rules as they are kept: who may put them, and what a sink makes of them."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, NotFound, NotPermitted
+from penstock.datastore.ngsi.naming_rules import Documents, NamingRules
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.table.port import Table
+from tests.datastore.ngsi.sample_sinks import QUICK, World
+from tests.datastore.ngsi.test_sink import accept, runs
+from tests.support.sample_resources import SUPER, on_sqlite
+
+MAPPINGS = json.dumps({"serviceMappings": [{"newService": "fleet"}]}).encode()
+RULE = {
+    "id": 1,
+    "fields": ["entityType"],
+    "regex": "car",
+    "destination": "cars",
+    "fiware_service_path": "/cars",
+}
+RULES = json.dumps({"grouping_rules": [RULE]}).encode()
+
+
+def rules_of(table: Table, caller: Caller = SUPER) -> NamingRules:
+    return NamingRules(Scope(table, caller, Clock(), Budget()))
+
+
+async def tables(world: World, **options: Any) -> tuple[str, ...]:
+    async with world.sink(replace(QUICK, **options)) as sink:
+        await accept(sink, "car1", "car2")
+        await world.settled()
+        return (await runs(sink))[-1].shred_types or ()
+
+
+async def test_documents_are_kept_as_they_were_put(table: Table) -> None:
+    rules = rules_of(table)
+    assert await rules.documents() == Documents()
+    await rules.put_mappings(MAPPINGS)
+    await rules.put_rules(RULES)
+    assert await rules.documents() == Documents(MAPPINGS.decode(), RULES.decode())
+
+
+async def test_a_document_that_is_no_good_leaves_the_last_good_one(table: Table) -> None:
+    rules = rules_of(table)
+    await rules.put_mappings(MAPPINGS)
+    await rules.put_rules(RULES)
+    before = await rules.documents()
+    for put in (rules.put_mappings, rules.put_rules):
+        with pytest.raises(Invalid):
+            await put(b'{"more": 1}')
+    assert await rules.documents() == before
+
+
+@on_sqlite
+async def test_only_an_admin_of_everything_puts_them_and_its_readers_read_them(
+    table: Table,
+) -> None:
+    contributor = Caller("ann", {ROOT: Role.CONTRIBUTOR})
+    stranger = Caller("eve", {})
+    below = Caller("bob", {GroupPath("/vehicles"): Role.ADMIN})
+    for caller, refusal in ((contributor, NotPermitted), (below, NotFound), (stranger, NotFound)):
+        rules = rules_of(table, caller)
+        for attempt in (rules.put_mappings(MAPPINGS), rules.put_rules(RULES)):
+            with pytest.raises(refusal):
+                await attempt
+    assert await rules_of(table, contributor).documents() == Documents()
+    with pytest.raises(NotFound):
+        await rules_of(table, below).documents()
+
+
+@on_sqlite
+async def test_rules_count_where_they_are_switched_on(world: World) -> None:
+    rules = rules_of(world.ground.table)
+    await rules.put_mappings(MAPPINGS)
+    await rules.put_rules(RULES)
+    plain = ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
+    assert (await tables(world))[:1] == plain
+    assert await tables(world, enable_grouping=True) == ("vehiclesxffffx002fcarsxffffcars",)
+    mapped = await tables(world, enable_name_mappings=True)
+    assert mapped[0] == "fleetxffffx002f4wheelsxffffcar1xffffcar"
+    both = await tables(world, enable_name_mappings=True, enable_grouping=True)
+    assert both == ("fleetxffffx002fcarsxffffcars",)
+
+
+@on_sqlite
+async def test_a_sink_that_runs_goes_by_new_rules_once_it_has_read_them(world: World) -> None:
+    async with world.sink(replace(QUICK, enable_grouping=True)) as sink:
+        await rules_of(world.ground.table).put_rules(RULES)
+        await accept(sink, "car1")
+        await sink.read_rules()
+        await accept(sink, "car1")
+        await world.settled()
+        first, second = await runs(sink)
+    assert first.shred_types == ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
+    assert second.shred_types == ("vehiclesxffffx002fcarsxffffcars",)

@@ -1,0 +1,72 @@
+"""A sink over DynamoDB that throttles, leaves batches undone, and loses answers."""
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import Unavailable
+from tests.datastore.ngsi.sample_destinations import Apart, open_dynamodb
+from tests.datastore.ngsi.sample_sinks import QUICK, World, car, notification, open_world
+from tests.faults.dynamodb_proxy import Fault, FaultProxy
+from tests.support.stores import moto_endpoint
+from tests.support.stores import open_dynamodb as open_table
+
+SPEEDY = set(Fault) - {Fault.SILENT_AFTER, Fault.SHORT_PAGE, Fault.SLOW}
+NOTIFICATIONS = 12
+
+
+async def send(world: World, left: list[int], sink: Any) -> list[int]:
+    """Notify of each number, two cars at a time; gives back those that were not acknowledged."""
+
+    async def one(number: int) -> int | None:
+        cars = [car(f"car{number % 3}", speed=number), car(f"bus{number % 2}", speed=number)]
+        try:
+            await sink.accept(notification(*cars, correlator=f"c{number}"), 100)
+        except Unavailable:
+            return number
+        return None
+
+    answers = await asyncio.gather(*(one(number) for number in left))
+    return [number for number in answers if number is not None]
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    made = await open_table(moto_endpoint())
+    await made.create()
+    async with FaultProxy(moto_endpoint()) as proxy:
+        table = await open_table(proxy.url, name=made._name, deadline=3.0)
+        inner = await open_dynamodb(proxy.url, deadline=3.0)
+        destinations = Apart(inner, f"f{made._name[-8:]}.")
+        async with open_world(table, destinations, tmp_path) as world:
+            async with world.sink():
+                pass
+            proxy.chance(0.15, SPEEDY, seed=seed)
+            proxy.script("BatchWriteItem", Fault.UNPROCESSED, Fault.SILENT_AFTER, Fault.THROTTLED)
+            left = list(range(NOTIFICATIONS))
+            while left:
+                async with world.sink(QUICK, drain=dice.choice([0.0, 0.3])) as sink:
+                    some, rest = left[:8], left[8:]
+                    left = [*await send(world, some, sink), *rest]
+            proxy.chance(0.0, (), seed=seed)
+            async with world.sink(QUICK) as sink:
+                await world.settled()
+                for letter in await world.letters():
+                    await sink.replaying.replay(letter)
+                counts = await world.recounted()
+            samples = await world.samples()
+        faults = Counter(seen.fault for seen in proxy.seen)
+        await inner.close()
+        await table.close()
+    await made.close()
+    assert Counter(item["attrValue"] for item in samples) == Counter(
+        {str(number): 2 for number in range(NOTIFICATIONS)}
+    )
+    assert counts.persisted == counts.items == 2 * NOTIFICATIONS
+    assert counts.received == counts.persisted + counts.duplicates
+    assert len(faults) > 6

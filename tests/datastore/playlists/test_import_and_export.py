@@ -1,0 +1,251 @@
+"""Playlists to files and back: unchanged where all is there, and nothing lost without a word."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Invalid, Unavailable
+from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.formats.document import Document, PlaylistFormat, Track
+from penstock.datastore.playlists.formats.files import read, write
+from penstock.datastore.playlists.import_playlist import Unmatched, Wish
+from penstock.datastore.playlists.records import Entry, Playlist
+from penstock.datastore.store import Store, View
+from tests.datastore.playlists.sample_playlists import (
+    ANN,
+    BOB,
+    drift,
+    ids,
+    mix,
+    order,
+    ranked,
+    seen_by,
+    titles,
+    tracks,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import on_sqlite, walk, without_moto
+from tests.support.table_interceptors import Cut, Died, Interrupted, Traced
+
+
+async def exported(view: View, playlist: Playlist, format: PlaylistFormat) -> str:
+    return write(format, await view.playlists.exporting.document(playlist))
+
+
+def said(entries: list[Entry]) -> list[Mapping[str, Any]]:
+    """What entries say but for where and when they were added."""
+    names = ("audio_id", "location", "title", "artist", "album", "duration_ms")
+    return [{name: getattr(entry, name) for name in names} for entry in entries]
+
+
+@pytest.mark.parametrize("format", PlaylistFormat)
+async def test_an_exported_playlist_is_imported_unchanged(
+    store: Store, format: PlaylistFormat
+) -> None:
+    view = seen_by(store)
+    playlist, entries = await mix(view, 5, "Road trip")
+    target = Target(id=playlist.id)
+    await view.playlists.adding.add(target, [str(entries[3].audio_id)] * 2, entries[0].id)
+    await view.playlists.moving.move(target, [entries[4].id])
+    document = read(format, await exported(view, playlist, format))
+    found, matched, unmatched = await view.playlists.importing.run(document, Wish())
+    assert found is not None
+    assert (found.name, found.entry_count, matched, unmatched) == ("Road trip", 7, 7, ())
+    assert said(await order(view, found.id)) == said(await order(view, playlist.id))
+    assert found == await view.playlists.reading.one(found.id, consistent=True)
+    assert await walk(view.playlists.reading.page) != []
+    assert await drift(store.table) == []
+
+
+MIXED = Document(
+    title="From elsewhere",
+    tracks=(
+        Track(title="t1", creator="abba"),
+        Track(location="c/Unknown.mp3", title="Unknown", creator="Nobody", duration_ms=5_000),
+        Track(title="T0", creator="ABBA", duration_ms=3_000),
+        Track(location="radio"),
+    ),
+)
+
+
+async def test_what_is_not_matched_is_told_and_left_out_or_kept_as_it_was(store: Store) -> None:
+    view = seen_by(store)
+    await tracks(view, 2)
+    importing = view.playlists.importing
+    unmatched = (Unmatched(2, MIXED.tracks[1], ()), Unmatched(4, MIXED.tracks[3], ()))
+    left = await importing.run(MIXED, Wish())
+    kept = await importing.run(MIXED, Wish(name="Kept", keep=True))
+    assert left.playlist is not None
+    assert kept.playlist is not None
+    for found in (left, kept):
+        assert (found.matched, found.unmatched) == (2, unmatched)
+    assert await titles(view, left.playlist.id) == ["t1", "t0"]
+    assert await titles(view, kept.playlist.id) == ["t1", "Unknown", "t0", None]
+    assert (kept.playlist.entry_count, kept.playlist.duration_ms) == (4, 7_001)
+    again = await view.playlists.exporting.document(kept.playlist)
+    assert (again.tracks[1], again.tracks[3]) == (MIXED.tracks[1], MIXED.tracks[3])
+    assert await drift(store.table) == []
+
+
+async def test_what_was_kept_moves_and_goes_as_any_entry_does(store: Store) -> None:
+    view = seen_by(store)
+    await tracks(view, 2)
+    found = await view.playlists.importing.run(MIXED, Wish(keep=True))
+    assert found.playlist is not None
+    entries = await order(view, found.playlist.id)
+    target = Target(id=found.playlist.id)
+    await view.playlists.moving.move(target, [entries[1].id])
+    moved = await view.playlists.moving.remove(target, [entries[3].id])
+    assert (moved.entry_count, moved.duration_ms) == (3, 7_001)
+    assert await titles(view, moved.id) == ["Unknown", "t1", "t0"]
+    assert await drift(store.table) == []
+
+
+async def test_a_track_that_was_deleted_is_exported_and_kept_with_what_it_said(
+    store: Store,
+) -> None:
+    view = seen_by(store)
+    playlist, entries = await mix(view, 2)
+    await view.audio.editing.delete(str(entries[1].audio_id))
+    document = await view.playlists.exporting.document(playlist)
+    gone = Track(
+        id=entries[1].audio_id, title="t1", creator="Abba", album="Gold", duration_ms=1_001
+    )
+    assert document.tracks[1] == gone
+    found = await view.playlists.importing.run(document, Wish(keep=True))
+    assert found.unmatched == (Unmatched(2, gone, ()),)
+    assert found.playlist is not None
+    assert await titles(view, found.playlist.id) == ["t0", "t1"]
+
+
+@without_moto
+async def test_only_looking_changes_nothing(store: Store) -> None:
+    view = seen_by(store)
+    await tracks(view, 2)
+    before = await contents(store.table)
+    found = await view.playlists.importing.run(MIXED, Wish(only_look=True, keep=True))
+    assert (found.playlist, found.matched, len(found.unmatched)) == (None, 2, 2)
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_the_ids_in_anothers_file_match_nothing(store: Store) -> None:
+    view = seen_by(store)
+    playlist, _ = await mix(view, 2)
+    document = await view.playlists.exporting.document(playlist)
+    found = await seen_by(store, BOB).playlists.importing.run(document, Wish())
+    assert (found.matched, len(found.unmatched)) == (0, 2)
+    assert found.playlist is not None
+    assert found.playlist.owner == "bob"
+    assert await order(seen_by(store, BOB), found.playlist.id) == []
+
+
+@on_sqlite
+async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one(
+    store: Store,
+) -> None:
+    view = seen_by(store)
+    before = await contents(store.table)
+    for document, wish in (
+        (Document(), Wish()),
+        (Document(title="x" * 129), Wish()),
+        (Document(title="Fine"), Wish(name=" ")),
+    ):
+        with pytest.raises(Invalid) as caught:
+            await view.playlists.importing.run(document, wish)
+        assert caught.value.path == ["name"]
+    assert await contents(store.table) == before
+    found = await view.playlists.importing.run(Document(title="File"), Wish(name=" Mine "))
+    assert found.playlist is not None
+    assert (found.playlist.name, found.playlist.entry_count) == ("Mine", 0)
+
+
+@without_moto
+async def test_an_import_sent_twice_happens_once(store: Store) -> None:
+    view = seen_by(store)
+    await tracks(view, 2)
+    first = await view.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
+    again = await view.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
+    assert again == first
+    with pytest.raises(Invalid, match="another input"):
+        await view.playlists.importing.run(MIXED, Wish(keep=True, idempotency_key="key"))
+    assert len(await walk(view.playlists.reading.page)) == 1
+    assert await drift(store.table) == []
+
+
+LONG = Document(title="Long", tracks=(Track(title="t0", creator="Abba"),) * 120)
+
+
+@without_moto
+@pytest.mark.parametrize("writes", range(1, 7))
+async def test_an_import_cut_short_is_seen_by_nobody_and_taken_away_later(
+    store: Store, writes: int
+) -> None:
+    view = seen_by(store)
+    await tracks(view, 1)
+    before = await contents(store.table)
+    with pytest.raises(Died):
+        await Store(Cut(store.table, writes)).seen_by(ANN).playlists.importing.run(LONG, Wish())
+    assert await walk(view.playlists.reading.page) == []
+    assert await contents(store.table) != before
+    # While a living process may hold it, it is left alone.
+    assert await store.finish_deletes() == 0
+    later = Store(store.table, _later(store))
+    assert await later.finish_deletes() == 1
+    assert await contents(store.table) == before
+
+
+def _later(store: Store) -> Clock:
+    return Clock(now=lambda: store.clock.now() + timedelta(minutes=3))
+
+
+@without_moto
+async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
+    store: Store,
+) -> None:
+    view = seen_by(store)
+    await tracks(view, 1)
+    before = await contents(store.table)
+
+    async def sweeper() -> None:
+        assert await Store(store.table, _later(store)).finish_deletes() == 1
+
+    interrupted = Interrupted(store.table, sweeper, writes=4)
+    with pytest.raises(Unavailable):
+        await Store(interrupted).seen_by(ANN).playlists.importing.run(LONG, Wish())
+    assert interrupted.other is None
+    assert await walk(view.playlists.reading.page) == []
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_ten_thousand_tracks_are_imported_and_exported_in_their_order(
+    store: Store,
+) -> None:
+    view = seen_by(store)
+    audio = await tracks(view, 3)
+    wanted = [Track(id=audio[n * n % 3], title=f"{n}") for n in range(10_000)]
+    document = Document(title="Everything", tracks=tuple(wanted))
+    found = await view.playlists.importing.run(document, Wish())
+    assert found.playlist is not None
+    assert found.playlist.entry_count == 10_000
+    again = await view.playlists.exporting.document(found.playlist)
+    assert [track.id for track in again.tracks] == [track.id for track in wanted]
+    first, *_ = await order(view, found.playlist.id)
+    moved = Target(id=found.playlist.id, hints=(first.position,))
+    assert (await view.playlists.moving.remove(moved, ids([first]))).entry_count == 9_999
+
+
+@on_sqlite
+async def test_an_export_reads_tracks_a_hundred_at_a_time_side_by_side(store: Store) -> None:
+    traced = Traced(store.table)
+    view = Store(traced).seen_by(ANN)
+    playlist, _ = await ranked(
+        view, [f"MMMM{a}{b}{c}B" for a in "BC" for b in "BCDEF" for c in "BCDEF"]
+    )
+    traced.start()
+    await view.playlists.exporting.document(playlist)
+    assert traced.seen == (2, 0, 2)

@@ -1,0 +1,195 @@
+"""Playlists as such: made, renamed, listed and read by their owner, and by nobody else."""
+
+import pytest
+
+from penstock.datastore.errors import Invalid, NotFound, VersionConflict
+from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.records import Playlist
+from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import Key
+from tests.datastore.playlists.sample_playlists import (
+    ABSENT,
+    ANN,
+    BOB,
+    drift,
+    mix,
+    order,
+    seen_by,
+    tracks,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import on_sqlite, walk
+
+
+async def test_a_new_playlist_is_a_header_and_a_row_in_its_owners_list(store: Store) -> None:
+    view = seen_by(store)
+    made = await view.playlists.writing.create("  Road trip ")
+    rows = await contents(store.table)
+    assert dict(rows[Key(f"PL:{made.id}", "PL")]) == {
+        "pk": f"PL:{made.id}",
+        "sk": "PL",
+        "name": "Road trip",
+        "owner": "ann",
+        "version": 1,
+        "ranked": 0,
+        "entryCount": 0,
+        "durationMs": 0,
+        "createdAt": made.created_at,
+        "updatedAt": made.created_at,
+    }
+    assert dict(rows[Key("U:ann", f"PL:{made.id}")]) == {
+        "pk": "U:ann",
+        "sk": f"PL:{made.id}",
+        "siKey1": f"PL:{made.id}",
+        "name": "Road trip",
+        "role": "owner",
+        "createdAt": made.created_at,
+    }
+    assert await view.playlists.reading.one(made.id, consistent=True) == made
+
+
+async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
+    view = seen_by(store)
+    _, (entry,) = await mix(view, 1)
+    key = Key(f"PL:{entry.playlist_id}", f"PLI:{entry.rank}:{entry.id}")
+    assert dict((await contents(store.table))[key]) == {
+        "pk": key.pk,
+        "sk": key.sk,
+        "siKey1": f"AU:{entry.audio_id}",
+        "audioId": entry.audio_id,
+        "title": "t0",
+        "artist": "Abba",
+        "album": "Gold",
+        "durationMs": 1_000,
+        "addedAt": entry.added_at,
+        "addedBy": "ann",
+    }
+
+
+@on_sqlite
+@pytest.mark.parametrize("name", ["", "  ", "x" * 129, "a\nb", "\x00"])
+async def test_a_name_is_one_line_of_1_to_128_characters(store: Store, name: str) -> None:
+    view = seen_by(store)
+    made, _ = await mix(view, 1)
+    before = await contents(store.table)
+    for call in (view.playlists.writing.create(name), view.playlists.writing.rename(made.id, name)):
+        with pytest.raises(Invalid) as caught:
+            await call
+        assert [problem.path for problem in caught.value.problems] == [["name"]]
+    assert await contents(store.table) == before
+
+
+async def test_two_playlists_may_have_one_name(store: Store) -> None:
+    view = seen_by(store)
+    made = [await view.playlists.writing.create("Same") for _ in range(2)]
+    assert await walk(view.playlists.reading.page) == made[::-1]
+
+
+async def test_a_create_sent_twice_happens_once(store: Store) -> None:
+    view = seen_by(store)
+    made = await view.playlists.writing.create("Mix", "key")
+    assert await view.playlists.writing.create("Mix", "key") == made
+    with pytest.raises(Invalid, match="another input"):
+        await view.playlists.writing.create("Other", "key")
+    await view.playlists.deleting.delete(made.id)
+    with pytest.raises(Invalid, match="gone"):
+        await view.playlists.writing.create("Mix", "key")
+    assert await walk(view.playlists.reading.page) == []
+    assert await seen_by(store, BOB).playlists.writing.create("Mix", "key") != made
+
+
+async def test_a_rename_changes_both_rows_and_counts_a_version(store: Store) -> None:
+    view = seen_by(store)
+    made = await view.playlists.writing.create("Mix")
+    renamed = await view.playlists.writing.rename(made.id, " Mixed ", 1)
+    assert (renamed.name, renamed.version) == ("Mixed", 2)
+    assert await view.playlists.reading.one(made.id, consistent=True) == renamed
+    again = await view.playlists.writing.rename(made.id, "Mixed")
+    assert again == renamed
+    with pytest.raises(VersionConflict) as caught:
+        await view.playlists.writing.rename(made.id, "Late", 1)
+    assert caught.value.current_version == 2
+    assert await drift(store.table) == []
+
+
+async def test_playlists_are_listed_by_the_time_they_were_made_both_ways(store: Store) -> None:
+    view = seen_by(store)
+    made = [await view.playlists.writing.create(f"p{n}") for n in range(4)]
+    await seen_by(store, BOB).playlists.writing.create("theirs")
+    reading = view.playlists.reading
+    for size in (1, 3):
+        assert await walk(reading.page, size) == made[::-1]
+        assert await walk(reading.page, size, backward=True) == made[::-1]
+        oldest = await walk(lambda window: reading.page(window, newest_first=False), size)
+        assert oldest == made
+    listed = await walk(reading.get_playlist_ids_by_user_id)
+    assert listed == [each.id for each in made[::-1]]
+
+
+async def test_what_is_anothers_is_told_as_what_is_not_there_and_stays(store: Store) -> None:
+    view = seen_by(store)
+    playlist, entries = await mix(view, 2)
+    before = await contents(store.table)
+    other = seen_by(store, BOB).playlists
+    for id in (playlist.id, ABSENT, "no id"):
+        target = Target(id=id)
+        for call in (
+            other.reading.one(id),
+            other.writing.rename(id, "Mine"),
+            other.deleting.delete(id),
+            other.moving.move(target, [entries[1].id]),
+            other.moving.remove(target, [entries[0].id]),
+        ):
+            with pytest.raises(NotFound) as caught:
+                await call
+            assert caught.value.message == "There is no playlist with this id."
+            assert caught.value.path == ["id"]
+    assert await walk(other.reading.page) == []
+    assert await contents(store.table) == before
+
+
+async def test_a_track_of_another_cannot_be_added_nor_found_by(store: Store) -> None:
+    view, other = seen_by(store), seen_by(store, BOB)
+    (theirs,) = await tracks(view, 1)
+    await mix(view, 1)
+    mine = await other.playlists.writing.create("Mine")
+    before = await contents(store.table)
+    for id in (theirs, ABSENT, "no id"):
+        with pytest.raises(NotFound) as caught:
+            await other.playlists.adding.add(Target(id=mine.id), [id])
+        assert caught.value.path == ["audioIds"]
+    assert await contents(store.table) == before
+
+
+async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) -> None:
+    view = seen_by(store)
+    (wanted, other) = await tracks(view, 2)
+    made = [await view.playlists.writing.create(f"p{n}") for n in range(4)]
+    for n, playlist in enumerate(made):
+        ids = [wanted] * n + [other]
+        await view.playlists.adding.add(Target(id=playlist.id), ids)
+    audio = await view.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
+
+    async def page(window: Window) -> Slice[Playlist]:
+        (found,) = await view.playlists.reading.holding([(audio, window)])
+        return found
+
+    for backward in (False, True):
+        found = await walk(page, 1, backward=backward)
+        assert [each.id for each in found] == [each.id for each in made[1:]]
+    whole = await page(Window(size=10))
+    assert (len(whole.entries), whole.more) == (3, False)
+    await view.playlists.deleting.delete(made[2].id)
+    left = await page(Window(size=10))
+    assert [id for id, _ in left.entries] == [made[1].id, made[3].id]
+
+
+async def test_an_entry_stays_when_its_track_is_deleted(store: Store) -> None:
+    view = seen_by(store)
+    playlist, entries = await mix(view, 2)
+    await view.audio.editing.delete(str(entries[0].audio_id))
+    assert await order(view, playlist.id) == entries
+    assert await view.audio.reading.many([str(entries[0].audio_id)], consistent=True) != []
+    assert await drift(store.table) == []
+    assert ANN.user_id == entries[0].added_by

@@ -1,0 +1,91 @@
+"""What is too large for one transaction, and what must be left when it is deleted."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import NotFound
+from penstock.datastore.records import Resource
+from penstock.datastore.resources.reading import Listed
+from penstock.datastore.roles import ROOT
+from penstock.datastore.store import Store, View
+from penstock.datastore.table.items import version_item
+from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Key, Table, Update
+from tests.datastore.table.sample_items import store as put_all
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import EU, NORTHWEST, SOUTH, SUPER, make_of, names_of, tags
+from tests.support.table_interceptors import Cut, Died
+
+GRANTED = [NORTHWEST, SOUTH, EU]
+
+
+async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> Any:
+    """Give the resource so many versions, without the trouble of the updates."""
+    items = [
+        {**version_item(kind, made), **kind.version.item(id=made.id, version=version)}
+        | {"version": version}
+        for version in range(2, versions + 1)
+    ]
+    if items:
+        await put_all(store.table, items)
+    await store.table.transact([Update(key=kind.latest.key(id=made.id), set={"version": versions})])
+    return await store.seen_by(SUPER).of(kind).reading.one(made.id, consistent=True)
+
+
+async def laden(view: View, kind: Kind[Any]) -> Any:
+    """Make one whose tags alone are too many for one transaction, a few at a time."""
+    made = await make_of(view, kind, NORTHWEST, "Smelt")
+    for n in (12, 24, 32, 38, 42, 44, 45, 46, 47):
+        changes = {"tags": tags(*(f"k{m}=a/b" for m in range(n)))}
+        made = await view.of(kind).writing.update(made.id, made.version, changes)
+    return made
+
+
+async def spread(view: View, kind: Kind[Any]) -> Any:
+    """Make one whose grants and tags together are too many for one transaction."""
+    made = await make_of(view, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
+    for group in (SOUTH, EU):
+        made, _ = await view.of(kind).writing.grant(made.id, group)
+    return made
+
+
+async def remains(table: Table) -> list[Key]:
+    """What is left of resources."""
+    return [key for key in await contents(table) if not key.pk.startswith("G:")]
+
+
+async def own_rows(table: Table, kind: Kind[Any]) -> set[str]:
+    """The partitions of what is left of the kind."""
+    return {key.pk for key in await remains(table) if key.pk.startswith(f"{kind.letter}:")}
+
+
+async def assert_gone(view: View, kind: Kind[Any], id: str) -> None:
+    (found,) = await view.of(kind).reading.many([id], consistent=True)
+    assert isinstance(found, NotFound)
+    with pytest.raises(NotFound):
+        await view.of(kind).versions.one(id, 1)
+    with pytest.raises(NotFound):
+        await view.of(kind).writing.update(id, 1, {})
+    with pytest.raises(NotFound):
+        await view.of(kind).deleting.delete(id)
+    for group in GRANTED:
+        assert await names_of(view, kind, group) == []
+    everything = Listed(group=ROOT, include_child_groups=True)
+    assert (await view.of(kind).listing.page(everything, Window())).entries == ()
+
+
+async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) -> bool:
+    """Delete in a process that dies after so many writes; whether it did."""
+    try:
+        await (
+            replace(store, table=Cut(store.table, writes))
+            .seen_by(SUPER)
+            .of(kind)
+            .deleting.delete(made.id)
+        )
+    except Died:
+        return True
+    return False

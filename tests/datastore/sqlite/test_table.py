@@ -1,0 +1,182 @@
+"""The embedded table keeps its word: durable, shared, exact, and never in the event loop's way."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Key, Put, Query
+from tests.datastore.table.sample_items import everything, item, sized, store, stored
+
+HELD = 0.05
+KEY = Key("p", "s")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "table.sqlite"
+
+
+@asynccontextmanager
+async def opened(
+    path: Path, *, busy_seconds: float = 5.0, now: Callable[[], float] = lambda: 0.0
+) -> AsyncIterator[SqliteTable]:
+    table = SqliteTable.open(path, busy_seconds=busy_seconds, now=now)
+    try:
+        await table.create()
+        yield table
+    finally:
+        await table.close()
+
+
+def process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.datastore.sqlite.writer_process",
+        str(path),
+        name,
+        str(count),
+    ]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the file's write lock, as another process in the middle of a transaction would."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def longest_hold(work: Callable[[], Awaitable[object]]) -> float:
+    """Do the work beside a ticker; the longest time in seconds that the ticker had to wait."""
+    longest, done = 0.0, False
+
+    async def tick() -> None:
+        nonlocal longest
+        while not done:
+            before = perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, perf_counter() - before)
+
+    ticker = asyncio.create_task(tick())
+    await asyncio.sleep(0)
+    await work()
+    done = True
+    await ticker
+    return longest
+
+
+@pytest.mark.parametrize("names", ["p", "abcdefgh"])
+async def test_what_was_acknowledged_outlives_a_kill(path: Path, names: str) -> None:
+    with process(path, names, 1_000_000) as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(200)]
+        child.kill()
+        lines += child.stdout.readlines()
+
+    assert all(line.endswith("\n") for line in lines)
+    acknowledged = Counter(line[0] for line in lines)
+    async with opened(path) as table:
+        kept = {name: [each["sk"] for each in await everything(table, name)] for name in names}
+        counter = await stored(table, "counter", "all")
+        assert await table.verify() == []
+
+    for name in names:
+        assert len(kept[name]) - acknowledged[name] in {0, 1}
+        assert kept[name] == [f"{number:06}" for number in range(len(kept[name]))]
+    assert counter == item("counter", "all", n=sum(map(len, kept.values())))
+
+
+async def test_processes_make_and_share_one_file(path: Path) -> None:
+    names = ("a", "b", "c")
+    children = [process(path, name, 30) for name in names]
+    outputs = await asyncio.gather(
+        *(asyncio.to_thread(child.communicate, timeout=60) for child in children)
+    )
+
+    assert [len(out.splitlines()) for out, _ in outputs] == [30] * 3
+    assert [child.returncode for child in children] == [0] * 3
+    async with opened(path) as table:
+        assert await stored(table, "counter", "all") == item("counter", "all", n=90)
+        for name in names:
+            assert len(await everything(table, name)) == 30
+
+
+async def test_two_tables_on_a_file_see_each_other_at_once(path: Path) -> None:
+    async with opened(path) as one, opened(path) as other:
+        for number in range(10):
+            await one.transact([Put(item(*KEY, n=number))])
+            assert await stored(other, *KEY) == item(*KEY, n=number)
+
+
+async def test_large_pages_do_not_hold_the_loop(path: Path) -> None:
+    async with opened(path) as table:
+        await store(table, (sized("p", f"{number:05}", 500) for number in range(4000)))
+
+        async def read_all() -> None:
+            pages = await asyncio.gather(*(table.query(Query(partition="p")) for _ in range(16)))
+            assert {len(page.items) for page in pages} == {1048576 // 500}
+
+        held = [await longest_hold(read_all) for _ in range(3)]
+
+    assert min(held) < HELD
+
+
+async def test_a_locked_file_does_not_hold_the_loop_and_is_unavailable(path: Path) -> None:
+    async with opened(path, busy_seconds=0.3) as table:
+        await table.transact([Put(item(*KEY))])
+
+        async def write() -> None:
+            with locked(path), pytest.raises(Unavailable):
+                await table.transact([Put(item(*KEY, n=1))])
+
+        held = [await longest_hold(write) for _ in range(3)]
+
+        assert await stored(table, *KEY) == item(*KEY)
+        await table.transact([Put(item(*KEY, n=2))])
+        assert await stored(table, *KEY) == item(*KEY, n=2)
+
+    assert min(held) < HELD
+
+
+async def test_a_locked_file_can_be_read(path: Path) -> None:
+    async with opened(path, busy_seconds=0.1) as table:
+        await table.transact([Put(item(*KEY))])
+
+        with locked(path):
+            assert await stored(table, *KEY) == item(*KEY)
+            assert await everything(table, "p") == [item(*KEY)]
+
+
+async def test_writes_wait_for_a_lock_that_is_let_go(path: Path) -> None:
+    async with opened(path) as table:
+        with locked(path):
+            waiting = asyncio.create_task(table.write([Put(item(*KEY))]))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+
+        assert await waiting == 1.0
+
+
+async def test_closing_finishes_what_was_begun(path: Path) -> None:
+    async with opened(path) as table:
+        begun = [asyncio.create_task(table.transact([Put(item("p", str(n)))])) for n in range(9)]
+        await asyncio.sleep(0)
+        await table.close()
+
+        assert await asyncio.gather(*begun) == [2.0] * 9
+
+    async with opened(path) as table:
+        assert len(await everything(table, "p")) == 9

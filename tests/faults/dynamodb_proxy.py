@@ -1,0 +1,247 @@
+"""A proxy before a DynamoDB endpoint that makes the faults happen which no emulator makes.
+
+It also remembers the ClientRequestToken of transactions as AWS does; moto ignores them.
+"""
+
+import asyncio
+import random
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+from zlib import crc32
+
+import aiohttp
+import orjson
+
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+
+TOKEN_SECONDS = 600.0
+SLOW_SECONDS = 0.05
+SHORT_PAGE_ITEMS = 2
+
+Body: TypeAlias = dict[str, Any]
+
+
+class Fault(StrEnum):
+    """One thing that goes wrong with one request."""
+
+    CONFLICT = "the transaction is cancelled: its last operation meets another transaction"
+    DAMAGED = "the answer's body is not the one its checksum is of"
+    INTERNAL = "500, nothing done"
+    IN_PROGRESS = "a transaction with this token is still going on"
+    RESET_AFTER = "done, then the connection is reset before the answer"
+    RESET_BEFORE = "the connection is reset, nothing done"
+    SHORT_PAGE = "the page ends after two items"
+    SILENT_AFTER = "done, but no answer ever comes"
+    SLOW = "done and answered after 50 ms"
+    THROTTLED = "ProvisionedThroughputExceededException, nothing done"
+    THROTTLING = "ThrottlingException, nothing done"
+    UNAVAILABLE = "503 with a page of HTML, nothing done"
+    UNPROCESSED = "only the first half of the batch is done"
+
+
+ANYWHERE = frozenset(Fault) - {
+    Fault.CONFLICT,
+    Fault.IN_PROGRESS,
+    Fault.SHORT_PAGE,
+    Fault.UNPROCESSED,
+}
+FITTING = defaultdict(
+    lambda: ANYWHERE,
+    {
+        "TransactWriteItems": ANYWHERE | {Fault.CONFLICT, Fault.IN_PROGRESS},
+        "BatchGetItem": ANYWHERE | {Fault.UNPROCESSED},
+        "BatchWriteItem": ANYWHERE | {Fault.UNPROCESSED},
+        "Query": ANYWHERE | {Fault.SHORT_PAGE},
+    },
+)
+"""The faults that can happen to each operation."""
+
+_REFUSING: dict[Fault | None, str] = {
+    Fault.THROTTLED: "ProvisionedThroughputExceededException",
+    Fault.THROTTLING: "ThrottlingException",
+    Fault.IN_PROGRESS: "TransactionInProgressException",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request that reached the proxy, and the fault it met."""
+
+    operation: str
+    headers: dict[str, str]
+    body: Body
+    fault: Fault | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The success of a transaction, and for which body and until when it counts."""
+
+    body: Body
+    answer: Answer
+    until: float
+
+
+class FaultProxy:
+    """Passes requests on to `upstream_url`, one at a time, with faults by script or by chance.
+
+    `async with FaultProxy(url) as proxy` serves at `proxy.url`; `proxy.seen` lists the requests and
+    `proxy.upstream` counts those passed on, by operation.
+    """
+
+    def __init__(self, upstream_url: str) -> None:
+        self.url = ""
+        self.seen: list[Seen] = []
+        self.upstream: dict[str, int] = defaultdict(int)
+        self._upstream_url = upstream_url
+        self._server = LoopbackServer(self._serve)
+        self._scripts: dict[str, deque[Fault | None]] = defaultdict(deque)
+        self._chance = 0.0
+        self._faults: tuple[Fault, ...] = ()
+        self._dice = random.Random(0)
+        self._tokens: dict[str, Remembered] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession()
+        self.url = await self._server.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._server.stop()
+        await self._session.close()
+
+    def script(self, operation: str, *faults: Fault | None) -> None:
+        """Let the next requests of the operation meet these faults in turn, None being none."""
+        unfit = set(faults) - FITTING[operation] - {None}
+        if unfit:
+            raise ValueError(f"{operation} cannot meet {unfit}")
+        self._scripts[operation].extend(faults)
+
+    def chance(self, probability: float, faults: Iterable[Fault], *, seed: int) -> None:
+        """Let any request without a script meet, so often, one of those faults that fit it."""
+        self._chance = probability
+        self._faults = tuple(sorted(faults))
+        self._dice = random.Random(seed)
+
+    async def _serve(self, request: Request, connection: Connection) -> None:
+        operation = request.headers["x-amz-target"].partition(".")[2]
+        body = orjson.loads(request.body)
+        fault = self._draw(operation)
+        self.seen.append(Seen(operation, dict(request.headers), body, fault))
+        if fault is Fault.RESET_BEFORE:
+            connection.reset()
+            return
+        answer = _refusal(fault, body)
+        if answer is None:
+            answer = await self._done(request, operation, body, fault)
+        match fault:
+            case Fault.RESET_AFTER:
+                connection.reset()
+            case Fault.SILENT_AFTER:
+                await connection.fall_silent()
+            case _:
+                await connection.answer(answer)
+
+    def _draw(self, operation: str) -> Fault | None:
+        if script := self._scripts[operation]:
+            return script.popleft()
+        fitting = [fault for fault in self._faults if fault in FITTING[operation]]
+        if not fitting or self._dice.random() >= self._chance:
+            return None
+        return self._dice.choice(fitting)
+
+    async def _done(
+        self, request: Request, operation: str, body: Body, fault: Fault | None
+    ) -> Answer:
+        """Carry the request out, as far as the fault lets it."""
+        if fault is Fault.SLOW:
+            await asyncio.sleep(SLOW_SECONDS)
+        async with self._one_at_a_time:
+            if "ClientRequestToken" in body:
+                answer = await self._once(request, operation, body)
+            elif fault is Fault.UNPROCESSED:
+                answer = await self._half(request, operation, body)
+            elif fault is Fault.SHORT_PAGE:
+                most = min(SHORT_PAGE_ITEMS, body.get("Limit", SHORT_PAGE_ITEMS))
+                answer = await self._pass_on(request, operation, {**body, "Limit": most})
+            else:
+                answer = await self._pass_on(request, operation, body)
+        return _damaged(answer) if fault is Fault.DAMAGED else answer
+
+    async def _once(self, request: Request, operation: str, body: Body) -> Answer:
+        token, now = body["ClientRequestToken"], asyncio.get_running_loop().time()
+        remembered = self._tokens.get(token)
+        if remembered and now < remembered.until:
+            if remembered.body == body:
+                return remembered.answer
+            return _error("IdempotentParameterMismatchException")
+        answer = await self._pass_on(request, operation, body)
+        if answer.status == 200:
+            self._tokens[token] = Remembered(body, answer, now + TOKEN_SECONDS)
+        return answer
+
+    async def _half(self, request: Request, operation: str, body: Body) -> Answer:
+        """Hand on the first half of a batch over one table; one thing alone is handed on whole."""
+        ((table, wanted),) = body["RequestItems"].items()
+        reading = operation == "BatchGetItem"
+        things: list[Body] = wanted["Keys"] if reading else wanted
+        done, left = _halves(things)
+        first, rest = (
+            ({**wanted, "Keys": done}, {**wanted, "Keys": left}) if reading else (done, left)
+        )
+        answer = await self._pass_on(request, operation, {**body, "RequestItems": {table: first}})
+        unprocessed = "UnprocessedKeys" if reading else "UnprocessedItems"
+        parsed = orjson.loads(answer.body) | ({unprocessed: {table: rest}} if left else {})
+        return Answer(answer.status, orjson.dumps(parsed))
+
+    async def _pass_on(self, request: Request, operation: str, body: Body) -> Answer:
+        self.upstream[operation] += 1
+        kept = ("authorization", "content-type", "x-amz-date", "x-amz-target")
+        headers = {name: request.headers[name] for name in kept if name in request.headers}
+        async with self._session.post(
+            self._upstream_url, data=orjson.dumps(body), headers=headers
+        ) as answer:
+            return Answer(answer.status, await answer.read())
+
+
+def _halves(things: Sequence[Body]) -> tuple[list[Body], list[Body]]:
+    middle = max(1, len(things) // 2)
+    return list(things[:middle]), list(things[middle:])
+
+
+def _refusal(fault: Fault | None, body: Body) -> Answer | None:
+    """Give the answer of a fault that keeps the request from being done; None for the others."""
+    match fault:
+        case Fault.INTERNAL:
+            return _error("InternalServerError", status=500)
+        case Fault.UNAVAILABLE:
+            return Answer(503, b"<html>down</html>", {"Content-Type": "text/html"})
+        case Fault.CONFLICT:
+            others: list[Body] = [{"Code": "None"}] * (len(body["TransactItems"]) - 1)
+            return cancellation([*others, {"Code": "TransactionConflict", "Message": "busy"}])
+    code = _REFUSING.get(fault)
+    return _error(code) if code else None
+
+
+def cancellation(reasons: Sequence[Body]) -> Answer:
+    """Give the answer to a transaction cancelled for these reasons."""
+    return _error("TransactionCanceledException", CancellationReasons=list(reasons))
+
+
+def _error(code: str, *, status: int = 400, **more: object) -> Answer:
+    kind = f"com.amazonaws.dynamodb.v20120810#{code}"
+    return Answer(status, orjson.dumps({"__type": kind, "message": "planned", **more}))
+
+
+def _damaged(answer: Answer) -> Answer:
+    return Answer(answer.status, b'{"Damaged": true}', {"x-amz-crc32": str(crc32(answer.body))})

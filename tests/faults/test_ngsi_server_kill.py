@@ -1,0 +1,234 @@
+"""The server is killed amid notifications, again and again: each sample is there, and is once.
+
+`KILL_ROUNDS` and `KILL_WRITES`, the notifications in each round, make it longer: see `make kill`.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from tests.support.consistency_check import faults
+from tests.support.penstock_command import Client, Server, client, started
+from tests.support.server_process import PLAIN
+
+pytestmark = pytest.mark.xdist_group("kill")
+
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
+WRITES = int(os.environ.get("KILL_WRITES", "100"))
+SENDERS = 8
+SETTLE_SECONDS = 30.0
+SETTINGS = {
+    "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
+    "PENSTOCK_NGSI_BATCH_SIZE": "25",
+    "PENSTOCK_NGSI_BATCH_TIMEOUT": "0.2",
+    "PENSTOCK_NGSI_LEASE_SECONDS": "2",
+}
+COUNTS = """{ ngsiService(name: "kill") { counts {
+  received persisted duplicates deadLettered pending items } } }"""
+HEADERS = {
+    "content-type": "application/json; charset=utf-8",
+    "fiware-service": "kill",
+    "ngsiv2-attrsformat": "normalized",
+}
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counts acknowledged notifications; senders stop at `until`."""
+
+    until: int
+    done: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def another(self) -> None:
+        with self.lock:
+            self.done += 1
+
+
+class Sender:
+    """Sends like Orion, one entity at a time, and repeats what it has no answer to.
+
+    `sent` are the samples that were acknowledged: entity, attribute and value.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.sent: Counter[tuple[str, str, str]] = Counter()
+        self.repeated = 0
+        self._dice = Random(number)
+        self._made = 0
+        self._waiting: dict[str, Any] | None = None
+
+    def send(self, http: httpx.Client, progress: Progress) -> None:
+        """Send until that is enough, or the server is gone."""
+        while progress.done < progress.until:
+            try:
+                self._send_one(http)
+            except httpx.TransportError:
+                return
+            progress.another()
+
+    def settle(self, http: httpx.Client) -> None:
+        """Repeat the notification that was sent and not answered."""
+        if self._waiting is not None:
+            self.repeated += 1
+            self._send_one(http)
+
+    def _send_one(self, http: httpx.Client) -> None:
+        waiting = self._waiting = self._waiting or self._next()
+        entity = waiting["data"][0]
+        correlator = f"{self.number}-{self._made}; cbnotif=1"
+        path = f"/p{self.number % 3}"
+        headers = {**HEADERS, "fiware-correlator": correlator, "fiware-servicepath": path}
+        answer = http.post("/v2/notify", content=json.dumps(waiting), headers=headers)
+        assert answer.status_code == 200, answer.text
+        for name in ("speed", "level"):
+            self.sent[entity["id"], name, str(entity[name]["value"])] += 1
+        self._waiting = None
+
+    def _next(self) -> dict[str, Any]:
+        self._made += 1
+        entity: dict[str, Any] = {"id": f"car{self._dice.randrange(5)}:{self.number}"}
+        for name in ("speed", "level"):
+            entity[name] = {"type": "Number", "value": self._made, "metadata": {}}
+        return {"subscriptionId": "s", "data": [{**entity, "type": "car"}]}
+
+
+def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(
+    tmp_path: Path,
+) -> None:
+    data_dir, dice = tmp_path / "data", Random(0)
+    senders = [Sender(number) for number in range(SENDERS)]
+    progress = Progress(ROUNDS * WRITES)
+    for number in range(ROUNDS):
+        kill_at = number * WRITES + dice.randrange(1, WRITES)
+        with serving(tmp_path) as server, connected(server, data_dir, senders) as https:
+            send_until_killed(server, senders, https, progress, kill_at)
+        assert asyncio.run(damage(data_dir)) == []
+    with (
+        serving(tmp_path) as server,
+        connected(server, data_dir, senders) as https,
+        client(server, data_dir, "/=admin") as one,
+    ):
+        send(senders, https, progress)
+        counts = settled(one)
+        assert server.end() == 0
+    wanted = sum((sender.sent for sender in senders), Counter[tuple[str, str, str]]())
+    assert samples(data_dir) == wanted
+    assert asyncio.run(damage(data_dir)) == []
+    assert counts["persisted"] * 2 == counts["items"] == wanted.total()
+    assert counts["received"] == counts["persisted"] + counts["duplicates"]
+    told = "%d kills amid %d notifications, %d repeated, %d duplicates: each sample is there once"
+    repeated = sum(sender.repeated for sender in senders)
+    logger.warning(told, ROUNDS, progress.done, repeated, counts["duplicates"])
+
+
+@contextmanager
+def serving(tmp_path: Path) -> Iterator[Server]:
+    options = ("--port", "0", "--data-dir", str(tmp_path / "data"), "--no-seed")
+    with started(tmp_path / "log", *options, **SETTINGS) as server:
+        yield server
+
+
+@contextmanager
+def connected(
+    server: Server, data_dir: Path, senders: Sequence[Sender]
+) -> Iterator[list[httpx.Client]]:
+    """A connection for each sender, over which it first repeats what was not answered."""
+    roles = roles_from(["/kill=contributor"])
+    group = default_group_from(None, roles)
+    token = sign_dev_token(dev_key(data_dir), "orion", roles, group, timedelta(hours=1))
+    headers = {"authorization": f"Bearer {token}"}
+    https = [
+        httpx.Client(
+            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=PLAIN
+        )
+        for _ in senders
+    ]
+    try:
+        for sender, http in zip(senders, https, strict=True):
+            sender.settle(http)
+        yield https
+    finally:
+        for http in https:
+            http.close()
+
+
+def send_until_killed(
+    server: Server,
+    senders: Sequence[Sender],
+    https: Sequence[httpx.Client],
+    progress: Progress,
+    kill_at: int,
+) -> None:
+    with ThreadPoolExecutor(len(senders)) as threads:
+        sending = [
+            threads.submit(sender.send, http, progress)
+            for sender, http in zip(senders, https, strict=True)
+        ]
+        while progress.done < kill_at:
+            for each in sending:
+                assert not each.done(), each.result()
+            time.sleep(0.001)
+        assert server.end(signal.SIGKILL) == -signal.SIGKILL
+        for each in sending:
+            each.result()
+
+
+def send(senders: Sequence[Sender], https: Sequence[httpx.Client], progress: Progress) -> None:
+    with ThreadPoolExecutor(len(senders)) as threads:
+        pairs = zip(senders, https, strict=True)
+        for each in [threads.submit(one.send, http, progress) for one, http in pairs]:
+            each.result()
+
+
+def settled(one: Client) -> dict[str, int]:
+    """The counts when nothing is pending any more; they add up all the while."""
+    until = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < until:
+        counts: dict[str, int] = one.ask(COUNTS)["counts"]
+        settled = counts["persisted"] + counts["duplicates"] + counts["deadLettered"]
+        assert counts["received"] == settled + counts["pending"], counts
+        if counts["pending"] == 0:
+            return counts
+        time.sleep(0.05)
+    raise AssertionError(f"something stays pending: {counts}")
+
+
+def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:
+    """Every sample of the file: entity, attribute and value."""
+    with sqlite3.connect(data_dir / "samples.db") as file:
+        items = [json.loads(body) for (body,) in file.execute("SELECT body FROM items")]
+    file.close()
+    return Counter((item["entityId"], item["attrName"], item["attrValue"]) for item in items)
+
+
+async def damage(data_dir: Path) -> list[str]:
+    """What the rows of the file contradict each other in."""
+    table = SqliteTable.open(data_dir / "penstock.db")
+    try:
+        return await faults(table)
+    finally:
+        await table.close()

@@ -1,0 +1,244 @@
+"""The server is killed amid writes, again and again: whatever it acknowledged is there.
+
+`KILL_ROUNDS` and `KILL_WRITES`, the writes in each round, make it longer: see `make kill`.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+
+from penstock.datastore.sqlite.table import SqliteTable
+from tests.support.consistency_check import faults
+from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
+from tests.support.penstock_command import Client, Server, client, started
+
+pytestmark = pytest.mark.xdist_group("kill")
+
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
+WRITES = int(os.environ.get("KILL_WRITES", "100"))
+WRITERS = 4
+GRANT = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename
+  ... on GrantPipelinePayload { pipeline { id version } } } }"""
+DELETE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename
+  ... on DeletePipelinePayload { pipeline { id version } } } }"""
+ALL = """query($after: String) { pipelines(group: "/", includeChildGroups: true, first: 100,
+  after: $after) { nodes { id name version description groups }
+  pageInfo { hasNextPage endCursor } } }"""
+
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A pipeline as it was acknowledged."""
+
+    name: str
+    version: int = 1
+    description: str | None = None
+    groups: tuple[str, ...] = ("/usa",)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A write, what is kept once it is done, and what its repetition may be told instead."""
+
+    document: str
+    input: Mapping[str, Any]
+    then: Kept | None
+    done_before: str
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counts acknowledged writes; writers stop at `until`."""
+
+    until: int
+    done: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def another(self) -> None:
+        """Count one write more."""
+        with self.lock:
+            self.done += 1
+
+
+class Writer:
+    """Writes one thing after another, and repeats what it has no answer to.
+
+    `kept` holds what was acknowledged, by id.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.user = f"writer {number}"
+        self.kept: dict[str, Kept] = {}
+        self.repeated = 0
+        self._dice = Random(number)
+        self._made = 0
+        self._waiting: Sent | None = None
+
+    def write(self, one: Client, progress: Progress) -> None:
+        """Write until that is enough, or the server is gone."""
+        while progress.done < progress.until:
+            try:
+                self._write_one(one)
+            except httpx.TransportError:
+                return
+            progress.another()
+
+    def settle(self, one: Client) -> None:
+        """Repeat the write that was sent and not answered."""
+        if self._waiting is not None:
+            self.repeated += 1
+            self._write_one(one)
+
+    def _write_one(self, one: Client) -> None:
+        again = self._waiting is not None
+        sent = self._waiting = self._waiting or self._next()
+        told = one.ask(sent.document, input=sent.input)
+        if told["__typename"].endswith("Payload"):
+            id = told["pipeline"]["id"]
+            assert sent.then is None or told["pipeline"]["version"] == sent.then.version, told
+        else:
+            assert again, told
+            assert told["__typename"] == sent.done_before, (sent, told)
+            id = sent.input["id"]
+        if sent.then is None:
+            del self.kept[id]
+        else:
+            self.kept[id] = sent.then
+        self._waiting = None
+
+    def _next(self) -> Sent:
+        if not self.kept or self._dice.random() < 0.4:
+            return self._create()
+        id = self._dice.choice(list(self.kept))
+        return self._dice.choice((self._update, self._update, self._grant, self._delete))(id)
+
+    def _create(self) -> Sent:
+        self._made += 1
+        name = f"{self.user} {self._made}"
+        input = draft(name, "material=metal/steel", f"writer={self.user}", group="/usa")
+        # Never NameTaken: the pipeline that holds the name is the one that was asked for.
+        return Sent(CREATE, {**input, "idempotencyKey": name}, Kept(name), "CreatePipelinePayload")
+
+    def _update(self, id: str) -> Sent:
+        held = self.kept[id]
+        then = replace(held, version=held.version + 1, description=f"after {held.version}")
+        change = {"expectedVersion": held.version, "description": then.description}
+        return Sent(UPDATE, {"id": id, **change}, then, "VersionConflict")
+
+    def _grant(self, id: str) -> Sent:
+        then = replace(self.kept[id], groups=("/eu", "/usa"))
+        return Sent(GRANT, {"id": id, "group": "/eu"}, then, "GrantPipelinePayload")
+
+    def _delete(self, id: str) -> Sent:
+        return Sent(DELETE, {"id": id}, None, "NotFound")
+
+
+Pairs: TypeAlias = list[tuple[Writer, Client]]
+
+
+def everything(one: Client) -> dict[str, Kept]:
+    """Every pipeline as the server tells it."""
+    found: dict[str, Kept] = {}
+    after, more = None, True
+    while more:
+        page = one.ask(ALL, after=after)
+        for node in page["nodes"]:
+            groups = tuple(sorted(node["groups"]))
+            kept = Kept(node["name"], node["version"], node["description"], groups)
+            assert found.setdefault(node["id"], kept) is kept
+        after, more = page["pageInfo"]["endCursor"], page["pageInfo"]["hasNextPage"]
+    return found
+
+
+async def damage(data_dir: Path) -> list[str]:
+    """What the rows of the file contradict each other in."""
+    table = SqliteTable.open(data_dir / "penstock.db")
+    try:
+        return await faults(table)
+    finally:
+        await table.close()
+
+
+def test_what_was_acknowledged_survives_every_kill(tmp_path: Path) -> None:
+    data_dir, dice = tmp_path / "data", Random(0)
+    writers = [Writer(number) for number in range(WRITERS)]
+    progress = Progress(ROUNDS * WRITES)
+    for number in range(ROUNDS):
+        # Amid the writes of the round; the rest of them belongs to the next start.
+        kill_at = number * WRITES + dice.randrange(1, WRITES)
+        with serving(tmp_path, writers) as (server, pairs):
+            write_until_killed(server, pairs, progress, kill_at)
+        assert asyncio.run(damage(data_dir)) == []
+    with serving(tmp_path, writers) as (server, pairs):
+        write(pairs, progress)
+        assert everything(pairs[0][1]) == acknowledged(writers)
+        assert server.end() == 0
+    assert asyncio.run(damage(data_dir)) == []
+    assert progress.done >= ROUNDS * WRITES
+    repeated = sum(writer.repeated for writer in writers)
+    assert ROUNDS <= repeated <= ROUNDS * WRITERS
+    told = "%d kills amid %d acknowledged writes, %d repeated, %d pipelines in the end: none lost"
+    logger.warning(told, ROUNDS, progress.done, repeated, len(acknowledged(writers)))
+
+
+@contextmanager
+def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server, Pairs]]:
+    """Start on what the last kill left; each writer has a connection of its own.
+
+    What was not answered is asked for again; then all is as it was acknowledged, and no more.
+    """
+    data_dir = tmp_path / "data"
+    options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    with (
+        started(tmp_path / "log", *options, PENSTOCK_RATE_LIMIT_PER_SECOND="0") as server,
+        ExitStack() as held,
+    ):
+        pairs = [
+            (one, held.enter_context(client(server, data_dir, "/=admin", user=one.user)))
+            for one in writers
+        ]
+        for path in ("/usa", "/eu"):
+            pairs[0][1].ask(CREATE_GROUP, input={"path": path})
+        for writer, one in pairs:
+            writer.settle(one)
+        assert everything(pairs[0][1]) == acknowledged(writers)
+        yield server, pairs
+
+
+def write_until_killed(server: Server, pairs: Pairs, progress: Progress, kill_at: int) -> None:
+    """Kill while all writers are writing."""
+    with ThreadPoolExecutor(len(pairs)) as threads:
+        writing = [threads.submit(writer.write, one, progress) for writer, one in pairs]
+        while progress.done < kill_at:
+            assert not any(each.done() for each in writing)
+            time.sleep(0.001)
+        assert server.end(signal.SIGKILL) == -signal.SIGKILL
+        for each in writing:
+            each.result()
+
+
+def write(pairs: Pairs, progress: Progress) -> None:
+    """Write until that is enough."""
+    with ThreadPoolExecutor(len(pairs)) as threads:
+        for each in [threads.submit(writer.write, one, progress) for writer, one in pairs]:
+            each.result()
+
+
+def acknowledged(writers: Sequence[Writer]) -> dict[str, Kept]:
+    return {id: held for writer in writers for id, held in writer.kept.items()}

@@ -1,0 +1,196 @@
+from decimal import Decimal
+
+import pytest
+
+from penstock.formula.core.datasets import LATEST, InMemory, Pin, Rows
+from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.limits import MAX_STRING
+from penstock.formula.core.values import Value
+from penstock.formula.evaluate import compile_formula
+from penstock.formula.functions.catalogue import FUNCTIONS, UNSUPPORTED
+from tests.formula.formula_values import (
+    FACTORS,
+    VEHICLE,
+    VEHICLE_FORMULA,
+    code,
+    failure,
+    table,
+    value,
+)
+
+GOLDEN: list[tuple[str, Value]] = [
+    ("ABS(-2.50)", Decimal("2.50")),
+    ("ABS(2)", Decimal(2)),
+    ("AND(true, 1 < 2)", True),
+    ("AND(true, false, 1/0 == 1)", False),
+    ("AS_TIMESTAMP('1970-01-02', 'yyyy-MM-dd')", Decimal(86_400_000)),
+    (
+        "AS_TIMESTAMP('2024-05-17T12:30:15+02:00', 'yyyy-MM-dd\\'T\\'HH:mm:ssXXX')",
+        Decimal(1715941815000),
+    ),
+    ("as_timestamp('17.5.24', 'd.M.yy', roundDownTo='quarter')", Decimal(1711929600000)),
+    ("COALESCE(null, null, 3)", Decimal(3)),
+    ("COALESCE('', 'b')", ""),
+    ("COALESCE(1, 1/0)", Decimal(1)),
+    ("COALESCE(null, null)", None),
+    ("CONCAT('a', null, 1.50, true)", "a1.5true"),
+    ("CONCAT(0.000000001, ' ', 1e3, ' ', 10)", "0.000000001 1000 10"),
+    ("CONCAT(SPLIT('a,\"b', ','))", '["a","\\"b"]'),
+    ("CONVERT(1, 'kWh', 'MJ', qualityKind='Energy')", Decimal("3.6")),
+    ("CONVERT(32, 'Fahrenheit', 'celsius', quantityKind='temperature')", Decimal(0)),
+    ('GET_VALUE(\'{"a":{"b":[1.10,"007"]}}\', \'$.a.b[0]\')', Decimal("1.10")),
+    (r"""GET_VALUE('{"a":{"b":[1.10,"007"]}}', '$.a[\'b\'][1]')""", "007"),
+    ("GET_VALUE('[{\"x\":1},{\"x\":null}]', '$..x')", (Decimal(1), None)),
+    ("IF(true, 1, 1/0)", Decimal(1)),
+    ("if(1 > 2, 1/0, 'no')", "no"),
+    ("LOWERCASE('ÀB')", "àb"),
+    ("UPPERCASE('straße')", "STRASSE"),
+    ("MAX(1, 1.5, -3)", Decimal("1.5")),
+    ("MIN(1, 1.5, -3)", Decimal(-3)),
+    ("NOT(false)", True),
+    ("NUMBER('007.50')", Decimal("7.50")),
+    ("NUMBER(3)", Decimal(3)),
+    ("OR(false, 2 > 1)", True),
+    ("OR(true, 1/0 == 1)", True),
+    ("ROUND(2.5)", Decimal(3)),
+    ("ROUND(-2.345, 2)", Decimal("-2.35")),
+    ("ROUND(1250, -2)", Decimal("1300")),
+    ("SEARCH('natural gas', 'gas')", Decimal(8)),
+    ("SEARCH('natural gas', 'GAS')", Decimal(-1)),
+    ("SEARCH('natural gas', 'GAS', ignoreCase=true)", Decimal(8)),
+    ("SET :v = 2\nset :w = :v * 3\n:w + :v", Decimal(8)),
+    ("SPLIT('a1b22c', '\\d+')", ("a", "b", "c")),
+    ("SPLIT('a,b,,', ',')", ("a", "b")),
+    ("SPLIT('a,b,,', ',', limit=3)", ("a", "b", ",")),
+    ("SPLIT('a b', ' ')[1]", "b"),
+    ("SPLIT('abc', '')", ("a", "b", "c")),
+    ("SWITCH(1, '1', 'one', '2', 'two')", "one"),
+    ("SWITCH('B', 'a', 1, 'b', 2, ignoreCase=true)", Decimal(2)),
+    ("SWITCH('x', 'a', 1/0, default=9)", Decimal(9)),
+    ("SWITCH('a', 'a', null, 'a', 2)", None),
+]
+FAILURES = [
+    ("AS_TIMESTAMP(:t, 'yyyy-MM-dd')", {"t": "2023-02-29"}, Code.INVALID_DATE),
+    ("AS_TIMESTAMP('2023', :t)", {"t": "QQQ"}, Code.INVALID_DATE_PATTERN),
+    ("AS_TIMESTAMP('2023', 'yyyy', timezone=:t)", {"t": "Mars/Base"}, Code.UNKNOWN_TIMEZONE),
+    ("AS_TIMESTAMP('2023', 'yyyy', locale=:t)", {"t": "tlh"}, Code.UNKNOWN_LOCALE),
+    ("AS_TIMESTAMP('2023', 'yyyy', roundDownTo=:t)", {"t": "era"}, Code.INVALID_ARGUMENT),
+    ("COALESCE(1/:n, 2)", {"n": Decimal(0)}, Code.DIVISION_BY_ZERO),
+    ("CONVERT(1, :t, 'kg')", {"t": "kWh"}, Code.INCOMPATIBLE_UNITS),
+    ("CONVERT(1, :t, 'kg')", {"t": "parrot"}, Code.UNKNOWN_UNIT),
+    ("CONVERT(1, :t, 'L')", {"t": "gallon"}, Code.AMBIGUOUS_UNIT),
+    ("CONVERT(1, 'm', 'ft', qualityKind=:t)", {"t": "Taste"}, Code.INVALID_ARGUMENT),
+    ("GET_VALUE(:t, '$.b')", {"t": '{"a":1}'}, Code.PATH_NOT_FOUND),
+    ("GET_VALUE(:t, '$.b')", {"t": "{"}, Code.INVALID_JSON),
+    ("GET_VALUE('{}', :t)", {"t": "$[?(@.x)]"}, Code.INVALID_PATH),
+    ("IF(GET_VALUE(:t, '$'), 1, 2)", {"t": "null"}, Code.NULL_OPERAND),
+    ("LOWERCASE(:x)", {"x": None}, Code.NULL_OPERAND),
+    ("NUMBER(:t)", {"t": "2,500"}, Code.NOT_A_NUMBER),
+    ("ROUND(1, :n)", {"n": Decimal("0.5")}, Code.INVALID_ARGUMENT),
+    ("SPLIT(:t, ',')[3]", {"t": "a,b"}, Code.INDEX_OUT_OF_RANGE),
+    ("SPLIT('a', :t)", {"t": "(?=x)"}, Code.INVALID_REGEX),
+    ("SPLIT('a', ',', limit=:n)", {"n": Decimal(0)}, Code.INVALID_ARGUMENT),
+    ("SWITCH(:t, 'a', 1)", {"t": "b"}, Code.NO_CASE_MATCHES),
+    ("SWITCH(:x, 'a', 1, default=2)", {"x": None}, Code.NULL_OPERAND),
+    ("CONCAT(:t, 'x')", {"t": "a" * MAX_STRING}, Code.STRING_TOO_LONG),
+    ("-NUMBER(:x)", {"x": None}, Code.NULL_OPERAND),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), GOLDEN, ids=[text for text, _ in GOLDEN])
+def test_a_function_answers(text: str, expected: Value) -> None:
+    found = value(text)
+
+    assert (type(found), found) == (type(expected), expected)
+
+
+@pytest.mark.parametrize(("text", "row", "expected"), FAILURES, ids=[row[0] for row in FAILURES])
+def test_a_function_fails(text: str, row: dict[str, object], expected: Code) -> None:
+    assert code(text, **row) == expected
+
+
+def test_every_function_of_the_language_has_a_golden_row() -> None:
+    shown = {text.split("(")[0].split("\n")[-1].upper() for text, _ in GOLDEN}
+
+    assert set(FUNCTIONS) - shown == {"IMPACT", "LOOKUP", "REF"}
+    assert set(UNSUPPORTED) == {"ASSIGN_TO_GROUP", "CAML"}
+
+
+def test_impact_multiplies_the_factor_of_the_documents_own_example() -> None:
+    compiled = compile_formula(VEHICLE_FORMULA, VEHICLE)
+    row = {"vehicleType": "car", "pollutant": "co2", "distance": "12.5"}
+
+    assert compiled.run(row, FACTORS) == Decimal("4.37750")
+    assert compiled.run({**row, "passengers": 3}, FACTORS) == Decimal("6.56250")
+    assert compiled.run({**row, "passengers": 0}, FACTORS) == Decimal("4.37750")
+
+
+def test_an_absent_emission_factor_is_named() -> None:
+    failed = failure("IMPACT('vehicles', 'boat', 'co2')", FACTORS)
+
+    assert failed.code == Code.IMPACT_NOT_FOUND
+    assert failed.message == "there is no emission factor for 'vehicles', 'boat', 'co2'"
+
+
+def test_an_unknown_activity_or_dataset_or_column_is_an_error() -> None:
+    data = table(("key", "value"), ("a", Decimal(1)))
+
+    assert code("IMPACT('nothing', 'a', 'b')", FACTORS) == Code.UNKNOWN_DATASET
+    assert code("LOOKUP('nothing', 'a')", data) == Code.UNKNOWN_DATASET
+    assert code("LOOKUP('a', 'table', 'key', 'nothing')", data) == Code.UNKNOWN_DATASET
+
+
+def test_lookup_is_exact_and_gas_does_not_hit_natural_gas() -> None:
+    data = table(("fuel", "factor"), ("natural gas", Decimal("2.02")), ("gas", Decimal("2.3")))
+
+    assert value("LOOKUP('gas', 'table', 'fuel', 'factor')", data) == Decimal("2.3")
+    assert value("LOOKUP('Gas', 'table', 'fuel', 'factor')", data) is None
+
+
+def test_lookup_takes_the_first_row_in_file_order() -> None:
+    data = table(("key", "value"), ("a", "first"), ("a", "second"))
+
+    assert value("LOOKUP('a', 'table', 'key', 'value')", data) == "first"
+
+
+def test_lookup_keeps_text_as_text() -> None:
+    data = table(("key", "value"), (Decimal("7.0"), "007"))
+
+    assert value("LOOKUP(7, 'table', 'key', 'value')", data) == "007"
+    assert value("LOOKUP('007', 'table', 'value', 'key')", data) == Decimal(7)
+
+
+def test_lookup_with_two_arguments_uses_the_declared_key_and_the_first_other_column() -> None:
+    rows = Rows(("factor", "fuel", "note"), [(Decimal("2.3"), "gas", "x")], key_column="fuel")
+    data = InMemory({("vehicle_type", LATEST): rows})
+
+    assert value("LOOKUP('vehicle_type', IN(:pin24))", data, pin24="gas") == Decimal("2.3")
+
+
+def test_lookup_and_impact_ask_for_the_pinned_version() -> None:
+    pinned = Pin(version=2, group="/a")
+    data = InMemory(
+        {("d", pinned): Rows(("k", "v"), [("a", Decimal(5))])},
+        {("act", Pin(version_as_at="2024-01-01")): {("i", "c"): Decimal(6)}},
+    )
+
+    assert value("LOOKUP('d', 'a', version=2, group='/a')", data) == Decimal(5)
+    assert value("IMPACT('act', 'i', 'c', versionAsAt='2024-01-01')", data) == Decimal(6)
+    assert code("LOOKUP('d', 'a')", data) == Code.UNKNOWN_DATASET
+
+
+def test_a_factor_of_a_dataset_is_a_number_of_a_row_and_a_column() -> None:
+    columns = ("note", "vehicle", "co2", "ch4")
+    rows = Rows(columns, [("x", "car", Decimal("0.35"), None)], key_column="vehicle")
+
+    assert rows.factor("car", "co2") == Decimal("0.35")
+    assert [rows.factor("car", "ch4"), rows.factor("bus", "co2"), rows.factor("car", "n2o")] == (
+        [None] * 3
+    )
+    with pytest.raises(Fault, match="the column 'note' holds no numbers"):
+        rows.factor("car", "note")
+
+
+def test_an_emission_factor_in_memory_is_a_finite_number() -> None:
+    with pytest.raises(ValueError, match="not an emission factor"):
+        InMemory(impacts={("a", LATEST): {("b", "c"): Decimal("NaN")}})

@@ -1,0 +1,132 @@
+"""What resolvers are told of all that an operation asks of the objects below them."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import strawberry
+from graphql import parse
+
+from penstock.graphql_jit import Compiled, Options, attributes_asked, reads
+from tests.graphql_jit.executor_comparison import operation_of, reference
+
+SEEN: list[tuple[str, frozenset[str] | None]] = []
+
+
+@strawberry.interface
+class Told:
+    @strawberry.field
+    @reads({"Book": ("key",)})
+    @staticmethod
+    def id(told: strawberry.Parent[Any]) -> strawberry.ID:
+        return strawberry.ID(f"id of {told.key}")
+
+
+@strawberry.type
+class Author(Told):
+    full_name: str
+    key: str = "a"
+
+    @strawberry.field
+    def books(self, info: strawberry.Info) -> "list[Book]":
+        return shelf(info)
+
+
+@strawberry.type
+class Book(Told):
+    title: str
+    page_count: int = 3
+    key: str = "b"
+
+    @strawberry.field
+    def author(self) -> Author:
+        return Author(full_name="A. N.")
+
+    @strawberry.field
+    @staticmethod
+    def shelf_mark() -> str:
+        return "K 7"
+
+
+@strawberry.type
+class Page:
+    nodes: list[Book]
+    total: int = 1
+
+
+def shelf(info: strawberry.Info) -> list[Book]:
+    SEEN.extend((name, attributes_asked(info, name)) for name in ("Book", "Author", "Nobody"))
+    return [Book(title="T")]
+
+
+@strawberry.type
+class Query:
+    books: list[Book] = strawberry.field(resolver=shelf)
+
+    @strawberry.field
+    @staticmethod
+    async def page(info: strawberry.Info) -> Page:
+        return Page(nodes=shelf(info))
+
+    @strawberry.field
+    @staticmethod
+    def anything(info: strawberry.Info) -> Told:
+        return shelf(info)[0]
+
+
+SCHEMA: Any = strawberry.Schema(Query, types=[Author])._schema
+
+
+@dataclass(frozen=True)
+class Case:
+    document: str
+    book: frozenset[str] | None
+    author: frozenset[str] | None = frozenset()
+
+
+def names(*attributes: str) -> frozenset[str]:
+    return frozenset(attributes)
+
+
+CASES = [
+    Case("{ books { title } }", names("title")),
+    Case("{ books { a: title b: title n: pageCount __typename } }", names("title", "page_count")),
+    Case("{ books { __typename } }", names()),
+    Case("{ page { total } }", names()),
+    Case("{ page { nodes { pageCount } } }", names("page_count")),
+    Case(
+        "{ books { title ...F ... on Told { id } } } fragment F on Book { key }",
+        names("title", "key"),
+    ),
+    Case("{ books { id } }", names("key")),
+    Case("{ books { shelfMark } }", names()),
+    Case("{ books { title author { fullName } } }", None, names("full_name")),
+    Case("{ books { title author { id } } }", None, None),
+    Case("{ books { title author { fullName books { pageCount } } } }", None, None),
+    Case(
+        "{ anything { id ... on Book { title } ... on Author { fullName } } }",
+        names("key", "title"),
+        None,
+    ),
+    Case("{ books { title @skip(if: true) key } }", names("key")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.document)
+async def test_attributes_are_known_where_no_resolver_is_passed_the_object(case: Case) -> None:
+    document = parse(case.document)
+    SEEN.clear()
+    run = Compiled(Options(schema=SCHEMA), document, operation_of(document), Counter())
+    for _ in range(2):
+        result = run({})
+        assert (await result if hasattr(result, "__await__") else result).errors is None
+    outermost = SEEN[:3]
+    assert outermost == [("Book", case.book), ("Author", case.author), ("Nobody", names())]
+    assert len(SEEN) == 6 or "books { pageCount }" in case.document
+
+
+async def test_nothing_is_known_where_graphql_core_executes() -> None:
+    SEEN.clear()
+    await reference(SCHEMA, parse("{ books { title } }"))
+    assert {asked for _, asked in SEEN} == {None}

@@ -1,0 +1,5 @@
+"""The tables and stores of the datastore's tests, for properties of whole stores."""
+
+from tests.datastore.conftest import implementation, store, table
+
+__all__ = ["implementation", "store", "table"]

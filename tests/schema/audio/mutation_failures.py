@@ -1,0 +1,177 @@
+"""Failures of every mutation of audio, and what outsiders ask for, by the fields of the schema."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from penstock.datastore.roles import Caller
+from penstock.schema.core.relay import GlobalId
+from tests.support.graphql_client import ROOT
+
+ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"
+BY_KEY = Caller("root", ROOT.roles, api_key="a key")
+KEYS = {"accessKeyId": "AKIAIOSFODNN7EXAMPLE", "secretAccessKey": "wJalrXUtnFEMI/K7MDENG"}
+STORAGE = {"name": "n", "bucket": "my-music", "region": "us-east-1", "keys": KEYS}
+
+
+class AudioCase(NamedTuple):
+    """An input that ends in a failure; ids stand under the names that the test gives them."""
+
+    field: str
+    input: dict[str, Any]
+    code: str
+    path: list[str] | None
+    more: Mapping[str, Any] = MappingProxyType({})
+    caller: Caller = ROOT
+
+
+AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
+    ("CreateAudioUploadResult", "ValidationProblem"): AudioCase(
+        "createAudioUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
+    ),
+    ("AddAudioResult", "NotFound"): AudioCase(
+        "addAudio", {"objectKey": "audio/other/x.mp3"}, "NOT_FOUND", ["objectKey"]
+    ),
+    ("AddAudioResult", "ValidationProblem"): AudioCase(
+        "addAudio", {"objectKey": "garbage"}, "BAD_USER_INPUT", ["objectKey"]
+    ),
+    ("AddAudioResult", "DuplicateObject"): AudioCase(
+        "addAudio",
+        {"objectKey": "there"},
+        "DUPLICATE_OBJECT",
+        ["objectKey"],
+        {"existing": "track"},
+    ),
+    ("AddAudioResult", "IllegalState"): AudioCase(
+        "addAudio",
+        {"objectKey": "x.mp3", "storageId": "storage"},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "ENDPOINT"},
+    ),
+    ("UpdateAudioResult", "NotFound"): AudioCase(
+        "updateAudio", {"id": "absent", "expectedVersion": 1}, "NOT_FOUND", ["id"]
+    ),
+    ("UpdateAudioResult", "ValidationProblem"): AudioCase(
+        "updateAudio",
+        {"id": "track", "expectedVersion": 1, "artists": ["a", " "]},
+        "BAD_USER_INPUT",
+        ["artists", "1"],
+    ),
+    ("UpdateAudioResult", "VersionConflict"): AudioCase(
+        "updateAudio",
+        {"id": "track", "expectedVersion": 7, "title": "x"},
+        "CONFLICT",
+        ["expectedVersion"],
+        {"currentVersion": 1},
+    ),
+    ("DeleteAudioResult", "NotFound"): AudioCase(
+        "deleteAudio", {"id": "absent"}, "NOT_FOUND", ["id"]
+    ),
+    ("DeleteAudioResult", "VersionConflict"): AudioCase(
+        "deleteAudio",
+        {"id": "track", "expectedVersion": 7},
+        "CONFLICT",
+        ["expectedVersion"],
+        {"currentVersion": 1},
+    ),
+    ("ImportAudioResult", "NotFound"): AudioCase(
+        "importAudio", {"storageId": "no storage"}, "NOT_FOUND", ["storageId"]
+    ),
+    ("ImportAudioResult", "ValidationProblem"): AudioCase(
+        "importAudio", {"prefix": "audio/bob/"}, "BAD_USER_INPUT", ["prefix"]
+    ),
+    ("CreateStorageConnectionResult", "NotPermitted"): AudioCase(
+        "createStorageConnection", STORAGE, "FORBIDDEN", None, {}, BY_KEY
+    ),
+    ("CreateStorageConnectionResult", "ValidationProblem"): AudioCase(
+        "createStorageConnection", {**STORAGE, "keys": None}, "BAD_USER_INPUT", ["keys"]
+    ),
+    ("CreateStorageConnectionResult", "LimitExceeded"): AudioCase(
+        "createStorageConnection",
+        STORAGE,
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "connections of a user", "maximum": 100, "actual": 101},
+        Caller("cora", {}),
+    ),
+    ("CreateStorageConnectionResult", "IllegalState"): AudioCase(
+        "createStorageConnection",
+        {**STORAGE, "endpoint": "https://localhost"},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "ENDPOINT"},
+    ),
+    ("DeleteStorageConnectionResult", "NotFound"): AudioCase(
+        "deleteStorageConnection", {"id": "no storage"}, "NOT_FOUND", ["id"]
+    ),
+    ("DeleteStorageConnectionResult", "NotPermitted"): AudioCase(
+        "deleteStorageConnection", {"id": "storage"}, "FORBIDDEN", None, {}, BY_KEY
+    ),
+}
+
+
+class Theirs(NamedTuple):
+    """Ids and names of what lies in somebody else's library, or nowhere."""
+
+    audio: str
+    artist: str
+    storage: str
+    object_key: str
+    name: str
+
+
+NOTHING = Theirs(
+    GlobalId("Audio", ABSENT).text(),
+    GlobalId("Artist", "nobody:abc").text(),
+    GlobalId("Storage", ABSENT).text(),
+    "audio/nobody/uploads/x.mp3",
+    "Nobody",
+)
+
+
+def mutation(field: str, told: str = "__typename ...on UserError { code path message }") -> str:
+    return (
+        f"mutation($in: {field[0].upper()}{field[1:]}Input!) {{ {field}(input: $in) {{ {told} }} }}"
+    )
+
+
+def asked(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
+    """For each field of audio the documents that ask for what is somebody else's."""
+    id, name = {"id": theirs.audio}, {"name": theirs.name}
+    return {
+        "audio": [("query($id: ID!) { audio(id: $id) { id title } }", id)],
+        "audios": [
+            ("{ audios { nodes { id } } }", {}),
+            *(
+                (f"query($name: String) {{ audios({by}: $name) {{ nodes {{ id }} }} }}", name)
+                for by in ("artist", "album", "bucket", "genre")
+            ),
+        ],
+        "artists": [
+            ("query($name: String) { artists(prefix: $name) { nodes { id name } } }", name)
+        ],
+        "albums": [("query($name: String) { albums(prefix: $name) { nodes { id name } } }", name)],
+        "genres": [("query($name: String) { genres(prefix: $name) { nodes { name } } }", name)],
+        "storages": [("{ storages { nodes { id } } }", {})],
+        "addAudio": [
+            (mutation("addAudio"), {"in": {"objectKey": theirs.object_key}}),
+            (
+                mutation("addAudio"),
+                {"in": {"objectKey": theirs.object_key, "storageId": theirs.storage}},
+            ),
+        ],
+        "updateAudio": [
+            (mutation("updateAudio"), {"in": {**id, "expectedVersion": version, "title": "mine"}})
+            for version in (1, 7)
+        ],
+        "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
+        "importAudio": [(mutation("importAudio"), {"in": {"storageId": theirs.storage}})],
+        "deleteStorageConnection": [
+            (mutation("deleteStorageConnection"), {"in": {"id": theirs.storage}})
+        ],
+    }
+
+
+WITHOUT_NAMES = {"audioLibrary", "createAudioUpload", "createStorageConnection"}
+"""Fields that name nothing which could be somebody else's."""

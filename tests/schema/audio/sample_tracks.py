@@ -1,0 +1,55 @@
+"""Libraries for tests that ask for audio as clients do."""
+
+from typing import Any
+
+from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
+from penstock.schema.core.relay import GlobalId
+from tests.datastore.audio.sample_library import draft
+from tests.support.graphql_client import ROOT, Ask
+
+ADD = """mutation($input: AddAudioInput!) { addAudio(input: $input) {
+  __typename ...on AddAudioPayload { audio { id title version } }
+  ...on DuplicateObject { existing } ...on UserError { code path } } }"""
+UPLOAD = """mutation($input: CreateAudioUploadInput!) { createAudioUpload(input: $input) {
+  __typename ...on CreateAudioUploadPayload { objectKey form { url method expiresAt
+    fields { name value } headers { name } } } ...on UserError { code path } } }"""
+CONNECT = """mutation($input: CreateStorageConnectionInput!) {
+  createStorageConnection(input: $input) { __typename
+    ...on CreateStorageConnectionPayload { storage { id } }
+    ...on UserError { code path message } } }"""
+
+
+def global_id(track: Audio) -> str:
+    return GlobalId("Audio", track.id).text()
+
+
+async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Audio]:
+    """Put tracks into the library of the caller, whether or not there are such objects."""
+    outcomes = await store.seen_by(caller).audio.adding.add_many(drafts)
+    tracks = [track for track in outcomes if isinstance(track, Audio)]
+    assert len(tracks) == len(drafts), outcomes
+    return tracks
+
+
+def album(count: int, user: str = "root", **more: Any) -> list[Draft]:
+    """So many tracks t0, t1 ... of one album, each by an artist of its own and the band."""
+    return [
+        draft(
+            f"{n}.mp3",
+            f"t{n}",
+            "The Band",
+            f"a{n}",
+            **{"user": user, "album": "Big Pink", "track": n + 1, "genres": ("Rock",), **more},
+        )
+        for n in range(count)
+    ]
+
+
+async def connected(ask: Ask, **more: Any) -> Any:
+    """Connect a bucket with keys; the answer."""
+    keys = {"accessKeyId": "AKIAIOSFODNN7EXAMPLE", "secretAccessKey": "wJalrXUtnFEMI/K7MDENG"}
+    asked = {"name": "n", "bucket": "my-music", "region": "us-east-1", "keys": keys, **more}
+    return (await ask(CONNECT, {"input": asked})).value

@@ -1,0 +1,176 @@
+"""Every document of the tests and the examples, answered alike by plans and by graphql-core."""
+
+import ast
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphql import (
+    DocumentNode,
+    GraphQLEnumType,
+    GraphQLError,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    OperationDefinitionNode,
+    OperationType,
+    parse,
+    specified_rules,
+    type_from_ast,
+    validate,
+)
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.store import Store
+from penstock.graphql_jit.planner import Reason
+from penstock.schema import schema
+from penstock.schema.core.context import RequestContext
+from penstock.schema.engine.documents import core_schema
+from penstock.schema.engine.engine import (
+    CompiledExecutor,
+    Engine,
+    Interpreter,
+    OperationRequest,
+    Refused,
+)
+from penstock.schema.engine.limits import Limits
+from tests.datastore.ngsi.sample_destinations import open_embedded
+from tests.support.graphql_client import CURSORS, ROOT, Ask
+
+CORE = core_schema(schema)
+LIMITS = Limits(cost=10**7)
+ROOT_DIRECTORY = Path(__file__).parents[3]
+LEAVES = {"Int": 2, "Float": 1.5, "Boolean": True, "JSON": {"a": [1]}, "Row": {}}
+TEXTS = frozenset({"String", "ID", "GroupPath"})
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+TIME = "2026-11-21T00:00:00.000Z"
+
+
+class Asked(NamedTuple):
+    """An operation, in the text that it was found in."""
+
+    text: str
+    node: OperationDefinitionNode
+
+    @property
+    def name(self) -> str | None:
+        return self.node.name.value if self.node.name else None
+
+    def variables(self, id: str) -> dict[str, Any]:
+        """Values that fit, of which `id` is that of something."""
+        return {
+            one.variable.name.value: made(
+                type_from_ast(CORE, one.type), one.variable.name.value, id
+            )
+            for one in self.node.variable_definitions or ()
+        }
+
+
+def texts() -> Iterator[str]:
+    """Every text of the tests that could be a document, and the examples."""
+    for file in sorted((ROOT_DIRECTORY / "tests").rglob("*.py")):
+        if "node_modules" in file.parts:
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
+                yield node.value
+    for file in sorted((ROOT_DIRECTORY / "examples").glob("*.graphql")):
+        yield file.read_text()
+
+
+def parsed(text: str) -> DocumentNode | None:
+    try:
+        return parse(text)
+    except GraphQLError:
+        return None
+
+
+def operations() -> list[Asked]:
+    """Every operation that is valid and has one answer, once."""
+    found = {}
+    for text in texts():
+        document = parsed(text)
+        if document is None or validate(CORE, document, specified_rules):
+            continue
+        for node in document.definitions:
+            if isinstance(node, OperationDefinitionNode):
+                asked = Asked(text, node)
+                if node.operation is not OperationType.SUBSCRIPTION:
+                    found[text, asked.name] = asked
+    return list(found.values())
+
+
+def made(kind: Any, name: str, id: str, depth: int = 0) -> Any:
+    """Make a value of a type; below the first level, what may be left out is."""
+    if isinstance(kind, GraphQLNonNull):
+        return made(kind.of_type, name, id, depth)
+    if isinstance(kind, GraphQLList):
+        return [made(kind.of_type, name, id, depth)]
+    if isinstance(kind, GraphQLEnumType):
+        return next(iter(kind.values))
+    if isinstance(kind, GraphQLInputObjectType):
+        return {
+            field: made(one.type, field, id, depth + 1)
+            for field, one in kind.fields.items()
+            if depth < 1 or isinstance(one.type, GraphQLNonNull)
+        }
+    return leaf(kind.name, name, id)
+
+
+def leaf(kind: str, name: str, id: str) -> Any:
+    if name in {"after", "before", "last"}:
+        return None
+    known = {"id": id, "pipelineId": id, "group": "/usa", "path": "/usa/new", "name": "one"}
+    return known.get(name, "a") if kind in TEXTS else LEAVES.get(kind, TIME)
+
+
+@asynccontextmanager
+async def world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
+    """A store whose ids and times depend on nothing but what is done, and one id of it."""
+    numbers = count(1)
+    clock = Clock(now=lambda: NOW, new_id=lambda: f"01a1fd33-4531-77f0-8555-{next(numbers):012x}")
+    async with open_embedded(directory) as opened:
+        store = replace(opened, clock=clock)
+        ask = Ask(store)
+        await ask.grow()
+        id = await ask.make("/usa", "one", "material=metal/steel")
+        await ask.make("/usa/northwest", "two", "material=metal")
+        yield store, id
+
+
+async def told(engine: Engine, store: Store, asked: Asked, id: str) -> Any:
+    request = OperationRequest(
+        query=asked.text, operation_name=asked.name, variables=asked.variables(id)
+    )
+    try:
+        prepared = engine.prepare(request)
+    except Refused as refused:
+        return refused.errors
+    return (await engine.run(prepared, RequestContext.open(store, ROOT, CURSORS), "request")).body
+
+
+async def test_every_document_is_answered_alike(tmp_path: Path) -> None:
+    compiled = CompiledExecutor(schema, LIMITS)
+    engines = [
+        Engine(schema, LIMITS, executor=one) for one in (compiled, Interpreter(schema, LIMITS))
+    ]
+    found, different, answered = operations(), [], 0
+    async with world(tmp_path) as (one, id), world(tmp_path) as (other, same):
+        assert id == same
+        for asked in found:
+            answers = [
+                json.dumps(await told(engine, store, asked, id), default=str)
+                for engine, store in zip(engines, (one, other), strict=True)
+            ]
+            answered += '"data"' in answers[0]
+            if answers[0] != answers[1]:
+                different.append((asked.text, *answers))
+    assert different == []
+    assert len(found) > 290
+    assert answered > 200
+    assert set(compiled.fallbacks) <= {Reason.ODD_VALUE, Reason.SIZE, Reason.INTROSPECTION}

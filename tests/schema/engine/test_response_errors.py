@@ -1,0 +1,84 @@
+"""What an answer tells of the errors in it: our codes, and nothing of the inside."""
+
+import pytest
+
+from penstock.schema.engine.engine import Engine, OperationRequest
+from tests.support.example_schema import Notes, shelves_schema
+
+STRAWBERRY = shelves_schema()
+
+
+async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine = Engine(STRAWBERRY)
+    prepared = engine.prepare(OperationRequest(query="{ crash refuse forbid away tooWide }"))
+    answer = await engine.run(prepared, Notes(), "req-1")
+    assert answer.retry_after == 7
+    assert answer.body["data"] == dict.fromkeys(("crash", "refuse", "forbid", "away", "tooWide"))
+    masked = {"code": "INTERNAL_SERVER_ERROR", "requestId": "req-1"}
+    answered = {
+        error["path"][0]: (error["message"], error["extensions"]) for error in answer.body["errors"]
+    }
+    assert answered == {
+        "crash": ("Internal error", masked),
+        "refuse": (
+            "`first` is 1 to 100, not 0.",
+            {"code": "BAD_USER_INPUT", "path": ["first"]},
+        ),
+        "forbid": ("That is not for you.", {"code": "FORBIDDEN"}),
+        "away": (
+            "The store did not answer.",
+            {"code": "SERVICE_UNAVAILABLE", "retryAfter": 7},
+        ),
+        "tooWide": ("Internal error", masked),
+    }
+    assert [record.exc_info is not None for record in caplog.records] == [True, True]
+    assert {record.__dict__["request_id"] for record in caplog.records} == {"req-1"}
+    assert "secret of the house" in caplog.text
+
+
+async def test_more_errors_than_five_are_counted_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine = Engine(STRAWBERRY)
+    fields = " ".join(f"a{n}: refuse" for n in range(8))
+    prepared = engine.prepare(OperationRequest(query=f"{{ {fields} }}"))
+    answer = await engine.run(prepared, Notes(), "req-2")
+    assert len(answer.body["errors"]) == 5
+    assert len(answer.body["data"]) == 8
+    assert "errors left out of an answer: 3" in caplog.text
+
+
+async def test_a_refused_variable_leaves_no_data_and_no_echo() -> None:
+    engine = Engine(STRAWBERRY)
+    document = "query ($note: Note!) { note(note: $note) }"
+    request = OperationRequest(query=document, variables={"note": {"texd": "secret"}})
+    answer = await engine.run(engine.prepare(request), Notes(), "req-3")
+    assert "data" not in answer.body
+    assert {error["extensions"]["code"] for error in answer.body["errors"]} == {"BAD_USER_INPUT"}
+    assert "secret" not in str(answer.body)
+    assert "Did you mean" not in str(answer.body)
+
+
+async def test_a_null_that_reaches_the_root_keeps_its_data_entry() -> None:
+    engine = Engine(STRAWBERRY)
+    prepared = engine.prepare(OperationRequest(query="{ crashHard }"))
+    answer = await engine.run(prepared, Notes(), "req-4")
+    assert answer.body["data"] is None
+    assert answer.body["errors"][0]["path"] == ["crashHard"]
+
+
+async def test_an_argument_that_proves_wrong_while_running_is_the_callers_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine = Engine(STRAWBERRY)
+    literal = "[" * 32 + "$deep" + "]" * 32
+    document = f"query ($deep: JSON) {{ hello same(json: {literal}) {{ json }} }}"
+    prepared = engine.prepare(OperationRequest(query=document, variables={"deep": [1]}))
+    answer = await engine.run(prepared, Notes(), "req-5")
+    (error,) = answer.body["errors"]
+    assert error["extensions"] == {"code": "BAD_USER_INPUT"}
+    assert error["message"].endswith("JSON nests at most 32 levels deep.")
+    assert error["path"] == ["same"]
+    assert caplog.records == []

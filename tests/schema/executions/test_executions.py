@@ -1,0 +1,296 @@
+"""Executions as clients see them: from the form to the output, and rows in a request."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.reading import find_execution
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.resources.changes import Changes
+from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
+from penstock.schema.core.relay import key_of, parsed
+from tests.datastore.executions.sample_executions import put
+from tests.schema.test_subscriptions import answers
+from tests.support.graphql_client import ROOT, Ask, as_caller, tagged
+
+TRIPS = {
+    "parameters": [
+        {"index": 0, "key": "distance", "type": "NUMBER", "required": True},
+        {"index": 1, "key": "fuel", "label": "Fuel type", "type": "STRING"},
+    ],
+    "transforms": [
+        {
+            "index": 0,
+            "formula": ":distance * 2",
+            "outputs": [{"index": 0, "key": "return", "type": "NUMBER"}],
+        },
+        {
+            "index": 1,
+            "formula": "REF('return') > 10",
+            "outputs": [{"index": 0, "key": "far", "type": "BOOLEAN"}],
+        },
+    ],
+}
+CSV = b"distance,Fuel type\n12.5,gas\nfar,gas\n3,wood\n"
+CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+  __typename ...on UserError { code path message }
+  ...on CreateExecutionPayload { execution { id state mode pipelineVersion createdBy code
+    upload { method url fields { name value } headers { name } expiresAt }
+    results { rows problems { row column code message } } } } } }"""
+START = """mutation($input: StartExecutionInput!) { startExecution(input: $input) {
+  __typename ...on UserError { code message }
+  ...on StartExecutionPayload { execution { state readyAt upload { url } } } } }"""
+SHOWN = """query($id: ID!) { execution(id: $id) {
+  __typename id state stateMessage code tags { key value } pins { name } maxFailedRows
+  pipeline { name } pipelineVersion createdAt readyAt startedAt finishedAt
+  progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesWritten bytesTotal etaSeconds }
+  outputDownload { status url sizeBytes } errorsDownload(expiresIn: 60) { status expiresAt }
+  timeline { nodes { seq happening state by note } }
+  results { rows } } }"""
+PROGRESS = """subscription($id: ID!) { executionProgress(id: $id) {
+  state progress { rowsRead bytesTotal } } }"""
+READER = as_caller("rita", "/usa=reader")
+
+
+async def trips(ask: Ask) -> str:
+    await ask.grow()
+    return await ask.make("/usa", "Trips", transformer=TRIPS)
+
+
+async def created(ask: Ask, caller: Caller = ROOT, **input: Any) -> Any:
+    told = await ask.input(CREATE, caller, **input)
+    assert told["__typename"] == "CreateExecutionPayload", told
+    return told["execution"]
+
+
+async def record(store: Store, id: str) -> Execution:
+    key = parsed(id)
+    assert key is not None
+    found = await find_execution(store.table, key.key)
+    assert found is not None
+    return found
+
+
+async def uploaded(ask: Ask, pipeline: str) -> str:
+    """An execution whose input was uploaded and told of."""
+    id: str = (await created(ask, pipelineId=pipeline, tags=tagged("a=b")))["id"]
+    await put(ask.store.files, ingest_key(await record(ask.store, id)), CSV)
+    told = await ask.input(START, id=id)
+    assert told["execution"]["upload"] is None
+    return id
+
+
+async def test_an_execution_goes_from_its_form_to_its_output(ask: Ask, store: Store) -> None:
+    pipeline = await trips(ask)
+    made = await created(ask, pipelineId=pipeline, tags=tagged("a=b"), maxFailedRows=5)
+    kept = await record(store, made["id"])
+    form = made["upload"]
+    assert (form["method"], form["headers"]) == ("POST", [])
+    assert form["fields"] == [
+        {"name": "key", "value": ingest_key(kept)},
+        {"name": "Content-Type", "value": "text/csv"},
+    ]
+    await put(store.files, ingest_key(kept), CSV)
+    told = await ask.input(START, id=made["id"])
+    assert told["execution"]["state"] == "WAITING"
+    assert told["execution"]["readyAt"] is not None
+    waiting = (await ask(SHOWN, {"id": made["id"]})).value
+    assert waiting["outputDownload"] == {"status": "NOT_READY", "url": None, "sizeBytes": None}
+    assert await store.runner("w").run_all() == 1
+    over = (await ask(SHOWN, {"id": made["id"]}, READER)).value
+    assert (over["state"], over["code"], over["maxFailedRows"]) == ("SUCCESS", None, 5)
+    assert over["progress"] == {
+        "rowsRead": 3,
+        "rowsSucceeded": 2,
+        "rowsFailed": 1,
+        "bytesRead": len(CSV),
+        "bytesWritten": over["progress"]["bytesWritten"],
+        "bytesTotal": len(CSV),
+        "etaSeconds": 0,
+    }
+    assert over["outputDownload"]["status"] == "READY"
+    assert over["outputDownload"]["url"].startswith("http://files.test/")
+    assert over["errorsDownload"]["status"] == "READY"
+    assert over["results"] is None
+    assert [(one["happening"], one["state"]) for one in over["timeline"]["nodes"]] == [
+        ("CREATED", "WAITING"),
+        ("UPLOADED", "WAITING"),
+        ("CLAIMED", "IN_PROGRESS"),
+        ("SUCCEEDED", "SUCCESS"),
+    ]
+
+
+async def test_rows_of_a_request_are_answered_in_it(ask: Ask) -> None:
+    pipeline = await trips(ask)
+    rows = [
+        {"distance": 12.5, "fuel": "gas"},
+        {"distance": "far"},
+        {"Fuel type": "x", "distance": 3},
+    ]
+    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
+    assert (made["state"], made["mode"], made["upload"]) == ("SUCCESS", "INLINE", None)
+    assert made["results"]["rows"] == [{"return": 25, "far": True}, {"return": 6, "far": False}]
+    assert made["results"]["problems"] == [
+        {
+            "row": 2,
+            "column": "distance",
+            "code": "INVALID_INPUT",
+            "message": ":distance: expected a number, found 'far'",
+        }
+    ]
+    stored = (await ask(SHOWN, {"id": made["id"]})).value
+    assert stored["results"]["rows"] == made["results"]["rows"]
+    assert stored["outputDownload"]["status"] == "READY"
+
+
+async def test_rows_that_all_fail_are_told_of(ask: Ask) -> None:
+    pipeline = await trips(ask)
+    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": 1}])
+    assert (made["state"], made["code"]) == ("FAILED", "ALL_ROWS_FAILED")
+    assert made["results"]["rows"] == []
+    assert [one["code"] for one in made["results"]["problems"]] == ["UNKNOWN_COLUMN"]
+
+
+@pytest.mark.parametrize(
+    ("input", "path"),
+    [
+        ({"mode": "INLINE"}, ["rows"]),
+        ({"rows": [{}]}, ["rows"]),
+        ({"mode": "INLINE", "rows": [1]}, ["rows", "0"]),
+        ({"maxFailedRows": -1}, ["maxFailedRows"]),
+    ],
+)
+async def test_rows_and_mode_go_together(ask: Ask, input: dict[str, Any], path: list[str]) -> None:
+    told = await ask.input(CREATE, pipelineId=await trips(ask), **input)
+    assert (told["__typename"], told["path"]) == ("ValidationProblem", path)
+
+
+async def test_a_reader_sees_an_execution_without_its_form(ask: Ask) -> None:
+    made = await created(ask, pipelineId=await trips(ask))
+    document = "query($id: ID!) { execution(id: $id) { state upload { url } } }"
+    shown = (await ask(document, {"id": made["id"]}, READER)).value
+    assert shown == {"state": "WAITING", "upload": None}
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 604801])
+async def test_a_url_is_valid_for_a_sensible_time(ask: Ask, store: Store, seconds: int) -> None:
+    id = await uploaded(ask, await trips(ask))
+    await store.runner("w").run_all()
+    document = (
+        "query($id: ID!, $s: Int) { execution(id: $id) { outputDownload(expiresIn: $s) { url } } }"
+    )
+    (error,) = (await ask(document, {"id": id, "s": seconds})).errors
+    assert error["extensions"]["code"] == "BAD_USER_INPUT"
+
+
+async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> None:
+    id = await uploaded(ask, await trips(ask))
+    claim = """mutation($input: ClaimExecutionInput!) { claimExecution(input: $input) {
+      ...on ClaimExecutionPayload { fence plan inputUrl output { fields { value } }
+        errors { url } execution { state } } } }"""
+    claimed = await ask.input(claim, id=id, worker="far")
+    assert (claimed["fence"], claimed["execution"]) == (1, {"state": "IN_PROGRESS"})
+    assert [step["name"] for step in claimed["plan"]["steps"]] == ["return", "far"]
+    kept = await record(store, id)
+    assert claimed["output"]["fields"][0] == {"value": staged(output_key(kept), 1)}
+    progress = {"rowsSucceeded": 2, "rowsFailed": 1, "bytesRead": 40, "bytesWritten": 50}
+    beat = """mutation($input: HeartbeatExecutionInput!) { heartbeatExecution(input: $input) {
+      ...on HeartbeatExecutionPayload { execution { progress { rowsRead bytesWritten } } } } }"""
+    told = await ask.input(beat, id=id, fence=1, progress=progress)
+    assert told["execution"]["progress"] == {"rowsRead": 3, "bytesWritten": 50}
+    complete = """mutation($input: CompleteExecutionInput!) { completeExecution(input: $input) {
+      __typename ...on IllegalState { message }
+      ...on CompleteExecutionPayload { execution { state } } } }"""
+    early = await ask.input(complete, id=id, fence=1, progress=progress)
+    assert early == {"__typename": "IllegalState", "message": "output.txt was not uploaded yet."}
+    await put(store.files, staged(output_key(kept), 1), b"x")
+    await put(store.files, staged(errors_key(kept), 1), b"y")
+    done = await ask.input(complete, id=id, fence=1, progress=progress)
+    assert done["execution"] == {"state": "SUCCESS"}
+
+
+async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> None:
+    await ask.grow("/usa")
+    dataset = await Ask(ask.store, "reference dataset").make("/usa", "fuels")
+    transformer = {
+        "parameters": [{"index": 0, "key": "x", "type": "STRING"}],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": "LOOKUP('fuels', :x) * 2",
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=transformer)
+    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": "b"}])
+    assert made["results"] == {"rows": [{"y": 5}], "problems": []}
+    pins = "query($id: ID!) { execution(id: $id) { pins { kind id version name } } }"
+    id = await uploaded(ask, pipeline)
+    own = key_of("ReferenceDataset", dataset)
+    assert (await ask(pins, {"id": id})).value["pins"] == [
+        {"kind": "D", "id": own, "version": 1, "name": "fuels"}
+    ]
+    claim = """mutation($input: ClaimExecutionInput!) { claimExecution(input: $input) {
+      ...on ClaimExecutionPayload { plan datasets { identity url
+        content { columns { name } keyColumn rowCount } } } } }"""
+    claimed = await ask.input(claim, id=id, worker="far")
+    assert [one["identity"] for one in claimed["plan"]["datasets"]] == [f"{own}:1"]
+    (told,) = claimed["datasets"]
+    assert told.pop("url").startswith("http://files.test/")
+    assert told == {
+        "identity": f"{own}:1",
+        "content": {"columns": [{"name": "x"}, {"name": "y"}], "keyColumn": "x", "rowCount": 2},
+    }
+
+
+async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> None:
+    await ask.grow("/usa")
+    datasets = Ask(ask.store, "reference dataset")
+    dataset = await datasets.make("/usa", "fuels")
+    formula = {
+        "parameters": [],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": "LOOKUP('fuels', 'b')",
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=formula)
+    delete = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
+      __typename } }"""
+    await datasets.input(delete, id=dataset)
+    create = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+      ...on ValidationProblem { problems { path code message } } } }"""
+    refused = await ask.input(create, pipelineId=pipeline)
+    assert refused["problems"] == [
+        {
+            "path": ["pipelineId"],
+            "code": "UNKNOWN_DATASET",
+            "message": "transform 0, line 1, column 1: there is no dataset 'fuels'",
+        }
+    ]
+
+
+async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> None:
+    id = await uploaded(ask, await trips(ask))
+    changes = Changes(store.table)
+    async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
+        progress = {"rowsRead": 0, "bytesTotal": len(CSV)}
+        assert await anext(told) == {"state": "WAITING", "progress": progress}
+        await store.runner("w").run_all()
+        following = asyncio.ensure_future(anext(told))
+        while not following.done():
+            await asyncio.wait({following}, timeout=0.01)
+            await changes.poll()
+        assert await following == {"state": "SUCCESS", "progress": {**progress, "rowsRead": 3}}
+        with pytest.raises(StopAsyncIteration):
+            await anext(told)
+    async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
+        assert [one["state"] async for one in told] == ["SUCCESS"]

@@ -1,0 +1,186 @@
+"""NGSI through GraphQL: what fields show, what arguments are refused, and what followers hear."""
+
+import asyncio
+import json
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.ngsi.options import Naming
+from penstock.datastore.resources.changes import Changes
+from penstock.datastore.store import Store
+from penstock.schema.engine.engine import OperationRequest, Refused
+from penstock.schema.subscriptions import StreamContext
+from tests.datastore.ngsi.sample_sinks import car, notification, open_world
+from tests.datastore.ngsi.stored_samples import stored
+from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
+
+STRANGER = as_caller("eve", "/eu=admin")
+ATTRIBUTE = """{ ngsiService(name: "vehicles") { servicePath(path: "/4wheels") {
+  entity(id: "car1", type: "car") { attribute(name: "speed") { %s } } } } }"""
+SERVICE = '{ ngsiService(name: "vehicles") { %s } }'
+SAMPLES = """subscription($path: String!, $attribute: String!) { ngsiSamples(service: "vehicles",
+  servicePath: $path, entityId: "car1", entityType: "car", attribute: $attribute) { text } }"""
+
+
+async def attribute(ask: Ask, shown: str) -> Any:
+    answer = await ask(ATTRIBUTE % shown)
+    found = answer.value
+    for name in ("servicePath", "entity", "attribute"):
+        found = found[name]
+    return found
+
+
+async def preview(ask: Ask, body: Any, **arguments: str) -> list[Any]:
+    more = "".join(f", {name}: {json.dumps(value)}" for name, value in arguments.items())
+    text = json.dumps(body if isinstance(body, str) else json.dumps(body))
+    shown = f"previewDestination(notification: {text}{more}) {{ entityId path table problem }}"
+    previews: list[Any] = (await ask(SERVICE % shown)).value["previewDestination"]
+    return previews
+
+
+@pytest.mark.parametrize(
+    ("method", "value"),
+    [("COUNT", "3"), ("SUM", "3"), ("AVG", "1"), ("MIN", "0"), ("MAX", "2")],
+)
+async def test_a_series_is_aggregated_by_period(ask: Ask, method: str, value: str) -> None:
+    await stored(ask.store, samples=3)
+    times = 'from: "2015-04-20T13:00:00Z", to: "2015-04-20T13:16:18Z"'
+    shown = f"aggregate(method: {method}, period: MINUTE, {times}) {{ start samples value }}"
+    assert (await attribute(ask, shown))["aggregate"] == [
+        {"start": "2015-04-20T13:16:00.000Z", "samples": 3, "value": value}
+    ]
+    shown = f"aggregate(method: {method}, period: SECOND, fill: true) {{ value }}"
+    assert len((await attribute(ask, shown))["aggregate"]) == 3
+
+
+async def test_the_last_samples_are_had_oldest_first(ask: Ask) -> None:
+    await stored(ask.store, samples=5)
+    found = await attribute(ask, "series(last: 2) { nodes { text } }")
+    assert found["series"]["nodes"] == [{"text": "3"}, {"text": "4"}]
+
+
+async def test_what_is_not_there_is_null(ask: Ask) -> None:
+    await stored(ask.store)
+    path = 'servicePath(path: "/4wheels") { entity(id: "car9", type: "car") { entityId } }'
+    assert (await ask(SERVICE % path)).value == {"servicePath": {"entity": None}}
+    other = 'servicePath(path: "/9wheels") { path }'
+    (error,) = (await ask(SERVICE % other)).errors
+    assert error["extensions"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        'servicePath(path: "4wheels") { path }',
+        f'encodeName(text: "{"x" * 2001}")',
+        'encodeName(text: "\\uffff", encoding: STRICT)',
+        'decodeName(name: "a b")',
+        'previewDestination(notification: "{") { table }',
+        'previewDestination(notification: "{}", servicePath: "a") { table }',
+        'previewDestination(notification: "{}", attrsFormat: "values") { table }',
+    ],
+)
+async def test_arguments_that_cannot_mean_anything_are_refused(ask: Ask, shown: str) -> None:
+    await stored(ask.store)
+    (error,) = (await ask(SERVICE % shown)).errors
+    assert error["extensions"]["code"] == "BAD_USER_INPUT"
+
+
+async def test_names_are_encoded_and_decoded_by_either_rule(ask: Ask) -> None:
+    await stored(ask.store)
+    name = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
+    shown = (
+        'a: encodeName(text: "box/") b: encodeName(text: "box/", encoding: STRICT) '
+        f'c: decodeName(name: "{name}")'
+    )
+    assert (await ask(SERVICE % shown)).value == {
+        "a": "boxx002f",
+        "b": "box0078x002f",
+        "c": ["vehicles", "/4wheels", "car1", "car"],
+    }
+
+
+async def test_a_preview_says_where_entities_would_be_stored_and_stores_nothing(ask: Ask) -> None:
+    await stored(ask.store)
+    counts = SERVICE % "counts { received }"
+    before = (await ask(counts)).value
+    assert await preview(ask, {"data": [car("car2"), {}]}, servicePath="/a, /b") == [
+        {
+            "entityId": "car2",
+            "path": "/a",
+            "table": "vehiclesxffffx002faxffffcar2xffffcar",
+            "problem": None,
+        },
+        {
+            "entityId": None,
+            "path": "/b",
+            "table": None,
+            "problem": "The entity's id is missing or not a text.",
+        },
+    ]
+    assert (await ask(counts)).value == before
+
+
+async def test_the_numbers_of_a_search_are_in_its_cost(ask: Ask) -> None:
+    await stored(ask.store)
+    few = await ask(ATTRIBUTE % "name")
+    more = await ask(ATTRIBUTE % "latest { text }")
+    assert more.units.calls == few.units.calls + 1
+    assert more.units.rcu > few.units.rcu
+
+
+async def refusal(store: Store, caller: Any, **variables: str) -> Any:
+    given = {"path": "/4wheels", "attribute": "speed", **variables}
+    prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
+    context = StreamContext.over(store, caller, CURSORS, Changes(store.table))
+    with pytest.raises(Refused) as refused:
+        async with aclosing(engine().events(prepared, context, "a test")) as events:
+            await anext(events)
+    (error,) = refused.value.errors
+    return error
+
+
+async def test_a_stranger_cannot_follow_and_cannot_tell_why(store: Store) -> None:
+    await stored(store)
+    theirs = await refusal(store, STRANGER)
+    assert theirs["extensions"]["code"] == "NOT_FOUND"
+    absent = await refusal(store, STRANGER, path="/9wheels")
+    assert absent["message"].replace("/9wheels", "/4wheels") == theirs["message"]
+    nothing = await refusal(store, ROOT, attribute="none")
+    assert nothing["extensions"] == {"code": "NOT_FOUND", "path": ["attribute"]}
+
+
+async def test_a_follower_hears_the_latest_and_then_each_sample(
+    store: Store, tmp_path: Path
+) -> None:
+    async with (
+        open_world(store.table, store.ingest.destinations, tmp_path) as world,
+        world.sink() as sink,
+    ):
+        await sink.accept(notification(car("car1", speed=0)), 10)
+        await world.settled()
+        seen = world.store(sink)
+        given = {"path": "/4wheels", "attribute": "speed"}
+        prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
+        context = StreamContext.over(seen, ROOT, CURSORS, Changes(seen.table))
+        told = []
+        async with aclosing(engine().events(prepared, context, "a test")) as events:
+            async for event in events:
+                answer = await engine().run_event(prepared, event, context, "a test")
+                told.append(answer.body["data"]["ngsiSamples"]["text"])
+                if len(told) == 3:
+                    break
+                async with asyncio.timeout(5):
+                    await sink.accept(notification(car("car1", speed=len(told))), 10)
+                    await world.settled()
+    assert told == ["0", "1", "2"]
+
+
+async def test_names_are_those_of_the_settings(ask: Ask) -> None:
+    await stored(ask.store)
+    assert ask.store.ingest.options.naming == Naming()
+    (found,) = await preview(ask, {"id": "x", "type": "y"}, servicePath="/")
+    assert found["table"] == "vehiclesxffffx002fxffffxxffffy"

@@ -1,0 +1,271 @@
+"""Who an API key makes the caller, and every way in which one is refused."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.datastore.access.api_keys import Credential, KeyText
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.tokens import Session
+from penstock.server.runtime.stores import store_over
+from penstock.server.settings.settings import Settings
+from tests.server.auth.signed_tokens import bearer, refusal
+from tests.support.sample_resources import Watch
+
+USA, NORTHWEST = GroupPath("/usa"), GroupPath("/usa/northwest")
+ID = "018f3b6e-0000-7000-8000-000000000001"
+OTHER_ID = "018f3b6e-0000-7000-8000-000000000002"
+TEXT = KeyText(ID, "s" * 43)
+REFUSED = "The API key is not accepted."
+TOKEN_CALLER = Caller("tom", {})
+HOUR = timedelta(hours=1)
+
+
+class Tokens:
+    """Accepts whatever it is asked about."""
+
+    async def caller_of(self, _headers: object) -> Caller:
+        return TOKEN_CALLER
+
+    async def session_of(self, _headers: object) -> Session:
+        return Session(TOKEN_CALLER, 5.0)
+
+
+class World:
+    """Keys, two clocks, and the authenticator over them; `reads` are the ids looked up."""
+
+    def __init__(self, seconds: float = 5.0) -> None:
+        self.wall = Watch()
+        self.clock = 1000.0
+        self.reads: list[str] = []
+        expires = int((self.wall() + HOUR).timestamp())
+        roles = {NORTHWEST: Role.READER, USA: Role.ADMIN}
+        self.keys = {ID: Credential(ID, "ann", roles, TEXT.digest, expires)}
+        self.authenticator = ApiKeyAuthenticator(
+            Tokens(), self._find, seconds, now=self.wall, clock=lambda: self.clock
+        )
+
+    async def _find(self, id: str) -> Credential | None:
+        self.reads.append(id)
+        return self.keys.get(id)
+
+    async def refused(self, text: object = TEXT) -> str:
+        return await refusal(self.authenticator, bearer(str(text)))
+
+    async def user(self) -> str:
+        return (await self.authenticator.caller_of(bearer(str(TEXT)))).user_id
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_a_key_makes_its_user_the_caller_with_the_roles_of_the_key(world: World) -> None:
+    caller = await world.authenticator.caller_of(bearer(str(TEXT)))
+    assert (caller.user_id, caller.api_key, caller.default_group) == ("ann", ID, USA)
+    assert dict(caller.roles) == {NORTHWEST: Role.READER, USA: Role.ADMIN}
+
+
+async def test_a_session_ends_with_its_key_and_within_a_quarter_of_an_hour(world: World) -> None:
+    session = await world.authenticator.session_of(bearer(str(TEXT)))
+    assert session.expires_at == world.wall().timestamp() + SESSION_SECONDS
+    world.wall.move(HOUR - timedelta(minutes=1))
+    session = await world.authenticator.session_of(bearer(str(TEXT)))
+    assert session.expires_at == world.keys[ID].expires
+
+
+async def test_what_is_no_key_is_left_to_the_tokens(world: World) -> None:
+    for token in ("eyJ.e30.AA", "Penstock_x", "xpenstock_", "penstock", "penstock-1"):
+        assert await world.authenticator.caller_of(bearer(token)) is TOKEN_CALLER
+        assert await world.authenticator.session_of(bearer(token)) == Session(TOKEN_CALLER, 5.0)
+    assert world.reads == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"x-api-key": str(TEXT)},
+        {"cookie": f"authorization=Bearer {TEXT}"},
+        {"authorization": str(TEXT)},
+        {"authorization": f"Basic {TEXT}"},
+        {"authorization": f"ApiKey {TEXT}"},
+    ],
+)
+async def test_a_key_counts_only_as_a_bearer(world: World, headers: dict[str, object]) -> None:
+    assert await refusal(world.authenticator, headers)
+    assert world.reads == []
+
+
+async def test_whatever_is_wrong_with_a_key_is_told_in_the_same_words(world: World) -> None:
+    for text in (
+        KeyText(OTHER_ID, TEXT.secret),
+        KeyText(ID, "t" * 43),
+        KeyText(ID, "s" * 42),
+        KeyText(ID.upper(), TEXT.secret),
+        "penstock_",
+        f"{TEXT}s",
+        f"penstock_{'x' * 100_000}",
+    ):
+        assert await world.refused(text) == REFUSED
+    assert world.reads == [OTHER_ID, ID]
+    world.wall.move(HOUR)
+    assert await world.refused() == REFUSED
+    del world.keys[ID]
+    world.clock += 5
+    assert await world.refused() == REFUSED
+
+
+async def test_a_key_is_looked_up_again_after_five_seconds(world: World) -> None:
+    for _ in range(3):
+        assert await world.user() == "ann"
+    world.clock += 4.999
+    assert await world.user() == "ann"
+    assert world.reads == [ID]
+    world.clock += 0.001
+    assert await world.user() == "ann"
+    assert world.reads == [ID, ID]
+
+
+async def test_a_revoked_key_works_for_five_seconds_at_most(world: World) -> None:
+    assert await world.user() == "ann"
+    del world.keys[ID]
+    world.clock += 4.999
+    assert await world.user() == "ann"
+    world.clock += 0.001
+    assert await world.refused() == REFUSED
+    world.clock += 100
+    assert await world.refused() == REFUSED
+
+
+async def test_an_expired_key_does_not_work_although_it_is_kept(world: World) -> None:
+    assert await world.user() == "ann"
+    world.wall.move(HOUR)
+    assert await world.refused() == REFUSED
+    assert world.reads == [ID]
+
+
+async def test_with_no_seconds_to_keep_a_key_it_is_looked_up_each_time() -> None:
+    world = World(seconds=0)
+    assert (await world.user(), await world.user()) == ("ann", "ann")
+    del world.keys[ID]
+    assert await world.refused() == REFUSED
+    assert world.reads == [ID, ID, ID]
+
+
+async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None:
+    kept = world.keys.pop(ID)
+    assert await world.refused() == REFUSED
+    world.keys[ID] = kept
+    assert await world.user() == "ann"
+
+
+async def test_the_keys_that_are_kept_are_bounded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.server.auth.api_keys.MAX_KEPT", 2)
+    small = World()
+    for n in range(3):
+        id = f"{ID[:-1]}{n}"
+        small.keys[id] = replace(world.keys[ID], id=id)
+        await small.authenticator.caller_of(bearer(str(KeyText(id, TEXT.secret))))
+    await small.authenticator.caller_of(bearer(str(KeyText(f"{ID[:-1]}0", TEXT.secret))))
+    assert [id[-1] for id in small.reads] == ["0", "1", "2", "0"]
+
+
+async def test_a_store_that_is_away_refuses_nobody() -> None:
+    async def away(_id: str) -> Credential | None:
+        raise Unavailable("The store did not answer.")
+
+    with pytest.raises(Unavailable):
+        await ApiKeyAuthenticator(Tokens(), away, 5).caller_of(bearer(str(TEXT)))
+
+
+async def test_the_settings_bound_the_life_of_a_key(store: Store) -> None:
+    assert store_over(store.table, Settings.load()).longest_api_key == timedelta(days=365)
+    settings = Settings.load(api_key_max_days=7)
+    assert store_over(store.table, settings).longest_api_key == timedelta(days=7)
+
+
+CREATE = """mutation($in: CreateApiKeyInput!) { createApiKey(input: $in) { __typename
+  ...on CreateApiKeyPayload { secret apiKey { id } } ...on UserError { code } } }"""
+REVOKE = """mutation($in: RevokeApiKeyInput!) {
+  revokeApiKey(input: $in) { __typename ...on UserError { code } } }"""
+GROUP = """mutation($in: CreateGroupInput!) {
+  createGroup(input: $in) { __typename ...on UserError { code } } }"""
+VIEWER = "{ viewer { userId roles { group role } defaultGroup } }"
+
+
+class Api:
+    """The whole application, asked as by whoever holds the token or key."""
+
+    def __init__(self, http: httpx.AsyncClient, settings: Settings) -> None:
+        self._http = http
+        self.token = sign_dev_token(
+            dev_key(settings.data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, HOUR
+        )
+
+    async def ask(self, token: str, query: str, input: dict[str, Any] | None = None) -> Any:
+        body = {"query": query, "variables": {"in": input}}
+        return await self._http.post("/graphql", json=body, headers=bearer(token))
+
+    async def value(self, token: str, query: str, input: dict[str, Any] | None = None) -> Any:
+        answer = (await self.ask(token, query, input)).json()
+        assert "errors" not in answer, answer
+        (value,) = answer["data"].values()
+        return value
+
+    async def make(self, role: str) -> Any:
+        expires = (datetime.now(UTC) + HOUR).isoformat()
+        roles = [{"group": "/usa", "role": role}]
+        return await self.value(
+            self.token, CREATE, {"name": "k", "roles": roles, "expiresAt": expires}
+        )
+
+
+@pytest.fixture
+async def api(store: Store, tmp_path: Path) -> AsyncIterator[Api]:
+    settings = Settings.load(data_dir=tmp_path, api_key_cache_seconds=0)
+    async with open_app(settings, store, None) as app:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            yield Api(http, settings)
+
+
+async def test_a_key_works_over_http_as_far_as_its_roles_go(api: Api) -> None:
+    assert (await api.value(api.token, GROUP, {"path": "/usa"}))["__typename"]
+    admin, reader = (await api.make("ADMIN"))["secret"], (await api.make("READER"))["secret"]
+    assert await api.value(reader, VIEWER) == {
+        "userId": "ann",
+        "roles": [{"group": "/usa", "role": "READER"}],
+        "defaultGroup": "/usa",
+    }
+    refused = await api.value(reader, GROUP, {"path": "/usa/x"})
+    assert refused == {"__typename": "NotPermitted", "code": "FORBIDDEN"}
+    assert await api.value(admin, GROUP, {"path": "/usa/x"}) == {"__typename": "CreateGroupPayload"}
+    assert (await api.value(admin, GROUP, {"path": "/eu"}))["__typename"] == "NotFound"
+
+
+async def test_a_revoked_key_is_unauthenticated_over_http(api: Api) -> None:
+    made = await api.make("ADMIN")
+    revoke = {"id": made["apiKey"]["id"]}
+    assert (await api.value(made["secret"], REVOKE, revoke))["__typename"] == "NotPermitted"
+    assert (await api.value(api.token, REVOKE, revoke))["__typename"] == "RevokeApiKeyPayload"
+    for secret in (made["secret"], str(TEXT)):
+        answer = await api.ask(secret, VIEWER)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith('Bearer realm="penstock"')
+        assert answer.json() == {
+            "errors": [{"message": REFUSED, "extensions": {"code": "UNAUTHENTICATED"}}]
+        }

@@ -1,0 +1,291 @@
+"""The issuer's keys, against an issuer served on a loopback port."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.datastore.errors import Unauthenticated, Unavailable
+from penstock.datastore.roles import ROOT, Role
+from penstock.server.auth.dev_tokens import DEV_ISSUER, dev_key, sign_dev_token
+from penstock.server.auth.jwks import MAX_BYTES, Jwks
+from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator
+from penstock.server.settings.settings import Settings
+from tests.server.auth.fake_issuer import DISCOVERY, Issuer, open_issuer
+from tests.server.auth.signed_tokens import AUDIENCE, bearer, claims, ec_key, signed
+from tests.support.server_process import PLAIN
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[Issuer]:
+    async with open_issuer() as issuer:
+        yield issuer
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(verify=PLAIN) as client:
+        yield client
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def jwks(issuer: Issuer, http: httpx.AsyncClient, clock: Clock) -> Jwks:
+    return Jwks(http, issuer.url, clock=clock)
+
+
+async def test_keys_are_found_through_the_issuers_configuration(issuer: Issuer, jwks: Jwks) -> None:
+    issuer.keys = [ec_key("one"), ec_key("two")]
+    assert issuer.requests == []
+    found = await jwks.find("two", "ES256")
+    assert found is not None
+    assert found.thumbprint() == issuer.keys[1].thumbprint()
+    assert issuer.requests == [DISCOVERY, "/jwks"]
+
+
+async def test_a_known_url_of_keys_makes_the_configuration_needless(
+    issuer: Issuer, http: httpx.AsyncClient
+) -> None:
+    issuer.keys = [ec_key("one")]
+    assert await Jwks(http, issuer.url, f"{issuer.url}/jwks").find("one", "ES256") is not None
+    assert issuer.requests == ["/jwks"]
+
+
+async def test_a_rotated_key_is_fetched_when_a_token_names_it(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("old")]
+    assert await jwks.find("old", "ES256") is not None
+    issuer.keys = [ec_key("new")]
+    clock.now += 60
+    assert await jwks.find("new", "ES256") is not None
+    assert await jwks.find("old", "ES256") is None
+    assert issuer.fetches == 2
+
+
+async def test_unknown_keys_are_asked_for_at_most_once_a_minute(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("one")]
+    assert await jwks.find("one", "ES256") is not None
+    for second in range(121):
+        clock.now = 1000.0 + second
+        assert await jwks.find(f"forged{second}", "ES256") is None
+    assert issuer.fetches == 3
+
+
+async def test_a_storm_of_unknown_keys_shares_one_fetch(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("one")]
+    assert await jwks.find("one", "ES256") is not None
+    issuer.seconds = 0.05
+    issuer.keys = [ec_key("two")]
+    clock.now += 60
+    found = await asyncio.gather(*(jwks.find("two", "ES256") for _ in range(100)))
+    assert all(found)
+    assert issuer.fetches == 2
+
+
+async def test_a_cancelled_request_does_not_end_the_fetch_of_the_others(
+    issuer: Issuer, jwks: Jwks
+) -> None:
+    issuer.keys = [ec_key("one")]
+    issuer.seconds = 0.05
+    impatient = asyncio.create_task(jwks.find("one", "ES256"))
+    patient = asyncio.create_task(jwks.find("one", "ES256"))
+    await asyncio.sleep(0.01)
+    impatient.cancel()
+    assert await patient is not None
+    assert issuer.fetches == 1
+
+
+@pytest.mark.parametrize(
+    ("cache_control", "seconds"),
+    [
+        (None, 600),
+        ("public, max-age=300", 300),
+        ("max-age=1", 60),
+        ("max-age=31536000, immutable", 3600),
+        ("no-store", 60),
+        ("s-maxage=5", 600),
+        ("max-age=banana", 600),
+    ],
+)
+async def test_keys_are_kept_as_long_as_the_issuer_says_within_bounds(
+    issuer: Issuer, jwks: Jwks, clock: Clock, cache_control: str | None, seconds: int
+) -> None:
+    issuer.keys = [ec_key("one")]
+    issuer.jwks_headers = {"cache-control": cache_control} if cache_control else {}
+    await jwks.find("one", "ES256")
+    clock.now = 1000.0 + seconds - 1
+    await jwks.find("one", "ES256")
+    assert issuer.fetches == 1
+    clock.now = 1000.0 + seconds
+    await jwks.find("one", "ES256")
+    assert issuer.fetches == 2
+
+
+async def test_stale_keys_are_used_while_the_issuer_is_down(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("one")]
+    await jwks.find("one", "ES256")
+    issuer.down = True
+    asked = len(issuer.requests)
+    clock.now += 86_400
+    for _ in range(5):
+        assert await jwks.find("one", "ES256") is not None
+    assert len(issuer.requests) == asked + 1
+    issuer.down = False
+    issuer.keys = [ec_key("two")]
+    clock.now += 60
+    assert await jwks.find("two", "ES256") is not None
+    assert await jwks.find("one", "ES256") is None
+
+
+async def test_without_any_key_the_answer_is_unavailable_until_the_issuer_is_up(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.down = True
+    for _ in range(3):
+        with pytest.raises(Unavailable) as raised:
+            await jwks.find("one", "ES256")
+    assert raised.value.retry_after == 5
+    assert len(issuer.requests) == 1
+    issuer.down = False
+    issuer.keys = [ec_key("one")]
+    clock.now += 5
+    assert await jwks.find("one", "ES256") is not None
+
+
+async def test_an_issuer_that_hangs_is_given_up(
+    issuer: Issuer, jwks: Jwks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.server.auth.jwks.FETCH_SECONDS", 0.05)
+    issuer.seconds = 0.2
+    with pytest.raises(Unavailable):
+        await jwks.find("one", "ES256")
+
+
+BAD_ANSWERS: list[tuple[str, Any]] = [
+    ("jwks_body", b"[" * 1000),
+    ("jwks_body", b"[" * 200_000),
+    ("jwks_body", b"\xff"),
+    ("jwks_body", b"[]"),
+    ("jwks_body", b'{"keys": {}}'),
+    ("jwks_body", b'{"keys": []}' + b" " * MAX_BYTES),
+    ("jwks_status", 500),
+    ("jwks_status", 302),
+    ("configuration", {"issuer": "https://other.example.org", "jwks_uri": "https://x.example"}),
+    ("configuration", {"jwks_uri": 7}),
+    ("configuration", []),
+]
+
+
+@pytest.mark.parametrize(("attribute", "value"), BAD_ANSWERS)
+async def test_a_bad_answer_leaves_the_keys_as_they_were(
+    issuer: Issuer, jwks: Jwks, clock: Clock, attribute: str, value: object
+) -> None:
+    issuer.keys = [ec_key("one")]
+    issuer.jwks_headers = {"location": f"{issuer.url}/jwks"}
+    await jwks.find("one", "ES256")
+    setattr(issuer, attribute, value)
+    clock.now += 3600
+    assert await jwks.find("one", "ES256") is not None
+    assert await jwks.find("two", "ES256") is None
+    assert issuer.requests.count(DISCOVERY) == 2
+
+
+async def test_keys_are_not_fetched_without_tls_from_another_machine(
+    issuer: Issuer, jwks: Jwks
+) -> None:
+    issuer.configuration["jwks_uri"] = "http://issuer.example.org/jwks"
+    with pytest.raises(Unavailable):
+        await jwks.find("one", "ES256")
+    assert issuer.requests == [DISCOVERY]
+
+
+async def test_an_answer_is_not_unpacked(issuer: Issuer, jwks: Jwks) -> None:
+    issuer.keys = [ec_key("one")]
+    issuer.jwks_headers = {"content-encoding": "gzip"}
+    assert await jwks.find("one", "ES256") is not None
+
+
+async def test_tokens_without_a_key_id_are_told_apart_by_nothing_and_fetch_nothing(
+    issuer: Issuer, jwks: Jwks, clock: Clock
+) -> None:
+    issuer.keys = [ec_key("one"), ec_key("two")]
+    await jwks.find("one", "ES256")
+    clock.now += 60
+    assert await jwks.find(None, "ES256") is None
+    assert issuer.fetches == 1
+
+
+async def test_a_token_of_the_issuer_makes_a_caller(
+    issuer: Issuer, http: httpx.AsyncClient
+) -> None:
+    key = ec_key("one")
+    issuer.keys = [key]
+    rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("ES256",), clock_skew=60)
+    authenticator = TokenAuthenticator(rules, Jwks(http, issuer.url))
+    caller = await authenticator.caller_of(bearer(signed(key, claims(iss=issuer.url))))
+    assert (caller.user_id, caller.default_group) == ("ana", "/usa")
+    with pytest.raises(Unauthenticated, match="unknown key"):
+        await authenticator.caller_of(bearer(signed(ec_key("two"), claims(iss=issuer.url))))
+
+
+async def test_a_token_with_a_refused_algorithm_never_reaches_the_issuer(
+    issuer: Issuer, http: httpx.AsyncClient
+) -> None:
+    rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("RS256",), clock_skew=60)
+    authenticator = TokenAuthenticator(rules, Jwks(http, issuer.url))
+    with pytest.raises(Unauthenticated, match="not allowed"):
+        await authenticator.caller_of(bearer(signed(ec_key("one"), claims(iss=issuer.url))))
+    assert issuer.requests == []
+
+
+async def test_the_settings_open_an_authenticator_before_the_issuer_is_up(issuer: Issuer) -> None:
+    issuer.down = True
+    key = ec_key("one")
+    issuer.keys = [key]
+    settings = Settings.load(issuer=issuer.url, audience=AUDIENCE, jwks_url=f"{issuer.url}/jwks")
+    async with open_authenticator(settings) as authenticator:
+        assert issuer.requests == []
+        token = bearer(signed(key, claims(iss=issuer.url)))
+        with pytest.raises(Unavailable):
+            await authenticator.caller_of(token)
+    issuer.down = False
+    async with open_authenticator(settings) as authenticator:
+        assert (await authenticator.caller_of(token)).user_id == "ana"
+
+
+async def test_a_server_with_an_issuer_takes_no_development_token(
+    issuer: Issuer, tmp_path: Path
+) -> None:
+    issuer.keys = [ec_key("one")]
+    token = sign_dev_token(dev_key(tmp_path), "ana", {ROOT: Role.ADMIN}, None, timedelta(hours=1))
+    settings = Settings.load(issuer=issuer.url, audience=DEV_ISSUER, data_dir=tmp_path)
+    async with open_authenticator(settings) as authenticator:
+        with pytest.raises(Unauthenticated, match="unknown key"):
+            await authenticator.caller_of(bearer(token))
+        issuer.keys = [dev_key(tmp_path)]
+    async with open_authenticator(settings) as authenticator:
+        with pytest.raises(Unauthenticated, match="iss"):
+            await authenticator.caller_of(bearer(token))

@@ -1,0 +1,192 @@
+"""Who a token makes the caller, and every way in which one is refused."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joserfc import jws
+from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
+from starlette.datastructures import Headers
+
+from penstock.datastore.roles import Role
+from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
+from tests.server.auth.signed_tokens import (
+    KEY,
+    RULES,
+    FixedKeys,
+    bearer,
+    claims,
+    ec_key,
+    part,
+    refusal,
+    signed,
+)
+
+RSA = RSAKey.generate_key(2048, {"kid": "rsa"})
+EDWARDS = OKPKey.generate_key("Ed25519", {"kid": "edwards"})
+
+
+ACCEPTED = TokenAuthenticator(
+    TokenRules(**(RULES | {"algorithms": ("RS256", "ES256", "EdDSA", "Ed25519")})),
+    FixedKeys(KEY, RSA, EDWARDS),
+)
+
+
+async def refused(headers: Mapping[str, object]) -> str:
+    return await refusal(ACCEPTED, headers)
+
+
+async def test_a_token_names_its_user_and_roles() -> None:
+    roles = {"/USA": "admin", "/usa/Northwest": "reader"}
+    body = claims(**{"penstock:roles": roles, "penstock:defaultGroup": "/usa/northwest/x"})
+    caller = await ACCEPTED.caller_of(bearer(signed(KEY, body)))
+    assert caller.user_id == "ana"
+    assert dict(caller.roles) == {"/usa": Role.ADMIN, "/usa/northwest": Role.READER}
+    assert caller.default_group == "/usa/northwest/x"
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm"),
+    [(KEY, "ES256"), (RSA, "RS256"), (EDWARDS, "EdDSA"), (EDWARDS, "Ed25519")],
+)
+async def test_every_allowed_algorithm_is_accepted(key: Key, algorithm: str) -> None:
+    with pytest.warns() if algorithm == "EdDSA" else nullcontext():  # when signing
+        token = signed(key, claims(), algorithm)
+    assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
+
+
+@pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
+@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", " BEARER  "])
+async def test_the_header_and_its_scheme_are_read_in_any_case(name: str, scheme: str) -> None:
+    caller = await ACCEPTED.caller_of({name: scheme + signed(KEY, claims())})
+    assert caller.user_id == "ana"
+
+
+async def test_headers_of_a_request_are_understood_and_must_not_repeat() -> None:
+    value = f"Bearer {signed(KEY, claims())}".encode()
+    once = Headers(raw=[(b"authorization", value)])
+    assert (await ACCEPTED.caller_of(once)).user_id == "ana"
+    twice = Headers(raw=[(b"authorization", value), (b"authorization", value)])
+    assert "not one 'Bearer'" in await refused(twice)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"cookie": "token"},
+        {"authorization": ""},
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer "},
+        {"authorization": "Basic YTpi"},
+        {"authorization": "Bearer ä.b.c"},
+        {"authorization": "Bearer a b"},
+        {"authorization": "Bearer a"},
+        {"authorization": "Bearer a.b"},
+        {"authorization": "Bearer a.b.c.d.e"},
+        {"authorization": "Bearer ..."},
+        {"authorization": ["Bearer a.b.c"]},
+        {"authorization": None},
+        {"authorization": "Bearer " + "a" * 200_000},
+    ],
+)
+async def test_what_is_not_a_token_is_refused(headers: dict[str, object]) -> None:
+    assert await refused(headers)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+HEADER_NAMES = st.sampled_from(["alg", "kid", "typ", "crit", "b64", "jwk", "x5c", "zip"])
+HEADERS = st.dictionaries(HEADER_NAMES, st.sampled_from(["ES256", "one", "none"]) | JSON) | JSON
+
+
+@given(HEADERS, st.binary(max_size=8), st.binary(max_size=70))
+async def test_no_header_or_signature_does_more_than_be_refused(
+    header: object, payload: bytes, signature: bytes
+) -> None:
+    assert await refused(bearer(f"{part(header)}.{part(payload)}.{part(signature)}"))
+
+
+@pytest.mark.parametrize("header", [b"[" * 380, b"\xff", b'{"alg":' + b"9" * 370 + b"}", b"alg"])
+async def test_a_header_that_is_hard_to_read_is_refused(header: bytes) -> None:
+    assert "malformed" in await refused(bearer(f"{part(header)}.e30.AA"))
+
+
+@given(JSON)
+async def test_signed_claims_of_any_form_make_no_caller(body: object) -> None:
+    token = signed_bytes(json.dumps(body).encode())
+    assert await refused(bearer(token))
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"\xff", b"null", b"[]", b"{}", b"[" * 90_000, b'{"sub":"\xed\xa0\x80"}']
+)
+async def test_signed_bytes_that_are_no_claims_make_no_caller(payload: bytes) -> None:
+    assert await refused(bearer(signed_bytes(payload)))
+
+
+def signed_bytes(payload: bytes) -> str:
+    return jws.serialize_compact({"alg": "ES256", "kid": "one"}, payload, KEY)
+
+
+@pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "", "HS256", "RS1"])
+async def test_an_algorithm_off_the_list_is_refused(algorithm: str) -> None:
+    head, body = part({"alg": algorithm, "kid": "one"}), part(claims())
+    assert "not allowed" in await refused(bearer(f"{head}.{body}."))
+
+
+@pytest.mark.parametrize("key", [KEY, RSA, EDWARDS])
+async def test_a_public_key_is_no_secret_to_sign_with(key: ECKey | RSAKey | OKPKey) -> None:
+    secrets = [key.as_pem(private=False), json.dumps(key.as_dict(private=False)).encode()]
+    for secret in secrets:
+        message = f"{part({'alg': 'HS256', 'kid': key.kid})}.{part(claims())}"
+        mac = hmac.new(secret, message.encode(), hashlib.sha256).digest()
+        assert "not allowed" in await refused(bearer(f"{message}.{part(mac)}"))
+
+
+async def test_a_key_of_one_kind_does_not_verify_for_another_algorithm() -> None:
+    token = signed(ec_key("rsa"), claims())
+    assert await refused(bearer(token)) == "The token is signed with an unknown key."
+    token = signed(KEY, claims(), kid="edwards")
+    assert await refused(bearer(token)) == "The token is signed with an unknown key."
+
+
+async def test_a_changed_payload_breaks_the_signature() -> None:
+    head, _, signature = signed(KEY, claims()).split(".")
+    forged = f"{head}.{part(claims(sub='eve'))}.{signature}"
+    assert await refused(bearer(forged)) == "The token's signature does not hold."
+    other = signed(ec_key("one"), claims())
+    assert await refused(bearer(other)) == "The token's signature does not hold."
+
+
+async def test_a_key_carried_by_the_token_is_not_trusted() -> None:
+    eve = ec_key("one")
+    token = signed(eve, claims(), jwk=eve.as_dict(private=False, use="sig"))
+    assert await refused(bearer(token))
+
+
+async def test_headers_that_are_not_known_are_ignored_unless_critical() -> None:
+    token = signed_with_header({"alg": "ES256", "kid": "one", "client": "x"})
+    assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
+    assert await refused(bearer(signed_with_header({"alg": "ES256", "kid": "one", "crit": ["x"]})))
+
+
+def signed_with_header(header: dict[str, object]) -> str:
+    message = f"{part(header)}.{part(claims())}"
+    signature = jws.JWSRegistry.algorithms["ES256"].sign(message.encode(), KEY)
+    return f"{message}.{part(signature)}"
+
+
+async def test_a_token_without_key_id_needs_a_key_that_stands_alone() -> None:
+    token = signed(KEY, claims(), kid=None)
+    assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
+    two = TokenAuthenticator(TokenRules(**RULES), FixedKeys(KEY, ec_key("two")))
+    assert await refusal(two, bearer(token)) == "The token is signed with an unknown key."

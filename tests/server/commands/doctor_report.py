@@ -1,0 +1,52 @@
+"""What `penstock doctor` said, for the tests of its checks."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.table.port import Item
+from penstock.server.__main__ import run
+from penstock.server.settings.settings import Settings
+from tests.support.stores import aws_environment
+
+TOMBSTONE: Item = {"pk": "P:1", "sk": "PV:latest", "siKey1": "X:P", "taken": 0}
+
+
+@contextmanager
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No setting of this machine, no credentials of anybody, a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
+    with aws_environment():
+        yield
+
+
+class Report:
+    """What the command printed as JSON, and how it ended."""
+
+    def __init__(self, code: int, printed: str) -> None:
+        self.code = code
+        self.data: dict[str, Any] = json.loads(printed)
+
+    @property
+    def levels(self) -> dict[str, str]:
+        return {check["check"]: check["level"] for check in self.data["checks"]}
+
+    def __getitem__(self, check: str) -> str:
+        """The message of a check, with its advice."""
+        (found,) = [each for each in self.data["checks"] if each["check"] == check]
+        return " ".join(found[part] for part in ("message", "advice") if found[part])
+
+
+async def examine(capsys: pytest.CaptureFixture[str], *options: str) -> Report:
+    """Run the command beside the loop that serves what it asks."""
+    code = await asyncio.to_thread(run, ["doctor", "--json", *options])
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return Report(code, printed.out)

@@ -1,0 +1,260 @@
+"""The command line: help, answers in two forms, and exit codes that scripts can rely on."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.roles import Role
+from penstock.schema import sdl
+from penstock.server.__main__ import app, run
+from penstock.server.auth.tokens import open_authenticator
+from penstock.server.core.command_output import CommandFailed, ExitCode, failure_of
+from penstock.server.settings.settings import InvalidSettings, Settings
+from tests.server.auth.signed_tokens import bearer
+
+ROOT = Path(__file__).parents[3]
+
+TOKEN = ["token", "--user", "ana", "--role", "/USA=admin", "--role", "/emea/de=reader"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.rglob("*"))
+
+
+async def test_a_printed_token_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*TOKEN, "--data-dir", str(tmp_path / "keys")]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert files(tmp_path) == ["dev-key.json", "keys"]
+    async with open_authenticator(Settings.load(data_dir=tmp_path / "keys")) as authenticator:
+        caller = await authenticator.caller_of(bearer(printed.out.removesuffix("\n")))
+    assert caller.user_id == "ana"
+    assert dict(caller.roles) == {"/usa": Role.ADMIN, "/emea/de": Role.READER}
+    assert caller.default_group == "/usa"
+
+
+@pytest.mark.parametrize("where", [0, 1, len(TOKEN)])
+async def test_with_json_the_answer_is_one_object(
+    where: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = datetime.now(UTC)
+    more = ["--default-group", "/usa/x", "--ttl", "30m"]
+    assert run([*TOKEN[:where], "--json", *TOKEN[where:], *more]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert list(data) == ["token", "user", "roles", "defaultGroup", "expiresAt"]
+    assert data["roles"] == {"/usa": "admin", "/emea/de": "reader"}
+    assert (data["user"], data["defaultGroup"]) == ("ana", "/usa/x")
+    expires = datetime.fromisoformat(data["expiresAt"])
+    assert timedelta(minutes=29) < expires - before < timedelta(minutes=31)
+    async with open_authenticator(Settings.load()) as authenticator:
+        caller = await authenticator.caller_of(bearer(data["token"]))
+    assert caller.default_group == "/usa/x"
+
+
+def test_the_data_directory_comes_from_the_environment_unless_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "env"))
+    assert run(TOKEN) == 0
+    assert files(tmp_path) == ["dev-key.json", "env"]
+    assert run([*TOKEN, "--data-dir", str(tmp_path / "flag")]) == 0
+    assert files(tmp_path) == ["dev-key.json", "dev-key.json", "env", "flag"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--role", "/x=owner"], "'owner' is not one of the roles reader, contributor, admin."),
+        (["--role", "x=admin"], "The group path 'x' does not start with '/'."),
+        (["--role", "/usa=reader"], "The group '/usa' is given two roles."),
+        (["--role", "/usa"], "The role '/usa' is not of the form GROUP=ROLE."),
+        (
+            ["--default-group", "/asia"],
+            "The default group '/asia' is covered by none of the roles.",
+        ),
+        (["--user", ""], "The user id must not be empty."),
+        (["--ttl", "0h"], "--ttl 0h: must be like 12h, from 1s to 366d."),
+        (["--ttl", "367d"], "--ttl 367d: must be like 12h, from 1s to 366d."),
+        (["--ttl", "5"], "--ttl 5: must be like 12h, from 1s to 366d."),
+        (["--ttl", "999999999d"], "--ttl 999999999d: must be like 12h, from 1s to 366d."),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_one_line_and_no_key_is_made(
+    more: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["token", *more] if "--user" in more else [*TOKEN, *more]
+    assert run(command if "--role" in command else [*command, "--role", "/=admin"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", f"penstock: {words}\n")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["tokn"], 'Unknown command "tokn". Did you mean "token"?'),
+        (["token"], "--user requires an argument"),
+        (["token", "--user", "ana"], "--role requires an argument"),
+        ([*TOKEN, "stray"], "stray"),
+        ([*TOKEN, "--nothing"], "--nothing"),
+        ([*TOKEN, "--json=banana"], "banana"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_ends_with_2(
+    command: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("penstock: ")
+    assert printed.err.count("\n") == 1
+    assert words in printed.err
+    assert files(tmp_path) == []
+
+
+def test_with_json_a_failure_is_an_object_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PENSTOCK_PORT", "many")
+    monkeypatch.setenv("PENSTOCK_MAX_COST", "-1")
+    assert run([*TOKEN, "--json"]) == 2
+    printed = capsys.readouterr()
+    error = json.loads(printed.err)["error"]
+    assert (printed.out, error["exitCode"]) == ("", 2)
+    assert [line.partition(":")[0] for line in error["messages"]] == [
+        "PENSTOCK_MAX_COST",
+        "PENSTOCK_PORT",
+    ]
+
+
+def test_with_an_issuer_no_development_token_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PENSTOCK_ISSUER", "https://issuer.example.org")
+    monkeypatch.setenv("PENSTOCK_AUDIENCE", "penstock")
+    assert run(TOKEN) == 2
+    assert "accepts that issuer's tokens only" in capsys.readouterr().err
+    assert files(tmp_path) == []
+
+
+def test_a_key_file_of_another_kind_ends_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dev-key.json").write_text("{}")
+    assert run([*TOKEN, "--data-dir", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith("; remove it and one will be made.\n")
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema"]) == 0
+    assert capsys.readouterr().out == sdl()
+    assert run(["schema", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"sdl": sdl()}
+
+
+def broken() -> str:
+    raise RuntimeError("something\nunforeseen")
+
+
+def test_an_unforeseen_failure_shows_no_traceback_unless_asked_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("penstock.server.commands.schema.sdl", broken)
+    line = "penstock: RuntimeError: something unforeseen (--debug shows where)\n"
+    assert run(["schema"]) == 1
+    assert capsys.readouterr().err == line
+    assert run(["schema", "--debug"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.endswith(line)
+    monkeypatch.setenv("PENSTOCK_DEBUG", "true")
+    assert run(["schema"]) == 1
+    assert capsys.readouterr().err.startswith("Traceback")
+    monkeypatch.setenv("PENSTOCK_PORT", "many")
+    assert run(["schema"]) == 1
+    assert capsys.readouterr().err == line
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        (Unavailable("The store did not answer."), 3, ("The store did not answer.",)),
+        (NotFound("There is no such group."), 1, ("There is no such group.",)),
+        (CommandFailed("No TTL.", "No index.", code=ExitCode.STORE), 3, ("No TTL.", "No index.")),
+        (InvalidSettings(("PENSTOCK_PORT: too big",)), 2, ("PENSTOCK_PORT: too big",)),
+    ],
+)
+def test_every_foreseen_failure_has_its_exit_code(
+    error: Exception, code: int, lines: tuple[str, ...]
+) -> None:
+    failure = failure_of(error)
+    assert (failure.code, tuple(failure.lines), failure.expected) == (code, lines, True)
+
+
+def commands() -> list[str]:
+    return [name for name in app if not name.startswith("-")]
+
+
+def test_help_names_every_command_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f" {name} " in text for name in commands())
+    assert "--json" in text
+    assert "Exit codes: 0 done, 1 failed, 2 " in text
+    assert run([]) == 0
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"Usage: penstock {command}")
+    assert "--json" in text
+    assert "--debug" in text
+
+
+def test_the_documentation_has_a_section_for_every_command_and_exit_code() -> None:
+    written = (ROOT / "docs" / "cli.md").read_text()
+    assert [name for name in commands() if f"\n## penstock {name}\n" not in written] == []
+    assert [int(code) for code in ExitCode if f"\n| {int(code)} |" not in written] == []
+
+
+def penstock(*command: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "penstock.server", *command],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_the_module_runs_as_a_program_and_ends_with_the_exit_code() -> None:
+    program = penstock("token")
+    out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (2, b"")
+    assert err.startswith(b"penstock: ")
+
+
+def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path) -> None:
+    with penstock(*TOKEN, "--data-dir", str(tmp_path)) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait(timeout=60) == 0
+    assert files(tmp_path) == ["dev-key.json"]

@@ -1,0 +1,284 @@
+"""`penstock doctor`: what is well, what is not, and what to do about it."""
+
+import os
+import shutil
+import sqlite3
+from collections import namedtuple
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.objects.s3 import CorsRule, S3Files
+from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Put
+from penstock.schema.core.relay import GlobalId
+from penstock.server.__main__ import run
+from penstock.server.commands import doctor
+from penstock.server.commands.checks.bucket import cors
+from penstock.server.commands.checks.embedded_store import room
+from penstock.server.commands.checks.finding import Level
+from penstock.server.core.command_output import shown
+from tests.datastore.executions.sample_executions import begun, planted, ready
+from tests.server.auth.fake_issuer import open_issuer
+from tests.server.auth.signed_tokens import ec_key
+from tests.server.commands.doctor_report import TOMBSTONE, alone, examine
+from tests.support.stores import REGION, moto_endpoint
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with alone(tmp_path, monkeypatch):
+        yield
+
+
+async def test_nothing_is_wrong_before_the_first_start_and_nothing_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = await examine(capsys)
+    assert (report.code, report.data["ok"]) == (0, True)
+    assert report.levels == dict.fromkeys(
+        ("data directory", "space", "table", "bucket", "issuer"), "ok"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+async def test_the_embedded_store_is_examined_with_its_unfinished_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["table"], report.levels["deletes"]) == (0, "ok", "ok")
+    await table.write([Put(TOMBSTONE)])
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["deletes"]) == (0, "warn")
+    assert report["deletes"].startswith("1 deletes are not finished.")
+    await table.close()
+
+
+async def test_jobs_that_nobody_works_on_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    now, clock = datetime.now(UTC), Clock()
+
+    async def jobs_of(begun: timedelta, held: timedelta | None) -> str:
+        times = {"createdAt": canonical(now - begun)}
+        if held is not None:
+            times["heldUntil"] = canonical(now + held)
+        await table.write([Put({**JOB.item(id=clock.new_id()), **times})])
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["jobs"]
+
+    minutes = timedelta(minutes=2)
+    assert await jobs_of(timedelta(), None) == "No job waits for a server."
+    assert await jobs_of(minutes, minutes) == "No job waits for a server."
+    assert (await jobs_of(minutes, -minutes)).startswith("1 jobs wait for a server.")
+    assert (await jobs_of(minutes, None)).startswith("2 jobs wait for a server.")
+    await table.close()
+
+
+async def test_executions_that_no_worker_takes_are_noticed_with_the_way_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ago = datetime.now(UTC) - timedelta(minutes=10)
+    files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    store = Store(table, Clock(now=lambda: ago), files=files)
+
+    async def executions() -> str:
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["executions"]
+
+    pipeline = await planted(store)
+    await begun(store, pipeline)
+    assert await executions() == "No execution waits for a worker."
+    made = await ready(store, pipeline)
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["executions"]) == (0, "warn")
+    assert report["executions"] == (
+        f"1 executions wait for a worker: {GlobalId('Execution', made.id).text()}. Start a server "
+        "or `penstock worker`: either takes them up, and nothing is lost. `cancelExecution` ends "
+        "one that is not wanted any more."
+    )
+    await store.runner("w").run_all()
+    assert await executions() == "No execution waits for a worker."
+    await table.close()
+    await files.close()
+
+
+async def test_runs_that_got_stuck_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    ago = datetime.now(UTC) - timedelta(hours=2)
+    view = Store(table, Clock(now=lambda: ago)).seen_by(Caller("ann", {ROOT: Role.ADMIN}))
+
+    async def runs() -> str:
+        return (await examine(capsys, "--data-dir", str(tmp_path)))["runs"]
+
+    assert await runs() == "No run got stuck."
+    for name in ("web", "mobile"):
+        found = Discovery(run_id="run=1/", added_by="t")
+        await view.runs.discover(ManifestName(ROOT, name), found)
+    assert await runs() == (
+        "1 runs got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
+        "mobile --group / --stale` shows them; then claim or recover them."
+    )
+    await table.close()
+
+
+async def test_a_file_that_is_no_store_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection = sqlite3.connect(tmp_path / "penstock.db")
+    connection.execute("CREATE TABLE other (x)")
+    connection.close()
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["table"]) == (3, "fail")
+    assert "deletes" not in report.levels
+
+
+async def test_what_nobody_foresaw_fails_and_the_other_checks_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "penstock.db").write_bytes(b"no database" * 1_000)
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert report.code == 3
+    assert report.levels["data directory"] == "ok"
+    assert report["embedded"].startswith("DatabaseError: file is not a database")
+    assert report.levels["issuer"] == "ok"
+
+
+async def test_a_directory_that_cannot_be_written_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = await examine(capsys, "--data-dir", "/proc")
+    assert (report.code, report.levels["data directory"]) == (3, "fail")
+    assert "choose another PENSTOCK_DATA_DIR" in report["data directory"]
+
+
+@pytest.mark.parametrize(
+    ("free", "level"),
+    [
+        (2**30, Level.OK),
+        (2**30 - 1, Level.WARN),
+        (100 * 2**20, Level.WARN),
+        (100 * 2**20 - 1, Level.FAIL),
+    ],
+)
+def test_scarce_room_is_told_before_it_is_gone(free: int, level: Level) -> None:
+    assert room(free).level is level
+
+
+async def test_a_full_disk_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10, 10, 0))
+    report = await examine(capsys)
+    assert (report.code, report["space"].startswith("0 MiB are free.")) == (3, True)
+
+
+async def test_a_bucket_is_examined_with_its_cors(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"penstock-{uuid4()}"
+    monkeypatch.setenv("PENSTOCK_BUCKET", name)
+    monkeypatch.setenv("PENSTOCK_REGION", REGION)
+    monkeypatch.setenv("PENSTOCK_S3_ENDPOINT_URL", moto_endpoint())
+    monkeypatch.setenv("PENSTOCK_ALLOWED_ORIGINS", "https://app.example.org")
+    report = await examine(capsys)
+    assert (report.code, report.levels["bucket"]) == (3, "fail")
+    assert report["bucket"].startswith(f"There is no bucket {name}.")
+    files = await S3Files.open(name, region=REGION, endpoint_url=moto_endpoint())
+    await files._client.create_bucket(Bucket=name)
+    report = await examine(capsys)
+    assert (report.code, report.levels["cors"]) == (0, "warn")
+    rule = {"AllowedOrigins": ["https://*.example.org"], "AllowedMethods": ["GET", "POST"]}
+    await files._client.put_bucket_cors(Bucket=name, CORSConfiguration={"CORSRules": [rule]})
+    report = await examine(capsys)
+    assert (report.code, report.levels["bucket"], report.levels["cors"]) == (0, "ok", "ok")
+    await files.close()
+
+
+ANY = CorsRule(("*",), ("GET", "POST", "PUT"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "origins", "level"),
+    [
+        ([], [], Level.WARN),
+        ([ANY], [], Level.OK),
+        ([ANY], ["https://a.example"], Level.OK),
+        ([CorsRule(("https://a.example",), ("GET",))], ["https://a.example"], Level.WARN),
+        ([CorsRule(("https://b.example",), ("GET", "POST"))], ["https://a.example"], Level.WARN),
+        (
+            [CorsRule(("https://a.example",), ("GET",)), CorsRule(("*",), ("POST",))],
+            ["https://a.example"],
+            Level.OK,
+        ),
+    ],
+)
+def test_every_allowed_origin_must_be_able_to_down_and_upload(
+    rules: list[CorsRule], origins: list[str], level: Level
+) -> None:
+    assert cors(rules, origins).level is level
+
+
+async def test_an_issuer_is_asked_for_its_keys(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_issuer() as issuer:
+        monkeypatch.setenv("PENSTOCK_ISSUER", issuer.url)
+        monkeypatch.setenv("PENSTOCK_AUDIENCE", "penstock")
+        issuer.keys = [ec_key("one")]
+        report = await examine(capsys)
+        assert (report.code, report["keys"]) == (0, "1 of the issuer's 1 keys can be used.")
+        monkeypatch.setenv("PENSTOCK_ALGORITHMS", "RS256")
+        report = await examine(capsys)
+        assert (report.code, report.levels["keys"]) == (3, "fail")
+        issuer.configuration["issuer"] = "https://other.example.org"
+        report = await examine(capsys)
+        assert (report.code, report.levels["issuer"]) == (3, "fail")
+        issuer.down = True
+        report = await examine(capsys)
+        assert (report.code, report.levels["issuer"]) == (3, "fail")
+
+
+def test_for_people_each_check_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["ok"] * 5
+    assert lines[4] == (
+        "ok    issuer              None is set: development tokens are accepted, and no others."
+    )
+
+
+def test_progress_is_shown_while_checks_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    steps: list[tuple[str, int | None]] = []
+
+    def noting(label: str, total: int | None) -> Any:
+        steps.append((label, total))
+        return shown(label, total)
+
+    monkeypatch.setattr(doctor, "shown", noting)
+    assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
+    assert steps == [("Checking", 3)]

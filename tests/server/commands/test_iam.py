@@ -1,0 +1,347 @@
+"""`penstock iam`: the policy permits every call that is made, and no action that is not."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.dynamodb.wire import Raw
+from penstock.datastore.iam_policy import policy, with_destinations
+from penstock.datastore.ngsi.batch_writer import Persisting
+from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.options import Layout
+from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.resources import delete
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Query
+from penstock.server.__main__ import run
+from penstock.server.settings.settings import Settings
+from tests.datastore.ngsi.sample_destinations import event
+from tests.datastore.ngsi.sample_destinations import open_dynamodb as open_destinations
+from tests.support.graphql_client import Ask
+from tests.support.stores import REGION, aws_environment, moto_endpoint, open_dynamodb
+
+TABLE = f"arn:aws:dynamodb:{REGION}:*:table"
+IN_TRANSACTION = {
+    "Put": "PutItem",
+    "Delete": "DeleteItem",
+    "Update": "UpdateItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+OF_BUCKET = {
+    "HeadBucket": "ListBucket",
+    "ListMultipartUploads": "ListBucketMultipartUploads",
+    "ListObjectsV2": "ListBucket",
+    "GetBucketCors": "GetBucketCORS",
+}
+OF_FILE = {
+    "AbortMultipartUpload": "AbortMultipartUpload",
+    "CompleteMultipartUpload": "PutObject",
+    "CopyObject": "PutObject",
+    "CreateMultipartUpload": "PutObject",
+    "DeleteObject": "DeleteObject",
+    "GetObject": "GetObject",
+    "HeadObject": "GetObject",
+    "PutObject": "PutObject",
+    "UploadPart": "PutObject",
+}
+"""What AWS's service authorization reference says each call needs."""
+
+NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }"
+DELETE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
+  __typename } }"""
+DELETE_GROUP = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
+  __typename } }"""
+
+
+class Needed(NamedTuple):
+    """A permission that a call needs."""
+
+    action: str
+    resource: str
+
+
+def needed(operation: str, asked: Mapping[str, Any]) -> list[Needed]:
+    """The permissions that IAM asks for before it lets a call through."""
+    if operation in OF_BUCKET:
+        return [Needed(f"s3:{OF_BUCKET[operation]}", f"arn:aws:s3:::{asked['Bucket']}")]
+    if operation in OF_FILE:
+        file = f"arn:aws:s3:::{asked['Bucket']}/{asked['Key']}"
+        source = asked.get("CopySource")
+        read = [f"arn:aws:s3:::{source['Bucket']}/{source['Key']}"] if source else []
+        return [
+            Needed(f"s3:{OF_FILE[operation]}", file),
+            *(Needed("s3:GetObject", each) for each in read),
+        ]
+    if operation == "TransactWriteItems":
+        parts = [part for item in asked["TransactItems"] for part in item.items()]
+        return [
+            Needed(f"dynamodb:{IN_TRANSACTION[kind]}", f"{TABLE}/{part['TableName']}")
+            for kind, part in parts
+        ]
+    tables = [asked["TableName"]] if "TableName" in asked else list(asked["RequestItems"])
+    index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
+    return [Needed(f"dynamodb:{operation}", f"{TABLE}/{table}{index}") for table in tables]
+
+
+class Recorder:
+    """Notes what every call needs, before it is sent or signed."""
+
+    def __init__(self) -> None:
+        self.needed: set[Needed] = set()
+
+    def watch(self, opened: DynamoDBTable | DynamoDBDestinations) -> None:
+        opened._client = Recorded(opened._client, self.needed)
+
+    def watch_files(self, files: S3Files) -> None:
+        files._client.meta.events.register("provide-client-params", self._note)
+
+    def _note(self, params: Mapping[str, Any], model: Any, **_: object) -> None:
+        self.needed.update(needed(model.name, params))
+
+    @property
+    def actions(self) -> set[str]:
+        return {each.action for each in self.needed}
+
+
+class Recorded:
+    """A client of DynamoDB that adds what each request needs to `found`."""
+
+    def __init__(self, client: Client, found: set[Needed]) -> None:
+        self.endpoint_url = client.endpoint_url
+        self._client = client
+        self._found = found
+
+    async def call(self, operation: str, request: Raw) -> Raw:
+        self._found.update(needed(operation, request))
+        return await self._client.call(operation, request)
+
+
+def statements(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    listed: Sequence[Mapping[str, Any]] = found["Statement"]
+    assert {each["Effect"] for each in listed} == {"Allow"}
+    return listed
+
+
+def permits(found: Mapping[str, Any], wanted: Needed) -> bool:
+    return any(
+        wanted.action in each["Action"]
+        and any(fnmatchcase(wanted.resource, pattern) for pattern in each["Resource"])
+        for each in statements(found)
+    )
+
+
+def actions(found: Mapping[str, Any]) -> set[str]:
+    return {action for each in statements(found) for action in each["Action"]}
+
+
+async def bytes_of(*sizes: int) -> AsyncIterator[bytes]:
+    for size in sizes:
+        yield bytes(size)
+
+
+async def broken() -> AsyncIterator[bytes]:
+    yield bytes(PART_BYTES)
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+async def table() -> AsyncIterator[DynamoDBTable]:
+    """A table on moto that does not exist yet."""
+    table = await open_dynamodb(moto_endpoint())
+    yield table
+    await table.close()
+
+
+@pytest.fixture
+async def files() -> AsyncIterator[S3Files]:
+    with aws_environment():
+        name = f"penstock-{uuid4()}"
+        files = await S3Files.open(name, region=REGION, endpoint_url=moto_endpoint())
+    await files._client.create_bucket(Bucket=name)
+    yield files
+    await files.close()
+
+
+async def set_up(table: DynamoDBTable, files: S3Files) -> None:
+    """Make the index and the expiry of a table that lacks them; look at the bucket's CORS."""
+    await table._client.call(
+        "CreateTable",
+        {
+            "TableName": table._name,
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    )
+    await table.create()
+    assert await files.cors() == ()
+
+
+async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do what a server does: check, create, read, list, change and delete, also in many steps."""
+    assert await table.verify() == []
+    store = Store(table)
+    await store.ping()
+    ask = Ask(store)
+    await ask.grow("/usa", "/usa/northwest", "/usa/southwest")
+    first = await ask.make("/usa", "one", "color=red", idempotencyKey="k")
+    second = await ask.make("/usa/northwest", "two", "color=red")
+    assert await ask.names("/usa", tags=None) == ["one"]
+    found = await ask(NODES, {"ids": [first, second]})
+    assert found.value == [{"id": first}, {"id": second}]
+    for version in range(1, 6):
+        await ask.change(first, version, name=f"one-{version}")
+    monkeypatch.setattr(delete, "MAX_OPERATIONS", 8)
+    for id in (first, second):
+        assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
+    deleted = await ask.input(DELETE_GROUP, path="/usa/northwest")
+    assert deleted["__typename"] == "DeleteGroupPayload"
+    await ask.make("/usa/southwest", "three")
+    cascaded = await ask.input(DELETE_GROUP, path="/usa", cascade=True)
+    assert cascaded["__typename"] == "DeleteGroupPayload"
+    assert await store.run_jobs("worker") == 1
+    assert (await store.finish_deletes(), await store.idle_jobs()) == (0, 0)
+
+
+async def keep_files(files: S3Files) -> None:
+    """Do what is done to files: at once, in parts, given up, described, copied, taken away."""
+    assert await files.verify() == []
+    await files.write("a/1", bytes_of(3), content_type="text/csv")
+    await files.write("a/2", bytes_of(PART_BYTES, 1), content_type="text/csv")
+    with pytest.raises(ZeroDivisionError):
+        await files.write("a/3", broken(), content_type="text/csv")
+    assert await files.stat("a/1") is not None
+    assert await files.stat("a/none") is None
+    assert b"".join([chunk async for chunk in files.read("a/1")]) == bytes(3)
+    await files.drop_unfinished("a/3")
+    await files.copy("a/1", "b/1")
+    assert await files.list("") == ("a/1", "a/2", "b/1")
+    await files.presign_download("a/1", expires_in=60)
+    for key in ("a/1", "a/2", "b/1"):
+        await files.delete(key)
+
+
+async def test_every_call_is_permitted_and_nothing_that_is_never_called(
+    table: DynamoDBTable, files: S3Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting_up, working = Recorder(), Recorder()
+    setting_up.watch(table)
+    setting_up.watch_files(files)
+    await set_up(table, files)
+    working.watch(table)
+    working.watch_files(files)
+    await work(table, monkeypatch)
+    await keep_files(files)
+
+    least = policy(table._name, files.bucket, region=REGION)
+    assert [each for each in working.needed if not permits(least, each)] == []
+    assert actions(least) == working.actions
+    whole = policy(table._name, files.bucket, region=REGION, setup=True)
+    assert [each for each in setting_up.needed if not permits(whole, each)] == []
+    assert actions(whole) == setting_up.actions
+    assert setting_up.actions - working.actions == {
+        "dynamodb:CreateTable",
+        "dynamodb:UpdateTable",
+        "dynamodb:UpdateTimeToLive",
+        "s3:GetBucketCORS",
+    }
+
+
+def test_other_tables_and_buckets_are_not_permitted() -> None:
+    found = policy("penstock", "files", region=REGION, setup=True)
+    refused = [
+        Needed("dynamodb:GetItem", f"{TABLE}/penstock2"),
+        Needed("dynamodb:GetItem", f"{TABLE}/other"),
+        Needed("dynamodb:Query", f"{TABLE}/penstock/index/other"),
+        Needed("dynamodb:Scan", f"{TABLE}/penstock"),
+        Needed("dynamodb:DeleteTable", f"{TABLE}/penstock"),
+        Needed("s3:GetObject", "arn:aws:s3:::files2/a"),
+        Needed("s3:DeleteBucket", "arn:aws:s3:::files"),
+    ]
+    assert [each for each in refused if permits(found, each)] == []
+    assert permits(found, Needed("dynamodb:GetItem", f"{TABLE}/penstock"))
+    assert permits(found, Needed("s3:GetObject", "arn:aws:s3:::files/a/b"))
+
+
+@pytest.mark.parametrize(
+    ("region", "partition"),
+    [
+        (None, "aws"),
+        ("eu-central-1", "aws"),
+        ("us-east-1", "aws"),
+        ("cn-north-1", "aws-cn"),
+        ("us-gov-west-1", "aws-us-gov"),
+    ],
+)
+def test_names_are_those_of_the_partition(region: str | None, partition: str) -> None:
+    table, _, bucket, files = statements(policy("t-t", "files", region=region, account="1" * 12))
+    where = f"arn:{partition}:dynamodb:{region or '*'}:{'1' * 12}:table/t-t"
+    assert table["Resource"] == [where]
+    assert bucket["Resource"] == [f"arn:{partition}:s3:::files"]
+    assert files["Resource"] == [f"arn:{partition}:s3:::files/*"]
+
+
+@pytest.fixture
+def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
+
+
+@pytest.mark.usefixtures("_no_settings")
+def test_the_policy_of_the_settings_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PENSTOCK_TABLE", "things")
+    assert run(["iam"]) == 0
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == policy("things")
+    assert "s3:" not in printed
+    command = ["iam", "--bucket", "files", "--region", REGION, "--account", "1" * 12, "--setup"]
+    assert run([*command, "--json"]) == 0
+    wanted = policy("things", "files", region=REGION, account="1" * 12, setup=True)
+    with_sink = with_destinations(wanted, "eu-central-1", "1" * 12)
+    assert json.loads(capsys.readouterr().out) == with_sink
+    monkeypatch.setenv("PENSTOCK_NGSI", "false")
+    assert run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == wanted
+
+
+async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
+    service = f"s{uuid4().hex}"
+    name = f"{service}xffffx002f"
+    destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
+    recorder.watch(destinations)
+    persisting = Persisting(destinations, Layout())
+    await persisting.store([event(name)])
+    await destinations.table(name).query(Query(partition="p"))
+    await destinations.close()
+    least = with_destinations(policy("penstock"), REGION)
+    assert [each for each in recorder.needed if not permits(least, each)] == []
+    (statement,) = [each for each in statements(least) if each["Sid"] == "Destinations"]
+    assert set(statement["Action"]) == recorder.actions
+    assert not permits(least, Needed("dynamodb:Query", f"{TABLE}/other"))
+
+
+@pytest.mark.usefixtures("_no_settings")
+@pytest.mark.parametrize("account", ["12345678901", "1234567890123", "*", "me"])
+def test_an_account_is_twelve_digits(account: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["iam", "--account", account]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (
+        "",
+        f"penstock: --account {account}: must be 12 digits.\n",
+    )

@@ -1,0 +1,293 @@
+"""`penstock manifest`: runs from the command line, all the way and back."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.server.__main__ import run
+from penstock.server.runtime.stores import FILES
+from tests.datastore.manifest.legacy_table import make_manifest_table
+from tests.datastore.manifest.sample_runs import (
+    LOADED_ITEM,
+    NEW_ITEM,
+    PROCESSED_ITEM,
+    one_chunk,
+    run_faults,
+)
+from tests.server.commands.doctor_report import alone
+from tests.support.consistency_check import contents, faults
+from tests.support.stores import REGION, moto_endpoint
+
+RUN = "enriched/archive/run=1/"
+SAVED_TO = "s3://penstock/stage/run=1/"
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with alone(tmp_path, monkeypatch):
+        monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
+        assert run(["table", "create"]) == 0
+        yield
+
+
+class Printed:
+    """What the command line answered: its exit code, its text and its JSON."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def manifest(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command on the manifest `snowplow` of the root."""
+    capsys.readouterr()
+
+    def command(name: str, *more: str, of: str | None = "snowplow") -> Printed:
+        named = [] if of is None else ["--manifest", of]
+        code = run(["manifest", name, *named, *more])
+        printed = capsys.readouterr()
+        return Printed(code, printed.out, printed.err)
+
+    return command
+
+
+async def _contents(tmp_path: Path) -> Any:
+    table = SqliteTable.open(tmp_path / "data" / "penstock.db")
+    try:
+        assert await run_faults(table) == []
+        assert await faults(table) == []
+        return await contents(table)
+    finally:
+        await table.close()
+
+
+def rows(tmp_path: Path) -> Any:
+    return asyncio.run(_contents(tmp_path))
+
+
+def test_a_run_goes_all_the_way(manifest: Any, tmp_path: Path) -> None:
+    found = manifest("discover", RUN, "other/", "--added-by", "0.4.1", "--json").data["runs"]
+    assert [(each["runId"], each["state"]) for each in found] == [(RUN, "NEW"), ("other/", "NEW")]
+    claimed = manifest("claim", RUN, "--stage", "transform", "--owner", "w1", "--json").data["run"]
+    assert (claimed["state"], claimed["fence"], claimed["leaseOwner"]) == ("PROCESSING", 1, "w1")
+    assert manifest("heartbeat", RUN, "--fence", "1", "--lease", "1h").code == 0
+    more = ["--shred-type", "a", "--shred-type", "b", "--count", "rows=12", "--count", "x=0"]
+    done = manifest("processed", RUN, "--fence", "1", "--saved-to", SAVED_TO, *more)
+    assert done.out.startswith("Processed: PROCESSED ")
+    assert manifest("claim", RUN, "--stage", "load", "--owner", "w2").out.startswith(
+        "In hand, fence 2: LOADING"
+    )
+    loaded = manifest("loaded", RUN, "--fence", "2", "--loaded-by", "0.4.1", "--json").data["run"]
+    assert loaded == {
+        **loaded,
+        "state": "LOADED",
+        "shredTypes": ["a", "b"],
+        "savedTo": SAVED_TO,
+        "loadedBy": "0.4.1",
+        "counts": {"rows": 12, "x": 0},
+        "leaseOwner": None,
+        "attempt": 1,
+        "version": 6,
+    }
+    again = manifest("reload", RUN, "--force", "--reason", "dropped", "--user", "ana")
+    assert again.out.startswith("To be loaded again: PROCESSED")
+    told = manifest("show", RUN, "--json").data
+    assert [(event["action"], event["by"]) for event in told["history"]] == [
+        ("reload", "ana"),
+        ("loaded", "penstock-cli"),
+        ("claim", "penstock-cli"),
+        ("processed", "penstock-cli"),
+        ("claim", "penstock-cli"),
+        ("discover", "penstock-cli"),
+    ]
+    shown = manifest("show", RUN).out
+    assert "shredTypes      a, b\n" in shown
+    assert "counts          rows=12, x=0\n" in shown
+    assert "reload      PROCESSED   by ana: dropped\n" in shown
+    rows(tmp_path)
+
+
+def test_a_run_that_fails_is_claimed_again(manifest: Any) -> None:
+    manifest("discover", RUN, "--added-by", "t")
+    manifest("claim", RUN, "--stage", "transform", "--owner", "w1")
+    refused = manifest("claim", RUN, "--stage", "transform", "--owner", "w2")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("penstock: LEASE_HELD: w1 has the run in hand for another ")
+    assert manifest("fail", RUN, "--fence", "1", "--error", "disk\nfull").code == 0
+    assert "by penstock-cli: disk full" in manifest("show", RUN).out
+    again = manifest("claim", RUN, "--stage", "transform", "--owner", "w2", "--json").data["run"]
+    assert (again["attempt"], again["lastError"]) == (2, "disk\nfull")
+
+
+def test_a_run_is_skipped_and_unskipped(manifest: Any) -> None:
+    manifest("discover", RUN, "--added-by", "t", "--skip-reason", "broken", "--pipeline", "web")
+    run_now = manifest("unskip", RUN, "--reason", "mended", "--json").data["run"]
+    assert (run_now["toSkip"], run_now["pipeline"]) == (False, "web")
+    assert manifest("skip", RUN, "--reason", "bad day").out.endswith("(skipped)\n")
+    refused = manifest("claim", RUN, "--stage", "load", "--owner", "w")
+    assert refused.err.startswith("penstock: ILLEGAL_STATE: ")
+
+
+def test_a_stuck_run_is_recovered_reset_or_deleted(manifest: Any, tmp_path: Path) -> None:
+    manifest("discover", RUN, "--added-by", "t")
+    where = ["--stage-path", "s3://penstock/stage"]
+    assert manifest("recover", RUN, *where, "--no-shred-types").err == (
+        f"penstock: OUTPUT_MISSING: There is no _SUCCESS in {SAVED_TO}.\n"
+    )
+    assert manifest("recover", RUN, *where).err.startswith("penstock: BAD_USER_INPUT: shredTypes")
+    assert manifest("reset", RUN, "--saved-to", SAVED_TO, "--reason", "r").out.startswith("Reset")
+
+    async def succeed() -> None:
+        path = tmp_path / "data" / FILES
+        files = await LocalFiles.open(path, base_url="http://x", key=b"k" * 32)
+        await files.write("stage/run=1/_SUCCESS", one_chunk(b""), content_type="text/plain")
+        await files.close()
+
+    asyncio.run(succeed())
+    assert manifest("reset", RUN, *where).err.startswith("penstock: OUTPUT_EXISTS: ")
+    recovered = manifest("recover", RUN, *where, "--shred-type", "a", "--json").data["run"]
+    assert (recovered["state"], recovered["savedTo"]) == ("PROCESSED", SAVED_TO)
+    manifest("discover", "other/", "--added-by", "t")
+    assert manifest("reset", "other/", "--force", "--delete").out.startswith("Deleted: NEW")
+    assert manifest("show", "other/").err == "penstock: NOT_FOUND: There is no such run.\n"
+    rows(tmp_path)
+
+
+def test_runs_are_listed_as_asked(manifest: Any) -> None:
+    ids = [f"run={n:03}/" for n in range(120)]
+    manifest("discover", *ids, "--added-by", "t")
+    manifest("claim", ids[3], "--stage", "transform", "--owner", "w")
+
+    def listed(*more: str) -> list[str]:
+        return [each["runId"] for each in manifest("list", "--json", *more).data["runs"]]
+
+    assert listed() == ids[:100]
+    assert listed("--limit", "1000") == ids
+    assert listed("--limit", "3", "--newest-first") == ids[:-4:-1]
+    assert listed("--state", "processing") == [ids[3]]
+    today = datetime.now(UTC).date()
+    tomorrow = str(today + timedelta(days=1))
+    assert listed("--since", tomorrow) == []
+    assert listed("--until", str(today - timedelta(days=1))) == []
+    assert listed("--since", str(today - timedelta(days=1)), "--until", f"{tomorrow}T12:00+02:00")
+    assert listed("--stale") == []
+    assert manifest("list", "--since", tomorrow).out == "There are no such runs.\n"
+    assert len(manifest("list", "--limit", "5").out.splitlines()) == 5
+
+
+def test_manifests_are_listed_without_one(manifest: Any) -> None:
+    assert manifest("list", of=None).out == "There are no manifests.\n"
+    manifest("discover", "a/", "b/", "--added-by", "t")
+    manifest("discover", "a/", "--added-by", "t", of="Web")
+    assert manifest("list", of=None).out == "       2  snowplow\n       1  Web\n"
+    listed = manifest("list", "--group", "/", "--json", of=None).data["manifests"]
+    assert listed == [{"name": "snowplow", "runCount": 2}, {"name": "Web", "runCount": 1}]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["list", "--since", "yesterday"], "--since yesterday: must be a day or a time"),
+        (["list", "--stale", "--state", "new"], "--stale goes with --older-than and --limit"),
+        (["list", "--older-than", "soon"], "--older-than soon: must be like 12h"),
+        (["list", "--group", "usa"], "--group: The group path 'usa' does not start with '/'."),
+        (["show", "--group", "usa", RUN], "--group: The group path 'usa'"),
+        (["show", "--user", "", RUN], "--user: The user id must not be empty."),
+        (["claim", RUN, "--stage", "load", "--owner", "w", "--lease", "x"], "--lease x: must be"),
+        (["loaded", RUN, "--fence", "1", "--loaded-by", "l", "--count", "x"], "--count x: must be"),
+        (["loaded", RUN, "--fence", "-1", "--loaded-by", "l"], "Must be >= 0"),
+        (["import"], "Name one source: a file, or a table with --from-table."),
+        (["import", "x", "--from-table", "y"], "Name one source"),
+        (["import", "nowhere.jsonl"], "nowhere.jsonl: No such file or directory"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_changes_nothing(
+    command: list[str], words: str, manifest: Any, tmp_path: Path
+) -> None:
+    manifest("discover", RUN, "--added-by", "t")
+    before = rows(tmp_path)
+    refused = manifest(*command)
+    assert refused.code == 2
+    assert words in refused.err
+    assert rows(tmp_path) == before
+
+
+def test_what_a_rule_refuses_is_told_with_its_code(manifest: Any, tmp_path: Path) -> None:
+    before = rows(tmp_path)
+    refused = manifest("discover", "s3://bucket/run=1/", "--added-by", "t")
+    assert refused.code == 1
+    assert refused.err.startswith("penstock: BAD_USER_INPUT: runId: is a path inside")
+    nowhere = manifest("discover", RUN, "--added-by", "t", "--group", "/nowhere", "--json")
+    assert json.loads(nowhere.err) == {
+        "error": {"exitCode": 1, "messages": ["NOT_FOUND: There is no group /nowhere."]}
+    }
+    assert rows(tmp_path) == before
+
+
+def test_a_store_that_is_not_there_is_told(manifest: Any, tmp_path: Path) -> None:
+    missing = manifest("list", "--data-dir", str(tmp_path / "other"))
+    assert (missing.code, missing.out) == (3, "")
+
+
+ITEMS: list[Mapping[str, Any]] = [
+    NEW_ITEM,
+    {**LOADED_ITEM, "ToSkip": True},
+    PROCESSED_ITEM,
+    {"RunId": "r/"},
+]
+
+
+def test_a_file_is_imported_and_what_is_invalid_is_told(manifest: Any, tmp_path: Path) -> None:
+    file = tmp_path / "manifest.jsonl"
+    file.write_text("".join(json.dumps(dict(item)) + "\n" for item in ITEMS))
+    before = rows(tmp_path)
+    wrong = [
+        "line 2 (archive/run=3/): it was loaded, and ToSkip is true",
+        "line 4 (r/): AddedAt is missing; AddedBy is missing; ToSkip is missing",
+    ]
+    dry = manifest("import", str(file), "--dry-run")
+    assert dry.code == 1
+    assert dry.out.splitlines() == ["2 runs would enter, 0 were there, 2 are invalid.", *wrong]
+    assert rows(tmp_path) == before
+    imported = manifest("import", str(file))
+    assert imported.out.splitlines() == ["2 runs entered, 0 were there, 2 are invalid.", *wrong]
+    again = manifest("import", str(file), "--json")
+    assert (again.code, again.data["entered"], again.data["standing"]) == (1, 0, 2)
+    assert again.data["invalid"][0] == {
+        "place": "line 2",
+        "runId": "archive/run=3/",
+        "reasons": ["it was loaded, and ToSkip is true"],
+    }
+    assert manifest("list", "--state", "processed").out.endswith("archive/run=2/\n")
+    rows(tmp_path)
+
+
+def test_of_many_invalid_items_the_first_are_told(manifest: Any, tmp_path: Path) -> None:
+    file = tmp_path / "manifest.jsonl"
+    file.write_text("{}\n" * 250)
+    lines = manifest("import", str(file)).out.splitlines()
+    assert lines[0] == "0 runs entered, 0 were there, 250 are invalid."
+    assert len(lines) == 22
+    assert lines[-1] == "... and 230 more; --json tells all."
+    assert len(manifest("import", str(file), "--json").data["invalid"]) == 250
+
+
+def test_a_table_of_dynamodb_is_imported(manifest: Any) -> None:
+    name = asyncio.run(make_manifest_table(moto_endpoint(), ITEMS))
+    where = ["--from-region", REGION, "--from-endpoint-url", moto_endpoint()]
+    imported = manifest("import", "--from-table", name, *where)
+    assert imported.out.splitlines()[0] == "2 runs entered, 0 were there, 2 are invalid."
+    missing = manifest("import", "--from-table", f"{name}-not", *where)
+    assert missing.code == 3
+    assert "ResourceNotFoundException" in missing.err

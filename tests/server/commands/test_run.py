@@ -1,0 +1,294 @@
+"""The whole trip, as a stranger makes it: a server, a file, a pipeline, and what comes out."""
+
+import csv
+import json
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from subprocess import PIPE, Popen
+from sys import executable
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total
+from penstock.server.streams.messages import PROTOCOL
+from tests.support.penstock_command import Server, client, penstock, started, token_of
+from tests.support.server_process import PLAIN, environment, free_port
+
+pytestmark = pytest.mark.xdist_group("run")
+
+PIPELINE = "oracle:aluminium:00001"
+GROUP = "/usa/northwest"
+ROWS = 5_000
+SECONDS = 120
+POLLS = {"PENSTOCK_EXECUTION_POLL_SECONDS": "0.2", "PENSTOCK_UPLOAD_POLL_SECONDS": "0.2"}
+"""What nobody tells a server is found soon."""
+
+
+def written(folder: Path, rows: int = ROWS) -> Path:
+    file = folder / "rows.csv"
+    file.write_text("".join(f"{line}\n" for line in sample_rows(rows)))
+    return file
+
+
+def run(
+    server: Server, data_dir: Path, file: Path, *more: str, pipeline: str = PIPELINE
+) -> Popen[str]:
+    """Start the command; it ends by itself."""
+    group = () if "--group" in more else ("--group", GROUP)
+    options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
+    return Popen(
+        [executable, "-m", "penstock.server", "run", pipeline, str(file), "--json", *options],
+        env=environment(),
+        stdout=PIPE,
+        stderr=PIPE,
+        text=True,
+    )
+
+
+def assert_is_right(file: Path, told: dict[str, object], rows: int = ROWS) -> None:
+    """What came out is exact, and the rejected rows are those that were made up to be."""
+    bad = rows // BAD_EVERY
+    assert told["state"] == "SUCCESS", told
+    counts = told["rowsRead"], told["rowsSucceeded"], told["rowsFailed"]
+    assert counts == (rows, rows - bad, bad)
+    with file.with_name("rows.csv.output.csv").open(newline="") as output:
+        assert sum(Decimal(row["co2e"]) for row in csv.DictReader(output)) == total(rows)
+    with file.with_name("rows.csv.errors.csv").open(newline="") as errors:
+        found = [(row["row"], row["column"], row["code"]) for row in csv.DictReader(errors)]
+    assert found == [
+        (str(n), "activity", "INVALID_INPUT") for n in range(BAD_EVERY, rows + 1, BAD_EVERY)
+    ]
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a few of the sample pipelines."""
+    directory = tmp_path_factory.mktemp("data")
+    assert penstock("seed", "--size", "3", "--data-dir", str(directory)).returncode == 0
+    return directory
+
+
+def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_path: Path) -> None:
+    file = written(tmp_path)
+    with started(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+        process = run(server, data_dir, file)
+        told, said = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, said
+        assert_is_right(file, json.loads(told))
+        for wrong, code, words in (
+            (("nothing.csv",), 2, "nothing.csv is no file."),
+            ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is no directory."),
+            ((file.name, "--group", "/eu"), 1, f"There is no pipeline named '{PIPELINE}'."),
+        ):
+            name, *more = wrong
+            failing = run(server, data_dir, tmp_path / name, *more)
+            _, said = failing.communicate(timeout=SECONDS)
+            assert (failing.returncode, words in said) == (code, True), said
+
+
+def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path) -> None:
+    rows = 20
+    file = written(tmp_path, rows)
+    with started(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+        with client(server, data_dir, "/=admin") as asking:
+            id = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
+        process = run(server, data_dir, file, pipeline=id)
+        told, said = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, said
+        assert_is_right(file, json.loads(told), rows)
+
+
+def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    rows = 100_000
+    file = written(tmp_path, rows)
+    arguments = ("--port", "0", "--data-dir", str(data_dir))
+    with (
+        started(tmp_path / "a", *arguments, **POLLS) as server,
+        started(tmp_path / "b", *arguments, **POLLS) as other,
+    ):
+        process = run(server, data_dir, file)
+        until_running(server, data_dir)
+        token = token_of(data_dir, "/=reader")
+        (id,) = unfinished(server, data_dir, "id")
+        with ThreadPoolExecutor(2) as threads:
+            over_socket = threads.submit(watched_over_a_socket, other, token, id)
+            over_events = threads.submit(watched_over_events, server, token, id)
+            kill_workers(server, other)
+            told, said = process.communicate(timeout=SECONDS)
+            assert process.returncode == 0, said
+            assert_is_right(file, json.loads(told), rows)
+            for seen in (over_socket.result(SECONDS), over_events.result(SECONDS)):
+                assert_tells_of(seen, rows)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_is_finished_by_the_next_server(
+    how: signal.Signals, data_dir: Path, tmp_path: Path
+) -> None:
+    # A file that went through before would not be run again.
+    rows = 30_000 + how
+    file = written(tmp_path, rows)
+    arguments = ("--port", "0", "--data-dir", str(data_dir))
+    with started(tmp_path / "log", *arguments) as server:
+        process = run(server, data_dir, file)
+        until_running(server, data_dir)
+        (id,) = unfinished(server, data_dir, "id")
+        server.end(how)
+        assert process.wait(SECONDS) != 0
+        process.communicate()
+    with started(tmp_path / "log", *arguments, **POLLS) as server:
+        until = time.monotonic() + SECONDS
+        while unfinished(server, data_dir, "id") and time.monotonic() < until:
+            time.sleep(0.1)
+        with client(server, data_dir, "/=reader") as asking:
+            found = asking.ask(OVER, id=id)
+        bad = rows // BAD_EVERY
+        progress = {"rowsRead": rows, "rowsSucceeded": rows - bad, "rowsFailed": bad}
+        assert (found["state"], found["progress"]) == ("SUCCESS", progress)
+        output = httpx.get(found["outputDownload"]["url"], trust_env=False, verify=PLAIN).text
+        told = csv.DictReader(StringIO(output, newline=""))
+        assert sum(Decimal(row["co2e"]) for row in told) == total(rows)
+
+
+@pytest.mark.parametrize("uploaded", [False, True], ids=["before its input", "after its input"])
+def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
+    uploaded: bool, data_dir: Path, tmp_path: Path
+) -> None:
+    """Nobody says that the input is there: the next server finds it."""
+    rows = 10 + uploaded
+    content = written(tmp_path, rows).read_bytes()
+    # A server that has no workers leaves what is ready to the next.
+    arguments = ("--port", str(free_port()), "--data-dir", str(data_dir))
+    with started(tmp_path / "log", *arguments, PENSTOCK_EXECUTION_WORKERS="0") as server:
+        made = executed(server, data_dir)
+        if uploaded:
+            send(made["upload"], content)
+        server.end(signal.SIGKILL)
+    with started(tmp_path / "log", *arguments, **POLLS) as server:
+        if not uploaded:
+            send(made["upload"], content)
+        until = time.monotonic() + SECONDS
+        with client(server, data_dir, "/=reader") as asking:
+            while (found := asking.ask(OVER, id=made["id"]))["state"] != "SUCCESS":
+                assert time.monotonic() < until, found
+                time.sleep(0.1)
+        assert found["progress"] == {"rowsRead": rows, "rowsSucceeded": rows, "rowsFailed": 0}
+
+
+OVER = """query($id: ID!) { execution(id: $id) { state outputDownload { url }
+  progress { rowsRead rowsSucceeded rowsFailed } } }"""
+PIPELINE_ID = "query($name: String!, $group: GroupPath) { \
+pipelineByName(name: $name, group: $group) { id } }"
+CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+  ...on CreateExecutionPayload { execution { id upload { url fields { name value } } } } } }"""
+PROGRESS = """subscription($id: ID!) { executionProgress(id: $id) {
+  state progress { rowsRead bytesTotal rowsPerSecond etaSeconds } } }"""
+
+
+def executed(server: Server, data_dir: Path) -> Any:
+    """Create an execution that waits for its input."""
+    with client(server, data_dir, "/=admin") as asking:
+        pipeline = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
+        return asking.ask(CREATE, input={"pipelineId": pipeline})["execution"]
+
+
+def send(form: Any, content: bytes) -> None:
+    """Upload a file as a browser sends the form."""
+    fields = {field["name"]: field["value"] for field in form["fields"]}
+    answer = httpx.post(
+        form["url"], data=fields, files={"file": content}, trust_env=False, verify=PLAIN
+    )
+    assert answer.is_success, answer.text
+
+
+def watched_over_a_socket(server: Server, token: str, id: str) -> list[Any]:
+    """What a subscription over graphql-transport-ws tells, until it completes."""
+    url = f"{server.url.replace('http', 'ws')}/graphql"
+    with connect(url, subprotocols=[Subprotocol(PROTOCOL)], proxy=None) as socket:
+        init = {"type": "connection_init", "payload": {"authorization": f"Bearer {token}"}}
+        socket.send(json.dumps(init))
+        assert json.loads(socket.recv(SECONDS)) == {"type": "connection_ack"}
+        payload = {"query": PROGRESS, "variables": {"id": id}}
+        socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": payload}))
+        told = []
+        while (said := json.loads(socket.recv(SECONDS)))["type"] == "next":
+            told.append(said["payload"]["data"]["executionProgress"])
+        assert said == {"id": "1", "type": "complete"}
+        return told
+
+
+def watched_over_events(server: Server, token: str, id: str) -> list[Any]:
+    """What the same subscription tells as events of a stream, until it completes."""
+    headers = {"authorization": f"Bearer {token}", "accept": "text/event-stream"}
+    body = {"query": PROGRESS, "variables": {"id": id}}
+    told, kind = [], ""
+    with httpx.stream(
+        "POST",
+        f"{server.url}/graphql",
+        json=body,
+        headers=headers,
+        timeout=SECONDS,
+        trust_env=False,
+    ) as stream:
+        for line in stream.iter_lines():
+            name, _, value = line.partition(": ")
+            if name == "event":
+                kind = value
+            elif name == "data" and kind == "next":
+                told.append(json.loads(value)["data"]["executionProgress"])
+    assert kind == "complete"
+    return told
+
+
+def assert_tells_of(seen: list[Any], rows: int) -> None:
+    """It began while the execution ran, never went back but for the restart, and told the end."""
+    assert seen[0]["state"] in {"WAITING", "IN_PROGRESS"}
+    assert seen[-1]["state"] == "SUCCESS"
+    assert seen[-1]["progress"]["rowsRead"] == rows
+    assert seen[-1]["progress"]["etaSeconds"] == 0
+    read = [one["progress"]["rowsRead"] for one in seen]
+    assert sum(later < earlier for earlier, later in pairwise(read)) <= 1, read
+
+
+RUNNING = """query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) {
+  executions(states: [WAITING, IN_PROGRESS]) { nodes { id state } } } }"""
+
+
+def unfinished(server: Server, data_dir: Path, field: str) -> list[str]:
+    """The ids or the states of the executions that are not over."""
+    with client(server, data_dir, "/=reader") as asking:
+        found = asking.ask(RUNNING, name=PIPELINE, group=GROUP)
+    return [node[field] for node in found["executions"]["nodes"]]
+
+
+def until_running(server: Server, data_dir: Path) -> None:
+    until = time.monotonic() + SECONDS
+    while "IN_PROGRESS" not in unfinished(server, data_dir, "state"):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def kill_workers(*servers: Server) -> None:
+    """End the processes of servers that run something, as a lack of memory does."""
+    children = [
+        int(child)
+        for server in servers
+        for child in Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+        .read_text()
+        .split()
+    ]
+    assert children
+    for child in children:
+        os.kill(child, signal.SIGKILL)

@@ -1,0 +1,231 @@
+"""`penstock seed`: the catalogue goes in once, and out again without anything else."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.manifest.runs import Discovery
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.server.__main__ import run
+from penstock.server.samples.catalogue import GROUPS, samples
+from penstock.server.samples.manifest_runs import MANIFEST
+from penstock.server.samples.seeding import SEEDER, purge, seed
+from tests.datastore.manifest.sample_runs import run_faults
+from tests.support.consistency_check import contents, faults
+from tests.support.graphql_client import Ask, as_caller, tagged
+
+
+def nothing() -> None:
+    """Progress that nobody watches."""
+
+
+def seed_by_command(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Any:
+    assert run(["seed", "--json", "--data-dir", str(data_dir), *more]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return json.loads(printed.out)
+
+
+def counting(rows: Any) -> Any:
+    """The rows without the counts of nothing that groups may carry."""
+    return {
+        key: {name: value for name, value in row.items() if value != 0} for key, row in rows.items()
+    }
+
+
+async def raw(data_dir: Path) -> Any:
+    table = SqliteTable.open(data_dir / "penstock.db")
+    try:
+        assert await faults(table) == []
+        return await contents(table)
+    finally:
+        await table.close()
+
+
+def test_seeding_twice_makes_nothing_the_second_time_and_purging_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert seed_by_command(tmp_path, capsys, "--size", "20") == {"created": 20, "found": 0}
+    filled = asyncio.run(raw(tmp_path))
+    assert seed_by_command(tmp_path, capsys, "--size", "20") == {"created": 0, "found": 20}
+    assert asyncio.run(raw(tmp_path)) == filled
+    assert seed_by_command(tmp_path, capsys, "--size", "30") == {"created": 10, "found": 20}
+    assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 30}
+    left = asyncio.run(raw(tmp_path))
+    assert [key for key in left if key.sk != "G:/"] == []
+    assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 0}
+
+
+def test_purging_an_empty_directory_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["seed", "--purge", "--data-dir", str(tmp_path / "data")]) == 3
+    assert capsys.readouterr().out == ""
+
+
+async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask) -> None:
+    uma = as_caller("uma", "/=admin")
+    mine = GROUPS[0]
+    await store.seen_by(Caller("uma", {ROOT: Role.ADMIN})).groups.create(GroupPath(mine), None)
+    await ask.make(mine, "mine", "source=SAP", caller=uma)
+    before = await contents(store.table)
+    await seed(store, 25, nothing)
+    seeded = await ask.names("/", below=True)
+    assert len(seeded) == 26
+    assert await purge(store, nothing) == 25
+    assert counting(await contents(store.table)) == counting(before)
+    await ask(
+        "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }",
+        {
+            "i": {
+                "id": (await ask('{ pipelineByName(name: "mine", group: "/usa") { id } }')).value[
+                    "id"
+                ]
+            }
+        },
+    )
+    await seed(store, 3, nothing)
+    assert await purge(store, nothing) == 3
+    kept = (await ask('{ group(path: "/") { children { nodes { path } } } }')).value
+    assert kept["children"]["nodes"] == [{"path": mine}]
+    assert await faults(store.table) == []
+
+
+async def test_calculations_are_seeded_and_call_each_other(store: Store, ask: Ask) -> None:
+    await seed(store, 1, nothing)
+    calculations = Ask(store, "calculation")
+    named = await calculations.names("/", below=True)
+    assert named == ["vehicle_emissions", "miles_to_kilometres", "freight_emissions"]
+    assert await calculations.names("/usa") == named[:2]
+    await seed(store, 1, nothing)
+    assert await calculations.names("/", below=True) == named
+    await purge(store, nothing)
+    assert await calculations.names("/", below=True) == []
+
+
+async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store, ask: Ask) -> None:
+    listed = """{ runs(manifest: "snowplow", group: "/usa") { nodes { state toSkip addedAt } } }"""
+    await seed(store, 1, nothing)
+    runs = (await ask(listed)).value["nodes"]
+    assert [(run["state"], run["toSkip"]) for run in runs] == [
+        ("LOADED", False),
+        ("LOADED", False),
+        ("LOADED", False),
+        ("PROCESSED", False),
+        ("NEW", True),
+    ]
+    assert [runs[0]["addedAt"], runs[-1]["addedAt"]] == [
+        "2018-12-11T00:00:00.000Z",
+        "2018-12-15T00:00:00.000Z",
+    ]
+    assert await store.stale_manifests() == []
+
+
+async def test_a_run_of_somebody_else_keeps_its_manifest_when_the_samples_go(store: Store) -> None:
+    await seed(store, 1, nothing)
+    view = store.seen_by(SEEDER)
+    await view.runs.discover(MANIFEST, Discovery(run_id="mine/", added_by="mine"))
+    await purge(store, nothing)
+    assert (await view.manifests.one(MANIFEST)).runs == 1
+    assert await run_faults(store.table) == []
+    assert await faults(store.table) == []
+
+
+def test_the_catalogue_is_the_same_each_time_and_grows_at_its_end() -> None:
+    assert list(samples(40))[:10] == list(samples(10))
+    names = [sample.content["name"] for sample in samples(500)]
+    assert len({*names}) == 500
+    assert {sample.group for sample in samples(500)} == {*GROUPS}
+    assert list(samples(0)) == []
+
+
+async def test_the_seeder_may_do_everything_and_is_nobody_else(store: Store, ask: Ask) -> None:
+    await seed(store, 1, nothing)
+    named = '{ pipelineByName(name: "sap:emissions:pipeline", group: "/usa") { createdBy } }'
+    assert (await ask(named)).value == {"createdBy": SEEDER.user_id}
+
+
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
+  __typename ...on EvaluatePayload { version values { type text } errors { row code }
+    datasets { name version } explanation { parts { text value { text } } value { text } } }
+  ...on ValidationProblem { problems { code } } } }"""
+FOUND = """query($tags: TagFilter!) { calculations(group: "/usa/northwest", tags: $tags) {
+  nodes { id name version } } }"""
+UPDATE = """mutation($input: UpdateCalculationInput!) { updateCalculation(input: $input) {
+  ...on UpdateCalculationPayload { calculation { version
+    versions { nodes { version formula } } } } } }"""
+NORTHWEST = as_caller("nora", "/usa/northwest=reader")
+ROWS: list[tuple[dict[str, Any], str | None]] = [
+    ({"vehicleType": "car", "pollutant": "co2e", "distance": "12.5"}, "3.941075"),
+    ({"vehicleType": "car", "pollutant": "ch4", "distance": 1000}, "0.008"),
+    ({"vehicleType": "bus", "pollutant": "co2e", "distance": 12.5, "passengers": 3}, "2.05437"),
+    (
+        {"vehicleType": "car", "pollutant": "co2", "distance": "1e-20", "passengers": 0},
+        "0." + "0" * 20 + "313",
+    ),
+    ({"vehicleType": "bus", "pollutant": "co2e", "distance": 1}, None),
+]
+
+
+async def test_the_emissions_of_vehicles_are_found_evaluated_versioned_and_explained(
+    store: Store, ask: Ask
+) -> None:
+    await seed(store, 1, nothing)
+    tags = {"all": tagged("datasource=ghg protocol", "type=transportation")}
+    found = (await ask(FOUND, {"tags": tags}, NORTHWEST)).value["nodes"]
+    assert [(node["name"], node["version"]) for node in found] == [
+        ("freight_emissions", 1),
+        ("vehicle_emissions", 1),
+    ]
+    id, rows = found[1]["id"], [row for row, _ in ROWS]
+    told = (await ask(EVALUATE, {"input": {"id": id, "rows": rows}}, NORTHWEST)).value
+    assert [value["text"] for value in told["values"]] == [text for _, text in ROWS]
+    assert told["errors"] == [{"row": 4, "code": "IMPACT_NOT_FOUND"}]
+    assert told["datasets"] == [
+        {"name": "passenger_vehicles", "version": 1},
+        {"name": "vehicles", "version": 1},
+    ]
+    assert told["explanation"]["value"] == {"text": "3.941075"}
+    parts = {part["text"]: part["value"] for part in told["explanation"]["parts"]}
+    assert parts["COALESCE(:passengers, 0) > 0"] == {"text": "false"}
+    assert parts["IMPACT('vehicles', :vehicleType, :pollutant)"] == {"text": "0.315286"}
+    assert parts["IMPACT('passenger_vehicles', :vehicleType, :pollutant)"] is None
+
+    formula = "IMPACT('vehicles',:vehicleType,:pollutant)*:distance*2+COALESCE(:passengers,0)*0"
+    change = {"id": id, "expectedVersion": 1, "formula": formula}
+    changed = (await ask.input(UPDATE, **change))["calculation"]
+    versions = {node["version"]: node["formula"] for node in changed["versions"]["nodes"]}
+    assert (sorted(versions), versions[2]) == ([1, 2], formula)
+    assert versions[1].startswith("IF(COALESCE(:passengers,0)>0")
+    for version, text in ((None, "7.88215"), (2, "7.88215"), (1, "3.941075")):
+        input = {"id": id, "rows": rows[:1], "version": version}
+        told = (await ask(EVALUATE, {"input": input}, NORTHWEST)).value
+        assert (told["version"], told["values"][0]["text"]) == (version or 2, text)
+
+
+async def test_sample_calculations_that_call_others_are_evaluated(store: Store, ask: Ask) -> None:
+    await seed(store, 1, nothing)
+    rows = [{"miles": "100", "tonnes": "2.5"}]
+    asked = {"name": "freight_emissions", "group": "/usa/northwest", "rows": rows}
+    told = (await ask(EVALUATE, {"input": asked}, NORTHWEST)).value
+    assert told["values"] == [{"type": "NUMBER", "text": "24.944832"}]
+
+
+async def test_reference_data_is_seeded_once_and_not_without_a_place_for_files(
+    store: Store, ask: Ask
+) -> None:
+    await seed(store, 1, nothing)
+    await seed(store, 1, nothing)
+    named = await Ask(store, "reference dataset").names("/usa")
+    assert named == ["vehicles", "passenger_vehicles", "vehicle_type"]
+    assert len(await store.files.list("datasets/")) == 3
+    await purge(store, nothing)
+    assert await store.files.list("datasets/") == ()
+    await seed(Store(store.table), 1, nothing)
+    assert await Ask(store, "reference dataset").names("/usa") == []
+    assert await purge(Store(store.table), nothing) == 1

@@ -1,0 +1,239 @@
+"""`penstock serve` as users run it: what it says, what it keeps, and how it ends."""
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.server.commands.seed import DEFAULT_SIZE
+from tests.support.consistency_check import faults
+from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tagged
+from tests.support.penstock_command import Client, Server, client, penstock, started
+from tests.support.server_process import PLAIN, free_port
+
+# The tests share a server whose catalogue takes a while to seed.
+pytestmark = pytest.mark.xdist_group("serving")
+
+SIZE = 2_000
+FIND = """query($group: GroupPath!, $tags: TagFilter!) {
+  pipelines(group: $group, tags: $tags, first: 100) { nodes { id name } } }"""
+NAMES = """query($after: String) { pipelines(group: "/", includeChildGroups: true, first: 100,
+  after: $after) { nodes { name } pageInfo { hasNextPage endCursor } } }"""
+VERSIONS = """query($id: ID!) { pipeline(id: $id) {
+  versions { nodes { version description } } } }"""
+
+
+def names(one: Client) -> list[str]:
+    found: list[str] = []
+    after, more = None, True
+    while more:
+        page = one.ask(NAMES, after=after)
+        found += [node["name"] for node in page["nodes"]]
+        after, more = page["pageInfo"]["endCursor"], page["pageInfo"]["hasNextPage"]
+    return found
+
+
+def create(one: Client, name: str, *tags: str, group: str = "/usa") -> dict[str, Any]:
+    told: dict[str, Any] = one.ask(CREATE, input=draft(name, *tags, group=group))
+    return told
+
+
+async def damage(data_dir: Path) -> list[str]:
+    """What the rows of the file contradict each other in."""
+    table = SqliteTable.open(data_dir / "penstock.db")
+    try:
+        return await faults(table)
+    finally:
+        await table.close()
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[Server]:
+    """A server told by its environment where to be, over a catalogue that was seeded."""
+    made = penstock("seed", "--size", str(SIZE), PENSTOCK_DATA_DIR=str(data_dir))
+    assert (made.returncode, made.stderr) == (0, "")
+    where = {"PENSTOCK_HOST": "127.0.0.1", "PENSTOCK_PORT": str(free_port())}
+    log = data_dir.parent / "log"
+    with started(log, PENSTOCK_DATA_DIR=str(data_dir), **where) as server:
+        assert server.url == f"http://127.0.0.1:{where['PENSTOCK_PORT']}"
+        yield server
+        assert server.end() == 0
+
+
+def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> None:
+    assert dict(server.said) == {
+        "GraphiQL": f"{server.url}/graphiql",
+        "GraphQL": f"{server.url}/graphql",
+        "Health": f"{server.url}/healthz  {server.url}/readyz",
+        "NGSI": f"{server.url}/v2/notify",
+        "Identity": "dev@localhost, admin of /, default group /usa",
+        "Data": str(data_dir / "penstock.db"),
+    }
+    for url in (server.said["GraphiQL"], *server.said["Health"].split()):
+        assert httpx.get(url, trust_env=False, verify=PLAIN).status_code == 200
+
+
+def test_the_token_command_makes_tokens_for_the_running_server(
+    server: Server, data_dir: Path
+) -> None:
+    options = ("--user", "tom", "--role", "/usa/northwest=reader", "--role", "/eu=admin")
+    made = penstock("token", *options, "--default-group", "/eu", PENSTOCK_DATA_DIR=str(data_dir))
+    assert (made.returncode, made.stderr) == (0, "")
+    one = Client(server, made.stdout.strip())
+    viewer = one.ask("{ viewer { userId defaultGroup roles { group role } } }")
+    one.close()
+    roles = [("/eu", "ADMIN"), ("/usa/northwest", "READER")]
+    assert viewer == {
+        "userId": "tom",
+        "defaultGroup": "/eu",
+        "roles": [{"group": group, "role": role} for group, role in roles],
+    }
+
+
+def test_a_request_without_a_token_or_with_a_foreign_one_is_refused(
+    server: Server, tmp_path: Path
+) -> None:
+    with client(server, tmp_path, "/=admin") as stranger:
+        answer = stranger.answer("{ viewer { userId } }")
+    assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    assert (
+        httpx.post(f"{server.url}/graphql", trust_env=False, verify=PLAIN, json={}).status_code
+        == 401
+    )
+
+
+def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
+    server: Server,
+) -> None:
+    rebound = {"host": "rebound.example"}
+    status = {
+        path: httpx.get(
+            f"{server.url}/{path}", headers=rebound, trust_env=False, verify=PLAIN
+        ).status_code
+        for path in ("graphql", "graphiql", "healthz", "readyz")
+    }
+    assert status == {"graphql": 400, "graphiql": 400, "healthz": 200, "readyz": 200}
+
+
+def test_a_pipeline_is_found_by_three_tags_among_thousands_from_a_group_below(
+    server: Server, data_dir: Path
+) -> None:
+    tags = ("source=SAP", "material=material/metal/steel", "audit=2022/q3")
+    with client(server, data_dir, "/usa=admin") as ana:
+        made = create(ana, "the one", *tags)["pipeline"]
+        with client(server, data_dir, "/usa/northwest=reader", user="nora") as nora:
+            wanted = {"all": tagged("source=sap", "material=material/metal", "audit=2022")}
+            found = nora.ask(FIND, group="/usa/northwest", tags=wanted)
+            assert found["nodes"] == [{"id": made["id"], "name": "the one"}]
+            changes = {"description": "audited", "expectedVersion": 1}
+            assert ana.ask(UPDATE, input={"id": made["id"], **changes})["pipeline"]["version"] == 2
+            versions = nora.ask(VERSIONS, id=made["id"])["versions"]["nodes"]
+        assert versions == [
+            {"version": 2, "description": "audited"},
+            {"version": 1, "description": None},
+        ]
+        assert ana.ask(CREATE_GROUP, input={"path": "/usa/east"})["group"]
+    with client(server, data_dir, "/eu/germany=admin", user="gerd") as sibling:
+        answer = sibling.answer(VERSIONS, id=made["id"])
+        assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        assert answer["data"] == {"pipeline": None}
+        found = sibling.ask(FIND, group="/eu/germany", tags={"all": tagged("audit=2022")})
+        assert found["nodes"] == []
+
+
+def test_two_servers_share_one_data_directory(
+    server: Server, data_dir: Path, tmp_path: Path
+) -> None:
+    options = ("--port", "0", "--data-dir", str(data_dir))
+    with (
+        started(tmp_path / "log", *options) as second,
+        client(server, data_dir, "/=admin") as one,
+        client(second, data_dir, "/=admin") as two,
+        ThreadPoolExecutor() as threads,
+    ):
+        assert create(one, "seen by both", "shared=yes")["pipeline"]["version"] == 1
+        found = two.ask(FIND, group="/usa", tags={"all": tagged("shared=yes")})
+        assert [node["name"] for node in found["nodes"]] == ["seen by both"]
+        for n in range(10):
+            told = threads.map(lambda asks, n=n: create(asks, f"raced {n}"), (one, two))
+            results = sorted(each["__typename"] for each in told)
+            assert results == ["CreatePipelinePayload", "NameTaken"]
+        assert second.end() == 0
+        assert create(one, "after the other went")["pipeline"]["version"] == 1
+
+
+def test_servers_that_start_on_an_empty_directory_at_once_fill_it_once(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    options = ("--port", "0", "--data-dir", str(data_dir))
+    with (
+        started(tmp_path / "one", *options) as first,
+        started(tmp_path / "two", *options) as second,
+        client(second, data_dir, "/=admin") as one,
+    ):
+        found = names(one)
+        assert len(found) == len({*found}) == DEFAULT_SIZE
+        assert "sap:emissions:pipeline" in found
+        assert [first.end(), second.end(signal.SIGTERM)] == [0, 0]
+
+
+def test_what_was_acknowledged_survives_kill_9_and_a_restart(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    acknowledged: list[str] = []
+
+    def write_on(one: Client, thread: int) -> None:
+        for n in range(1_000):
+            try:
+                made = create(one, f"{thread} {n}", "a=b/c", f"thread={thread}")
+            except httpx.TransportError:
+                return
+            assert made["pipeline"]["version"] == 1
+            acknowledged.append(made["pipeline"]["name"])
+
+    with (
+        started(tmp_path / "log", *options) as server,
+        client(server, data_dir, "/=admin") as one,
+        ThreadPoolExecutor() as threads,
+    ):
+        assert names(one) == []
+        assert one.ask(CREATE_GROUP, input={"path": "/usa"})["group"]
+        writers = [threads.submit(write_on, one, n) for n in range(4)]
+        while len(acknowledged) < 50:
+            assert not any(writer.done() for writer in writers)
+            time.sleep(0.01)
+        assert server.end(signal.SIGKILL) == -signal.SIGKILL
+        for writer in writers:
+            writer.result()
+    with (
+        started(tmp_path / "log", *options) as again,
+        client(again, data_dir, "/=admin") as one,
+    ):
+        kept = names(one)
+        assert {*acknowledged} <= {*kept}
+        assert len(kept) <= len(acknowledged) + 4
+        assert create(one, "new")["pipeline"]["version"] == 1
+        assert again.end() == 0
+    assert asyncio.run(damage(data_dir)) == []
+
+
+def test_a_busy_port_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        told = penstock("serve", "--port", str(port), "--data-dir", str(tmp_path / "data"))
+    assert (told.returncode, told.stdout, told.stderr.count("\n")) == (1, "", 1)
+    words = f"penstock: Cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert told.stderr.startswith(words)
+    assert not (tmp_path / "data").exists()

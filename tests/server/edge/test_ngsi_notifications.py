@@ -1,0 +1,295 @@
+"""`POST /notify` and `/v2/notify`: who may notify, and every answer there is."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx import ASGITransport, AsyncClient, Response
+
+from penstock.datastore.clock import canonical, wall_clock
+from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.records import GroupRole
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.port import Table
+from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.auth.claims import roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.runtime.stores import store_over
+from penstock.server.settings.settings import Settings
+from tests.datastore.ngsi.failing_destinations import Chance
+from tests.datastore.ngsi.sample_destinations import open_destinations
+from tests.datastore.ngsi.sample_sinks import QUICK, World, car, open_world
+from tests.support.stores import open_table
+
+HEADERS = {
+    "content-type": "application/json; charset=utf-8",
+    "fiware-service": "vehicles",
+    "fiware-servicepath": "/4wheels",
+    "ngsiv2-attrsformat": "normalized",
+}
+DOCUMENTED = """{"subscriptionId": "s", "contextResponses": [{"contextElement": {"id": "car1",
+  "type": "car", "isPattern": "false", "attributes": [
+    {"name": "speed", "type": "float", "value": 112.9},
+    {"name": "oil_level", "type": "float", "value": 74.6}]}, "statusCode": {"code": "200"}}]}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """A client of the application, and the world of its sink."""
+
+    client: AsyncClient
+    world: World
+    data_dir: Path
+
+    def bearer(self, *roles: str, user: str = "orion") -> str:
+        held, now = roles_from(list(roles)), timedelta(minutes=5)
+        return f"Bearer {sign_dev_token(dev_key(self.data_dir), user, held, None, now)}"
+
+    async def send(
+        self, body: Any = None, *roles: str, path: str = "/v2/notify", **headers: str | None
+    ) -> Response:
+        sent = {"authorization": self.bearer(*(roles or ("/vehicles=contributor",)))} | HEADERS
+        for name, value in headers.items():
+            sent.pop(name.replace("_", "-"), None)
+            if value is not None:
+                sent[name.replace("_", "-")] = value
+        default = {"subscriptionId": "s", "data": [car("car1")]}
+        text = body if isinstance(body, str | bytes) else json.dumps(body or default)
+        return await self.client.post(path, content=text, headers=sent)
+
+    async def refused(self, status: int, code: str, body: Any = None, **sent: Any) -> str:
+        """The message of a refusal, which changed nothing."""
+        before = await self.world.counts()
+        answer = await self.send(body, **sent)
+        assert answer.status_code == status, answer.text
+        (error,) = answer.json()["errors"]
+        assert error["extensions"]["code"] == code
+        assert await self.world.counts() == before
+        message: str = error["message"]
+        return message
+
+
+@asynccontextmanager
+async def serving(
+    table: Table, tmp_path: Path, options: SinkOptions = QUICK, **settings: Any
+) -> AsyncIterator[Notified]:
+    chosen = Settings.load(data_dir=tmp_path / "data", **settings)
+    async with (
+        open_destinations("sqlite", tmp_path) as destinations,
+        open_world(table, destinations, tmp_path) as world,
+        world.sink(options) as sink,
+        open_app(chosen, store_over(table, chosen), None, Beside(streams_of(chosen), sink)) as app,
+        AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
+    ):
+        yield Notified(client, world, chosen.data_dir)
+
+
+@pytest.fixture
+async def table(tmp_path: Path) -> AsyncIterator[Table]:
+    async with open_table("sqlite", tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def notified(table: Table, tmp_path: Path) -> AsyncIterator[Notified]:
+    async with serving(table, tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", ["/notify", "/v2/notify"])
+async def test_a_notification_is_kept_and_answered_with_nothing(
+    notified: Notified, path: str
+) -> None:
+    answer = await notified.send(path=path)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["x-request-id"]
+    assert await notified.world.recounted() == Counts(received=1, persisted=1, items=2)
+
+
+async def test_the_documents_example_gives_the_documented_rows(notified: Notified) -> None:
+    answer = await notified.send(DOCUMENTED, ngsiv2_attrsformat=None)
+    assert answer.status_code == 200
+    await notified.world.settled()
+    speed = next(each for each in await notified.world.samples() if each["attrName"] == "speed")
+    assert {name: speed[name] for name in ("fiwareServicePath", "entityId", "entityType")} == {
+        "fiwareServicePath": "/4wheels",
+        "entityId": "car1",
+        "entityType": "car",
+    }
+    assert (speed["attrType"], speed["attrValue"], speed["attrMd"]) == ("float", "112.9", "[]")
+
+
+async def test_what_is_sent_again_is_acknowledged_and_stored_once(notified: Notified) -> None:
+    for _ in range(2):
+        answer = await notified.send(fiware_correlator="c; cbnotif=1")
+        assert (answer.status_code, answer.content) == (200, b"")
+    counts = Counts(received=2, persisted=1, duplicates=1, items=2)
+    assert await notified.world.recounted() == counts
+
+
+async def test_poison_beside_others_is_told_and_kept_as_a_letter(notified: Notified) -> None:
+    answer = await notified.send({"data": [car("car1"), {"type": "car"}]})
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "accepted": 1,
+        "errors": [
+            {
+                "message": "The entity's id is missing or not a text.",
+                "extensions": {"code": "BAD_USER_INPUT", "index": 1},
+            }
+        ],
+    }
+    expected = Counts(received=2, persisted=1, dead_lettered=1, items=2)
+    assert await notified.world.recounted() == expected
+
+
+async def test_nothing_but_poison_is_refused_and_kept_as_a_letter(notified: Notified) -> None:
+    answer = await notified.send({"data": [{}]})
+    assert answer.status_code == 400
+    assert (answer.json()["accepted"], len(answer.json()["errors"])) == (0, 1)
+    assert await notified.world.recounted() == Counts(received=1, dead_lettered=1)
+
+
+async def test_a_queued_notification_is_answered_202(table: Table, tmp_path: Path) -> None:
+    async with serving(table, tmp_path, replace(QUICK, ack=Ack.QUEUED)) as notified:
+        answer = await notified.send()
+        assert (answer.status_code, answer.content) == (202, b"")
+        for _ in range(200):
+            if (await notified.world.counts()).persisted:
+                break
+            await asyncio.sleep(0.01)
+        assert (await notified.world.recounted()).persisted == 1
+
+
+async def test_a_full_sink_says_when_to_come_again(table: Table, tmp_path: Path) -> None:
+    slow = replace(QUICK.batching, size=100, timeout=1000.0)
+    async with serving(table, tmp_path, replace(QUICK, batching=slow, max_pending=1)) as notified:
+        assert (await notified.send()).status_code == 200
+        answer = await notified.send()
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "5"
+        assert answer.json()["errors"][0]["extensions"]["code"] == "SERVICE_UNAVAILABLE"
+        assert (await notified.world.counts()).received == 1
+
+
+async def test_a_store_that_fails_is_said_to_fail(table: Table, tmp_path: Path) -> None:
+    broken: Any = Chance(table, random.Random(0), 2.0, "transact")
+    async with serving(broken, tmp_path) as notified:
+        answer = await notified.send()
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+async def test_other_methods_are_not_allowed(notified: Notified, method: str) -> None:
+    answer = await notified.client.request(method, "/notify")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["errors"][0]["extensions"]["code"] == "METHOD_NOT_ALLOWED"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "sent"),
+    [
+        (401, "UNAUTHENTICATED", {"authorization": None}),
+        (401, "UNAUTHENTICATED", {"authorization": "Bearer penstock_1_2"}),
+        (400, "BAD_USER_INPUT", {"fiware_service": "a/b"}),
+        (400, "BAD_USER_INPUT", {"fiware_servicepath": "4wheels"}),
+        (400, "BAD_USER_INPUT", {"ngsiv2_attrsformat": "values"}),
+        (415, "UNSUPPORTED_MEDIA_TYPE", {"content_type": "text/plain"}),
+        (415, "UNSUPPORTED_MEDIA_TYPE", {"content_type": "application/json; charset=latin-1"}),
+        (415, "UNSUPPORTED_MEDIA_TYPE", {"content_type": None}),
+        (400, "BAD_USER_INPUT", {"body": "{"}),
+        (400, "BAD_USER_INPUT", {"body": " "}),
+        (400, "BAD_USER_INPUT", {"body": {"data": []}}),
+        (400, "LIMIT_EXCEEDED", {"body": {"data": [{"id": "a"}] * 1001}}),
+        (413, "PAYLOAD_TOO_LARGE", {"body": " " * 1_000_001}),
+    ],
+)
+async def test_what_is_no_notification_is_refused_and_changes_nothing(
+    notified: Notified, status: int, code: str, sent: dict[str, Any]
+) -> None:
+    assert await notified.refused(status, code, **sent)
+
+
+@pytest.mark.parametrize(
+    ("roles", "status"),
+    [
+        (("/=admin",), 200),
+        (("/vehicles=contributor",), 200),
+        (("/vehicles/4wheels=contributor",), 200),
+        (("/vehicles=reader",), 403),
+        (("/=contributor", "/vehicles=reader"), 403),
+        (("/vehicles/4wheels/x=admin",), 403),
+        (("/vehicles2=admin",), 404),
+        (("/vehicles/4wheels2=admin",), 404),
+    ],
+)
+async def test_a_service_path_is_a_group_and_its_roles_count(
+    notified: Notified, roles: tuple[str, ...], status: int
+) -> None:
+    answer = await notified.send(None, *roles)
+    assert answer.status_code == status, answer.text
+    counts = await notified.world.settled()
+    assert counts.received == (status == 200)
+
+
+async def test_an_api_key_for_the_service_path_is_enough(notified: Notified) -> None:
+    admin = notified.world.caller("ann", "/vehicles=admin")
+    expiry = canonical(wall_clock() + timedelta(days=1))
+    for role, status in ((Role.CONTRIBUTOR, 200), (Role.READER, 403)):
+        roles = [GroupRole(group=GroupPath("/vehicles/4wheels"), role=role)]
+        _, text = await admin.api_keys.create("orion", roles, expiry)
+        answer = await notified.send(authorization=f"Bearer {text}")
+        assert answer.status_code == status
+    assert (await notified.world.settled()).received == 1
+
+
+async def test_every_service_path_of_a_notification_must_be_allowed(notified: Notified) -> None:
+    body = {"data": [car("car1"), car("car2")]}
+    answer = await notified.send(body, "/vehicles/a=contributor", fiware_servicepath="/a, /b")
+    assert answer.status_code == 404
+    assert (await notified.world.counts(("vehicles", "/a"))).received == 0
+
+
+async def test_names_of_services_meet_groups_in_comparison_form(notified: Notified) -> None:
+    answer = await notified.send(None, "/vehicles/4wheels=contributor", fiware_service="Vehicles")
+    assert answer.status_code == 200
+    assert (await notified.world.settled(("Vehicles", "/4wheels"))).persisted == 1
+
+
+async def test_absent_headers_have_the_defaults_of_the_settings(
+    table: Table, tmp_path: Path
+) -> None:
+    async with serving(
+        table, tmp_path, ngsi_default_service="cars", ngsi_default_service_path="/all"
+    ) as notified:
+        answer = await notified.send(
+            None, "/cars=contributor", fiware_service=None, fiware_servicepath=None
+        )
+        assert answer.status_code == 200
+        assert (await notified.world.settled(("cars", "/all"))).persisted == 1
+
+
+async def test_a_caller_who_sends_too_much_is_told_when_to_go_on(
+    table: Table, tmp_path: Path
+) -> None:
+    async with serving(table, tmp_path, rate_limit_burst=1, rate_limit_per_second=0.5) as notified:
+        assert (await notified.send()).status_code == 200
+        answer = await notified.send()
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
+
+
+async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path: Path) -> None:
+    chosen = Settings.load(data_dir=tmp_path)
+    async with (
+        open_app(chosen, store_over(table, chosen), None) as app,
+        AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
+    ):
+        assert (await client.post("/notify")).status_code == 404

@@ -1,0 +1,115 @@
+"""Events of S3, as a bucket's notifications and EventBridge send them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+
+from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import (
+    INPUT,
+    begun,
+    now,
+    pipeline_in,
+    planted,
+    put,
+)
+from tests.support.application import whole
+from tests.support.consistency_check import contents
+
+STRANGER = {"authorization": "Bearer nobody"}
+
+
+def notification(*keys: str) -> dict[str, Any]:
+    return {"Records": [{"s3": {"object": {"key": quote_plus(key)}}} for key in keys]}
+
+
+def of_eventbridge(*keys: str) -> dict[str, Any]:
+    (key,) = keys
+    return {"detail-type": "Object Created", "detail": {"object": {"key": key, "size": 1}}}
+
+
+async def waiting(store: Store) -> Execution:
+    """An execution whose input was uploaded, of which nobody knows yet."""
+    made = await begun(store, await planted(store))
+    await put(store.files, ingest_key(made), INPUT)
+    return made
+
+
+@pytest.mark.parametrize("form", [notification, of_eventbridge])
+async def test_an_event_makes_an_execution_ready_once(
+    store: Store, tmp_path: Path, form: Any
+) -> None:
+    made = await waiting(store)
+    woken: list[int] = []
+    watched = replace(store, execution_ready=lambda: woken.append(1))
+    async with whole(watched, tmp_path) as server:
+        for _ in range(2):
+            answer = await server.client.post("/events/s3", json=form(ingest_key(made)))
+            assert (answer.status_code, answer.json()) == (200, {"started": 1, "ignored": 0})
+    after = await now(store, made)
+    assert after.ready_at is not None
+    assert after.events == 2
+    assert woken == [1]
+
+
+async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_path: Path) -> None:
+    made = await waiting(store)
+    pipeline = await pipeline_in(store, name="other")
+    other = await begun(store, pipeline)
+    keys = [
+        ingest_key(made).replace("ingest", "executions"),
+        ingest_key(made).replace(".txt", ".csv"),
+        ingest_key(made).replace("2022", "2021").replace("2025", "2021").replace("2026", "2021"),
+        ingest_key(other),  # nothing was uploaded
+        "audio/ann/song.flac",
+    ]
+    before = await contents(store.table)
+    async with whole(store, tmp_path) as server:
+        answer = await server.client.post("/events/s3", json=notification(*keys))
+        assert answer.json() == {"started": 0, "ignored": len(keys)}
+    assert await contents(store.table) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"3",
+        b'{"Records": [{}]}',
+        b'{"Records": 1}',
+        b'{"Records": [{"s3": {"object": {"key": 1}}}]}',
+        b'{"detail": {"object": {"key": 1}}}',
+    ],
+)
+async def test_what_is_no_event_is_refused(store: Store, tmp_path: Path, body: bytes) -> None:
+    async with whole(store, tmp_path) as server:
+        answer = await server.client.post("/events/s3", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["extensions"]["code"] == "BAD_REQUEST"
+
+
+async def test_an_event_of_too_many_files_is_refused(store: Store, tmp_path: Path) -> None:
+    async with whole(store, tmp_path, max_body_bytes=20_000) as server:
+        many = notification(*(f"a/{n}" for n in range(101)))
+        assert (await server.client.post("/events/s3", json=many)).status_code == 400
+        large = json.dumps(notification("x" * 30_000))
+        assert (await server.client.post("/events/s3", content=large)).status_code == 413
+
+
+async def test_nothing_is_told_by_strangers(store: Store, tmp_path: Path) -> None:
+    made = await waiting(store)
+    before = await contents(store.table)
+    async with whole(store, tmp_path) as server:
+        event = notification(ingest_key(made))
+        answer = await server.client.post("/events/s3", json=event, headers=STRANGER)
+        assert answer.status_code == 401
+        assert (await server.client.get("/events/s3")).status_code == 405
+    assert await contents(store.table) == before

@@ -1,0 +1,95 @@
+"""The tabs that GraphiQL opens with do what they say, on the sample data, as who it acts as."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from graphql import OperationDefinitionNode, OperationType, parse
+
+from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
+from penstock.server.auth.dev_identity import dev_identity
+from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.samples.seeding import seed
+from penstock.server.settings.settings import Settings
+from tests.support.graphql_client import Ask
+from tests.support.stores import open_store
+
+EXAMPLES = Path(__file__).parents[3] / "server" / "graphiql" / "examples"
+ANSWERED = [
+    path
+    for path in sorted(EXAMPLES.glob("*.graphql"))
+    if not any(
+        isinstance(part, OperationDefinitionNode) and part.operation is OperationType.SUBSCRIPTION
+        for part in parse(path.read_text()).definitions
+    )
+]
+
+
+@pytest.fixture(scope="module")
+async def samples(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
+    """The store as the server fills it."""
+    async with open_store("sqlite", tmp_path_factory.mktemp("samples")) as store:
+        await seed(store, DEFAULT_SIZE, lambda: None)
+        yield store
+
+
+@pytest.fixture(scope="module")
+async def caller(samples: Store, tmp_path_factory: pytest.TempPathFactory) -> Caller:
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("key"))
+    identity = await dev_identity(settings, samples)
+    assert identity is not None
+    return identity.caller
+
+
+def document(example: Path) -> str:
+    return example.read_text()
+
+
+def variables(example: Path) -> dict[str, Any]:
+    beside = example.with_suffix(".json")
+    return json.loads(beside.read_text()) if beside.exists() else {}
+
+
+def empty_lists(value: object, path: str = "") -> Iterator[str]:
+    """Where an answer holds a list of nothing, or a failure in place of a result."""
+    if isinstance(value, dict):
+        if not str(value.get("__typename", "Payload")).endswith("Payload"):
+            yield f"{path} is {value}"
+        for name, below in value.items():
+            yield from empty_lists(below, f"{path}.{name}")
+    elif value == [] and path.count(".") <= 2:
+        yield path
+    elif isinstance(value, list):
+        for below in value:
+            yield from empty_lists(below, f"{path}.")
+
+
+def test_there_are_examples_to_open_with() -> None:
+    assert len(ANSWERED) >= 4
+    texts = {path.stem for path in EXAMPLES.glob("*.graphql")}
+    assert {path.stem for path in EXAMPLES.glob("*.json")} <= texts
+
+
+@pytest.mark.parametrize("example", ANSWERED, ids=lambda path: path.stem)
+async def test_an_example_finds_what_it_asks_for(
+    example: Path, samples: Store, caller: Caller
+) -> None:
+    answer = await Ask(samples)(document(example), variables(example), caller)
+    assert answer.errors == ()
+    assert answer.data
+    assert list(empty_lists(answer.data)) == []
+
+
+async def test_what_the_second_example_says_of_itself_is_true(
+    samples: Store, caller: Caller
+) -> None:
+    example = EXAMPLES / "2-create-pipeline.graphql"
+    input = {**variables(example)["input"], "name": "for this test"}
+    told = [
+        (await Ask(samples)(document(example), {"input": input}, caller)).value["__typename"]
+        for _ in range(2)
+    ]
+    assert told == ["CreatePipelinePayload", "NameTaken"]

@@ -1,0 +1,134 @@
+"""The server under attack: the real one, with data of two tenants and a clock on its loop."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
+from tests.support.penstock_command import LAST_LINE, START_SECONDS, Client, Server
+from tests.support.server_process import environment
+
+SECRET = "their-secret"
+"""In whatever the other tenant stores, and in the values that are refused."""
+
+OWN = "MY_SECRET"
+PIPELINES = 100
+SETTINGS = {
+    "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
+    "PENSTOCK_BODY_READ_SECONDS": "0.3",
+    "PENSTOCK_STREAM_INIT_SECONDS": "0.3",
+    "PENSTOCK_STREAM_MESSAGES_PER_SECOND": "1000",
+    "PENSTOCK_LOG_FORMAT": "json",
+}
+MAKE_KEY = """mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) {
+  ... on CreateApiKeyPayload { apiKey { id } secret } } }"""
+CURSOR = '{ pipelines(group: "/eu", first: 1) { pageInfo { endCursor } } }'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to say things, who says them, and what the words in them stand for.
+
+    `secrets` must never be seen by whoever attacks.
+    """
+
+    url: str
+    log: Path
+    token: str
+    meant: Mapping[str, str]
+    secrets: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        return self.url.removeprefix("http://")
+
+    def logged(self) -> str:
+        return self.log.read_text()
+
+
+@contextmanager
+def place(directory: Path) -> Iterator[Place]:
+    """Start the server, and fill it for two tenants that share nothing."""
+    data_dir, log = directory / "data", directory / "log"
+    arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.server.hostile.event_loop_monitor", *arguments],
+            env=environment(**SETTINGS),
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        server = Server(process, _said(process, log))
+        yield _filled(server, data_dir, log)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _said(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
+    until = time.monotonic() + START_SECONDS
+    while LAST_LINE not in log.read_text():
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.02)
+    lines = (line.partition(" ") for line in log.read_text().splitlines())
+    return {label: text.strip() for label, _, text in lines}
+
+
+def _filled(server: Server, data_dir: Path, log: Path) -> Place:
+    root, mine, theirs = (
+        _token(data_dir, user, role)
+        for user, role in (("root", "/=admin"), ("me", "/usa=admin"), ("them", "/eu=admin"))
+    )
+    with _asking(server, root) as one:
+        for path in ("/usa", "/eu"):
+            assert one.ask(CREATE_GROUP, input={"path": path})["group"]
+    with _asking(server, theirs) as one:
+        made = one.ask(CREATE, input=draft("theirs", f"{SECRET}=a", group="/eu"))["pipeline"]
+        told = one.ask(
+            UPDATE, input={"id": made["id"], "expectedVersion": 1, "description": SECRET}
+        )
+        assert told["pipeline"]["version"] == 2
+        roles = [{"group": "/eu", "role": "READER"}]
+        key = one.ask(MAKE_KEY, input={"name": SECRET, "roles": roles, "expiresAt": _tomorrow()})
+        cursor = one.ask(CURSOR)["pageInfo"]["endCursor"]
+    with _asking(server, mine) as one:
+        ids = [
+            one.ask(CREATE, input=draft(f"mine {n}", "a=b", group="/usa"))["pipeline"]["id"]
+            for n in range(PIPELINES)
+        ]
+    meant = {
+        "THEIR_ID": made["id"],
+        "THEIR_CURSOR": cursor,
+        "THEIR_KEY": key["apiKey"]["id"],
+        "MY_ID": ids[0],
+        "TOKEN": mine,
+    }
+    return Place(server.url, log, mine, meant, (theirs, key["secret"], str(data_dir)))
+
+
+def _token(data_dir: Path, user: str, role: str) -> str:
+    held = roles_from([role])
+    group = default_group_from(None, held)
+    return sign_dev_token(dev_key(data_dir), user, held, group, timedelta(hours=1))
+
+
+def _tomorrow() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 24 * 3600))
+
+
+@contextmanager
+def _asking(server: Server, token: str) -> Iterator[Client]:
+    one = Client(server, token)
+    try:
+        yield one
+    finally:
+        one.close()

@@ -1,0 +1,155 @@
+"""Headers, methods and addresses that are not what a client of ours sends."""
+
+from base64 import urlsafe_b64encode
+
+from tests.server.hostile.bodies import GOOD
+from tests.server.hostile.hostile_request import ABSENT, Offence
+
+URL = "/graphql?query=%7Bviewer%7BuserId%7D%7D"
+
+
+def part(text: str) -> str:
+    return urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+CLAIMS = part('{"sub":"root","iss":"penstock-dev","aud":"penstock-dev"}')
+UNSIGNED = part('{"alg":"none"}') + f".{CLAIMS}."
+SYMMETRIC = part('{"alg":"HS256"}') + f".{CLAIMS}.{part('a')}"
+NEVER_GIVEN = f"penstock_{'0' * 8}-0000-7000-8000-{'0' * 12}_{'a' * 43}"
+
+
+def head(name: str, status: int, says: str, *headers: tuple[str, str]) -> Offence:
+    return Offence(name=f"headers: {name}", body=GOOD, status=status, says=says, headers=headers)
+
+
+def typed(content_type: str) -> Offence:
+    return head(content_type, 415, "UNSUPPORTED_MEDIA_TYPE", ("content-type", content_type))
+
+
+def proved(name: str, authorization: str) -> Offence:
+    return head(name, 401, "UNAUTHENTICATED", ("authorization", authorization))
+
+
+def got(name: str, target: str, status: int, says: str, *headers: tuple[str, str]) -> Offence:
+    return Offence(
+        name=f"URL: {name}", method="GET", target=target, status=status, says=says, headers=headers
+    )
+
+
+HEADERS = (
+    typed(""),
+    typed("text/plain"),
+    typed("text/plain; a=application/json"),
+    typed("application/x-www-form-urlencoded"),
+    typed("multipart/form-data; boundary=application/json"),
+    typed("application/json, text/plain"),
+    typed("application/json; charset=utf-7"),
+    typed("application/graphql"),
+    head("no type", 415, "UNSUPPORTED_MEDIA_TYPE", ("content-type", ABSENT)),
+    head("gzip", 415, "UNSUPPORTED_MEDIA_TYPE", ("content-encoding", "gzip")),
+    head("many codings", 415, "UNSUPPORTED", ("content-encoding", "gzip, " * 1_000 + "br")),
+    head("HTML is wanted", 406, "NOT_ACCEPTABLE", ("accept", "text/html")),
+    head("JSON is not wanted", 406, "NOT_ACCEPTABLE", ("accept", "application/json;q=0")),
+    head("no quality", 406, "NOT_ACCEPTABLE", ("accept", "application/json;q=nan")),
+    head("3,000 wishes", 200, "userId", ("accept", "a/b;q=0.1, " * 3_000 + "*/*")),
+    head("only commas are accepted", 406, "NOT_ACCEPTABLE", ("accept", "," * 30_000)),
+    proved("no proof", ABSENT),
+    proved("an empty token", "Bearer "),
+    proved("a password", "Basic cm9vdDpyb290"),
+    proved("no token", "Bearer null"),
+    proved("dots", "Bearer " + "." * 30_000),
+    proved("a token that is not signed", f"Bearer {UNSIGNED}"),
+    proved("a token signed with a known secret", f"Bearer {SYMMETRIC}"),
+    proved("a token of 60,000 letters", "Bearer " + "e" * 60_000 + ".e.e"),
+    proved("a token in Latin-1", "Bearer \xe9\xff"),
+    proved("a key that was never given out", f"Bearer {NEVER_GIVEN}"),
+    proved("half a key", "Bearer penstock_"),
+    head(
+        "two proofs",
+        401,
+        "UNAUTHENTICATED",
+        ("authorization", "Bearer TOKEN"),
+        ("authorization", "Bearer a"),
+    ),
+    head("another host", 400, "", ("host", "evil.example.org")),
+    head("a host with a path", 400, "", ("host", "localhost/../evil")),
+    head("no host", 400, "", ("host", ABSENT)),
+    head(
+        "an id to be written into a log", 200, "userId", ("x-request-id", 'a" level=ERROR secret=1')
+    ),
+    head("a long id", 200, "userId", ("x-request-id", "a" * 30_000)),
+    head("an odd trace", 200, "userId", ("traceparent", "00-" + "0" * 32 + "-" + "0" * 16 + "-01")),
+    head("a trace without end", 200, "userId", ("tracestate", "a=b," * 10_000)),
+    head("tracing", 200, "userId", ("x-apollo-tracing", "1")),
+    head("a thousand", 200, "userId", *((f"x-{n}", "a") for n in range(1_000))),
+    head("another method", 200, "userId", ("x-http-method-override", "DELETE")),
+    head(
+        "another address",
+        200,
+        "userId",
+        ("x-original-url", "/metrics"),
+        ("x-forwarded-host", "evil.example.org"),
+    ),
+    head("a continuation", 200, "userId", ("expect", "100-continue")),
+    head(
+        "HTTP/2", 400, "BAD_REQUEST", ("upgrade", "h2c"), ("connection", "Upgrade, HTTP2-Settings")
+    ),
+    head("cookies", 200, "userId", ("cookie", "a=b; " * 10_000)),
+    *(
+        Offence(
+            name=f"method: {method}",
+            method=method,
+            status=405,
+            says="" if method == "HEAD" else "METHOD_NOT_ALLOWED",
+        )
+        for method in ("HEAD", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND")
+    ),
+    Offence(
+        name="method: OPTIONS of another site",
+        method="OPTIONS",
+        headers=(("origin", "https://evil.example.org"), ("access-control-request-method", "POST")),
+        status=204,
+    ),
+)
+URLS = (
+    got(
+        "a mutation",
+        '/graphql?query=mutation%7BdeleteGroup(input:%7Bpath:"/usa"%7D)%7B__typename%7D%7D',
+        405,
+        "METHOD_NOT_ALLOWED",
+    ),
+    got(
+        "a form of another site",
+        URL,
+        401,
+        "UNAUTHENTICATED",
+        ("authorization", ABSENT),
+        ("cookie", "a=b"),
+    ),
+    got(
+        "a text of another site", URL, 415, "UNSUPPORTED_MEDIA_TYPE", ("content-type", "text/plain")
+    ),
+    got("nothing", "/graphql", 400, "BAD_REQUEST"),
+    got("a query given twice", URL + "&query=%7Bnothing%7D", 400, "BAD_REQUEST"),
+    got("a hundred parameters", URL + "&a=b" * 100, 400, "BAD_REQUEST"),
+    got("variables that are no JSON", URL + "&variables=%7B", 400, "BAD_REQUEST"),
+    got("variables in a list", URL + "&variables=[]", 400, "BAD_REQUEST"),
+    got("bad UTF-8", "/graphql?query=%ff%fe", 400, "BAD_REQUEST"),
+    got("half a code", "/graphql?query=%7Bviewer%7BuserId%7D%7D%", 200, "GRAPHQL_PARSE_FAILED"),
+    got("a zero", "/graphql?query=%00", 200, "GRAPHQL_PARSE_FAILED"),
+    got("17,000 letters", "/graphql?query=" + "a" * 17_000, 414, "PAYLOAD_TOO_LARGE"),
+    got("60,000 letters", "/graphql?query=" + "a" * 60_000, 414, "PAYLOAD_TOO_LARGE"),
+    got("the page of events", URL, 200, "userId", ("accept", "text/event-stream;q=0.1, */*")),
+    got("a file above", "/graphql/../../../etc/passwd", 404, ""),
+    got("a file above, in code", "/%2e%2e/%2e%2e/etc/passwd", 404, ""),
+    got("a file above the page", "/graphiql/../../server/settings.py", 404, ""),
+    got("a file above the page's files", "/graphiql/assets/..%2f..%2f..%2fpyproject.toml", 404, ""),
+    got("a file with a zero", "/graphiql/assets/index.html%00.js", 404, ""),
+    got("settings", "/.env", 404, ""),
+    got("the key", "/data/dev-key.json", 404, ""),
+    got("an inside", "/debug/vars", 404, ""),
+    got("the documents of a framework", "/openapi.json", 404, ""),
+    got("another server", "http://evil.example.org/graphql", 400, "BAD_REQUEST"),
+    got("the metrics under a name", "/metrics", 400, "", ("host", "evil.example.org")),
+    Offence(name="URL: the health, written to", target="/healthz", body=GOOD, status=405, says=""),
+)

@@ -1,0 +1,278 @@
+"""A cluster gives what one machine gives, byte by byte, whatever happens to its machines."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from hashlib import sha256
+from random import Random
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.executions.files import errors_key, input_key, output_key
+from penstock.datastore.executions.plans import plan_of
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionRules,
+    ExecutionState,
+)
+from penstock.datastore.executions.row_engine import CHUNK, HERE, Engine, Step, Task
+from penstock.datastore.objects.port import Files
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Table
+from penstock.transform.csv_records import MAX_RECORD
+from penstock.transform.outcome import Counts, Ending
+from penstock.transform.program import Program
+from tests.datastore.conftest import implementation, table
+from tests.datastore.executions.lookup_pipelines import looking_up
+from tests.datastore.executions.sample_executions import TRIPS, content, now, planted, put, ready
+from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store, until
+from tests.support.consistency_check import faults
+from tests.support.sample_resources import SUPER, Watch, on_sqlite
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+distributed = pytest.importorskip("distributed", reason="penstock[dask]")
+cluster = pytest.importorskip("penstock.server.runtime.dask_cluster")
+parts = pytest.importorskip("penstock.server.runtime.dask_tasks")
+
+__all__ = ["files", "implementation", "local", "local_store", "s3", "s3_store", "table"]
+
+HEADER = b"distance,Fuel type\n"
+KINDS = (
+    b"1.5,gas\n",
+    b'2,"wood, dry\nand ""old"""\n',
+    b"far,gas\n",
+    b"\n",
+    b'3,"gas"\r\n',
+    b"4\n",
+    b'5,g"as\n6,"\n',
+    b"7,\xff\n",
+)
+MIXED = HEADER + b"".join(Random(5).choices(KINDS, k=4000))
+LONG = b"1.5," + b"gas " * 60 + b"\n"
+LARGE = HEADER + LONG * 2_000 + b"far,gas\n" + LONG * 500 + b"far,gas\n" * 2 + LONG * 1_000
+OPEN = HEADER + LONG * 500 + b'2,"' + b"x" * (MAX_RECORD + CHUNK) + b"\n1,gas\n"
+
+
+Machine = Callable[[str], Any]
+
+
+def scheduler() -> Any:
+    """A cluster without machines; like these, it is part of this process."""
+    return distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A machine of one thread for the scheduler at an address."""
+    directory = str(tmp_path_factory.mktemp("dask"))
+    more = {"nthreads": 1, "dashboard_address": "127.0.0.1:0", "local_directory": directory}
+    return partial(distributed.Worker, **more)
+
+
+@pytest.fixture(scope="module")
+async def machines(machine: Machine) -> AsyncIterator[Any]:
+    """A scheduler with two machines."""
+    async with scheduler() as found, machine(found.address), machine(found.address):
+        yield found
+
+
+async def task_of(files: Files, data: bytes, most: int | None = None, id: str = "e") -> Task:
+    """The task of the pipeline `trips` over data that is there."""
+    execution = Execution(
+        id=id,
+        pipeline_id="p",
+        pipeline_version=1,
+        mode=ExecutionMode.JOB,
+        state=ExecutionState.IN_PROGRESS,
+        tags=(),
+        max_failed_rows=most,
+        ingest="",
+        created_at="",
+        created_by="",
+    )
+    await put(files, input_key(execution), data)
+    plan = plan_of(TRIPS)
+    return Task(execution, plan, (), Program(plan), len(data))
+
+
+Made = tuple[str, str, Ending]
+
+
+async def drained(steps: AsyncGenerator[Step], first: Sequence[Step] = ()) -> Made:
+    """The digests of both files, and how it ended; `first` was taken before."""
+    output, errors = sha256(), sha256()
+    found = [*first, *[step async for step in steps]]
+    for step in found:
+        output.update(step.written.output)
+        errors.update(step.written.errors)
+    return output.hexdigest(), errors.hexdigest(), found[-1].ending
+
+
+async def made(engine: Engine, files: Files, task: Task) -> Made:
+    async with aclosing(engine.steps(files, task)) as steps:
+        return await drained(steps)
+
+
+async def test_parts_give_what_the_whole_gives(machines: Any, files: Files) -> None:
+    task = await task_of(files, MIXED)
+    whole = await made(HERE, files, task)
+    assert whole[2].counts == Counts(3490, 1481, 2009, 33_912, 171_055)
+    far = cluster.Cluster(machines.address, part_bytes=3_000)
+    assert await made(far, files, task) == whole
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+async def test_it_stops_where_one_machine_stops(machines: Any, local: Files, most: int) -> None:
+    task = await task_of(local, LARGE, most)
+    whole = await made(HERE, local, task)
+    assert (whole[2].refusal is None) == (most == 3)
+    for size in (100_000, 500_001):
+        assert await made(cluster.Cluster(machines.address, size), local, task) == whole
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        OPEN,
+        b"",
+        HEADER,
+        HEADER[:-1],
+        b"distance,fuel,more\n" + b"1,gas,x\n" * 100,
+        b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"1,gas\r\n" * 100 + b"2,wood",
+        b'distance,"Fuel type' + b"\n1,gas" * 100,
+        b"x" * (MAX_RECORD + CHUNK),
+        HEADER + b"far,gas\n" * 50,
+        HEADER + b'1,"' + b"a\n" * 200 + b'"\n2,gas\n',
+    ],
+    ids=lambda data: f"{data[:20]!r}{len(data)}",
+)
+async def test_odd_files_are_as_odd_in_parts(machines: Any, local: Files, data: bytes) -> None:
+    task = await task_of(local, data)
+    whole = await made(HERE, local, task)
+    for size in (max(10, len(data) // 7), max(1, len(data) - 1)):
+        assert await made(cluster.Cluster(machines.address, size), local, task) == whole
+
+
+async def test_what_a_lost_machine_took_along_is_done_again(machine: Machine, local: Files) -> None:
+    task = await task_of(local, MIXED)
+    whole = await made(HERE, local, task)
+    async with scheduler() as lone:
+        first = await machine(lone.address)
+        async with aclosing(cluster.Cluster(lone.address, 2_000).steps(local, task)) as steps:
+            taken = [await anext(steps) for _ in range(4)]
+            await until(lambda: len(first.data) > 0)
+            async with machine(lone.address):
+                await first.close()
+                assert await drained(steps, taken) == whole
+
+
+async def test_who_stops_reading_leaves_no_work_behind(machines: Any, local: Files) -> None:
+    task = await task_of(local, MIXED)
+    steps = cluster.Cluster(machines.address, 1_000).steps(local, task)
+    await anext(steps)
+    await anext(steps)
+    await steps.aclose()
+    await until(lambda: not machines.tasks)
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def store(table: Table, local: Files, watch: Watch) -> Store:
+    rules = ExecutionRules(beat=timedelta(milliseconds=20))
+    return Store(table, clock=Clock(watch), files=local, rules=rules)
+
+
+@on_sqlite
+async def test_an_execution_ends_alike_wherever_it_is_run(store: Store, machines: Any) -> None:
+    pipeline = await planted(store)
+    found: list[tuple[object, ...]] = []
+    for engine in (HERE, cluster.Cluster(machines.address, 3_000)):
+        # Another bound, or the second would take over what the first made.
+        most = 100_000 + len(found)
+        made = await ready(store, pipeline, MIXED, max_failed_rows=most)
+        assert await store.runner("w", engine).run_all() == 1
+        over = await now(store, made)
+        output = await content(store.files, output_key(over))
+        errors = await content(store.files, errors_key(over))
+        found.append((over.state, over.counts, over.message, output, errors))
+    assert found[0] == found[1]
+    assert (found[0][0], found[0][2]) == ("success", None)
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_datasets_are_read_by_the_machines(store: Store, machines: Any) -> None:
+    made = await ready(store, await looking_up(store), b"fuel\n" + b"gas\noil\n" * 500)
+    await store.runner("w", cluster.Cluster(machines.address, 1_000)).run_all()
+    over = await now(store, made)
+    assert (over.state, over.code, over.counts.succeeded) == ("success", None, 1000)
+    output = await content(store.files, output_key(over))
+    assert output == b"y\r\n" + b"27.5\r\n44\r\n" * 500
+
+
+@on_sqlite
+async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store) -> None:
+    made = await ready(store, await planted(store), MIXED)
+    async with scheduler() as idle:
+        running = asyncio.create_task(
+            store.runner("w", cluster.Cluster(idle.address, 3_000)).run_one()
+        )
+        await until(lambda: bool(idle.tasks))
+        await store.seen_by(SUPER).executions.changing.cancel(made.id)
+        assert await running
+        await until(lambda: not idle.tasks)
+    assert (await now(store, made)).state == "cancelled"
+    assert await content(store.files, output_key(made)) is None
+
+
+@on_sqlite
+async def test_without_a_cluster_an_execution_waits_for_one(store: Store, watch: Watch) -> None:
+    made = await ready(store, await planted(store), MIXED)
+    nowhere = cluster.Cluster("tcp://127.0.0.1:9", 3_000, connect_seconds=0.1)
+    assert await store.runner("w", nowhere).run_one()
+    after = await now(store, made)
+    assert (after.attempts, after.code) == (1, None)
+    watch.move(timedelta(minutes=5))
+    assert await store.runner("heir").run_all() == 1
+    assert (await now(store, made)).state == "success"
+
+
+async def test_rows_of_a_request_and_small_files_need_no_cluster(local: Files) -> None:
+    nowhere = cluster.Cluster("tcp://127.0.0.1:9", connect_seconds=0.1)
+    task = await task_of(local, MIXED)
+    assert await made(nowhere, local, task) == await made(HERE, local, task)
+    few = replace(task, execution=task.execution, size=10**9)
+    with pytest.raises(Unavailable):
+        await made(nowhere, local, few)
+
+
+async def test_machines_without_penstock_live_and_do_not_work(
+    machine: Machine, local: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "packed", lambda *_: b"cserver.gone\nsurvey\n.")
+    task = await task_of(local, MIXED)
+    async with scheduler() as found, machine(found.address) as only:
+        with pytest.raises(Unavailable, match=r"No module named 'server\.gone'"):
+            await made(cluster.Cluster(found.address, 3_000), local, task)
+        assert only.status.name == "running"
+
+
+async def test_machines_of_another_version_are_found_out(
+    machines: Any, local: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "installed", lambda: "0.0.1")
+    task = await task_of(local, MIXED)
+    with pytest.raises(Unavailable, match=r"cluster has Penstock .*, the worker 0\.0\.1"):
+        await made(cluster.Cluster(machines.address, 3_000), local, task)

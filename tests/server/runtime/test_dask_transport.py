@@ -1,0 +1,97 @@
+"""A machine reads its part of a file by ranges, whatever happens to connections on the way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from penstock.datastore.executions.row_engine import CHUNK
+from penstock.server.runtime import dask_transport
+from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, Source, fetched
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+
+DATA = bytes(range(256)) * (3 * CHUNK // 256)
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_transport, "PAUSE", 0.0)
+
+
+class Serving:
+    """Answers ranges of the data; `cut` may shorten what the answer of so many tells."""
+
+    def __init__(self, cut: Callable[[int, bytes], bytes | Answer]) -> None:
+        self.ranges: list[str] = []
+        self._cut = cut
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        asked = request.headers["range"]
+        self.ranges.append(asked)
+        start, _, last = asked.removeprefix("bytes=").partition("-")
+        whole = DATA[int(start) : int(last) + 1]
+        told = self._cut(len(self.ranges), whole)
+        if isinstance(told, Answer):
+            await connection.answer(told)
+        else:
+            await connection.answer(Answer(206, told, {"Content-Length": str(len(whole))}))
+        await connection.close()
+
+
+@asynccontextmanager
+async def serving(
+    cut: Callable[[int, bytes], bytes | Answer],
+) -> AsyncIterator[tuple[Source, Serving]]:
+    behaviour = Serving(cut)
+    server = LoopbackServer(behaviour)
+    yield Source(await server.start()), behaviour
+    await server.stop()
+
+
+async def blocks_of(source: Source, start: int, end: int) -> list[bytes]:
+    return await asyncio.to_thread(lambda: list(fetched(source, start, end)))
+
+
+async def test_a_range_is_cut_where_the_whole_file_is_cut() -> None:
+    async with serving(lambda _, data: data) as (source, behaviour):
+        found = await blocks_of(source, 10, 2 * CHUNK + 5)
+    assert [len(block) for block in found] == [CHUNK - 10, CHUNK, 5]
+    assert b"".join(found) == DATA[10 : 2 * CHUNK + 5]
+    assert behaviour.ranges == [f"bytes=10-{2 * CHUNK + 4}"]
+
+
+async def test_what_breaks_off_is_taken_up_where_it_did() -> None:
+    def cut(count: int, data: bytes) -> bytes | Answer:
+        return data[: CHUNK + 7] if count == 1 else Answer(503, b"") if count == 2 else data
+
+    async with serving(cut) as (source, behaviour):
+        found = await blocks_of(source, 0, 2 * CHUNK)
+    assert b"".join(found) == DATA[: 2 * CHUNK]
+    again = f"bytes={CHUNK}-{2 * CHUNK - 1}"
+    assert behaviour.ranges == [f"bytes=0-{2 * CHUNK - 1}", again, again]
+
+
+@pytest.mark.parametrize(
+    ("answer", "tries", "message"),
+    [
+        (Answer(403, b""), 1, "HTTP 403"),
+        (Answer(404, b""), 1, "HTTP 404"),
+        (Answer(500, b""), ATTEMPTS, "HTTP 500"),
+        (Answer(200, DATA), ATTEMPTS, "200 in place of a range"),
+    ],
+)
+async def test_what_cannot_be_read_is_told_without_the_url(
+    answer: Answer, tries: int, message: str
+) -> None:
+    async with serving(lambda _, __: answer) as (source, behaviour):
+        with pytest.raises(PartFailed, match=message) as failed:
+            await blocks_of(source, 0, 10)
+    assert len(behaviour.ranges) == tries
+    assert (urlsplit(source.url).netloc in str(failed.value), "http" in repr(source)) == (0, 0)
+
+
+async def test_where_nobody_answers_a_part_fails() -> None:
+    with pytest.raises(PartFailed, match="Connection refused"):
+        await blocks_of(Source("http://127.0.0.1:9/secret"), 0, 10)

@@ -1,0 +1,190 @@
+"""Jobs run with the server: at once, after a crash, and by whichever server is there."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import Unavailable
+from penstock.datastore.jobs.jobs import JobState
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table.layout import JOB
+from penstock.datastore.table.port import Table, Update
+from penstock.schema.core.relay import parsed
+from penstock.server.runtime.maintenance import running_jobs
+from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begun, follow, plant
+from tests.support.consistency_check import contents, faults
+from tests.support.penstock_command import Client, client, started
+from tests.support.sample_resources import NORTHWEST, USA, grow, make
+
+pytestmark = pytest.mark.xdist_group("jobs")
+
+PIPELINES = 500
+STEPS = PIPELINES + 2
+CASCADE = """mutation { deleteGroup(input: {path: "/usa", cascade: true}) {
+  ...on DeleteGroupPayload { job { id state } } } }"""
+JOB_STATE = "query($id: ID!) { job(id: $id) { state done total } }"
+COUNT = """{ tagKeys(kind: PIPELINE, group: "/usa", first: 1) { nodes { count } } }"""
+WAIT_SECONDS = 30.0
+
+
+async def until(found: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until it is so."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            if await found():
+                return
+            await asyncio.sleep(0.01)
+
+
+async def over(store: Store, id: str) -> bool:
+    return (await follow(store, id)).is_over
+
+
+async def test_a_job_that_is_begun_runs_at_once(store: Store) -> None:
+    await plant(store)
+    async with running_jobs(store, seconds=3600) as served:
+        await asyncio.sleep(0.05)  # it has looked for jobs by now, and waits
+        job = await begun(served)
+        await until(lambda: over(store, job.id))
+    await assert_only_the_rest(store)
+
+
+async def test_a_job_that_waits_runs_when_the_server_starts(store: Store) -> None:
+    await plant(store)
+    job = await begun(store)
+    async with running_jobs(store, seconds=3600):
+        await until(lambda: over(store, job.id))
+    await assert_only_the_rest(store)
+
+
+async def test_a_job_that_was_begun_elsewhere_is_found(store: Store) -> None:
+    await plant(store)
+    async with running_jobs(store, seconds=0.05):
+        await asyncio.sleep(0.02)
+        job = await begun(store)
+        await until(lambda: over(store, job.id))
+    await assert_only_the_rest(store)
+
+
+async def test_a_store_that_does_not_answer_ends_nothing(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plant(store)
+    failures: list[Exception] = [Unavailable("The store is away."), ZeroDivisionError("a slip")]
+    run = Store.run_jobs
+
+    async def failing(self: Store, worker: str) -> int:
+        if failures:
+            raise failures.pop(0)
+        return await run(self, worker)
+
+    monkeypatch.setattr(Store, "run_jobs", failing)
+    job = await begun(store)
+    async with running_jobs(store, seconds=0.01):
+        await until(lambda: over(store, job.id))
+    assert "The store is away." in caplog.text
+    assert "a slip" in caplog.text
+    await assert_only_the_rest(store)
+
+
+async def test_a_job_amid_which_the_server_stops_goes_on_in_the_next_one(store: Store) -> None:
+    view = await grow(store)
+    for n in range(60):
+        await make(view, NORTHWEST, f"n{n}")
+    job = await begun(store)
+    async with running_jobs(store, seconds=3600):
+        await until(lambda: _has_begun_to_delete(store))
+    stopped = await follow(store, job.id)
+    assert stopped.state is JobState.RUNNING
+    async with running_jobs(store, seconds=3600):
+        await until(lambda: over(store, job.id))
+    ended = await follow(store, job.id)
+    assert (ended.state, ended.done, ended.total) == (JobState.DONE, 63, 63)
+    assert await faults(store.table) == []
+
+
+async def _has_begun_to_delete(store: Store) -> bool:
+    return await _count_left(store.table) < 60
+
+
+async def _count_left(table: Table) -> int:
+    return sum(key.sk == "PV:latest" for key in await contents(table))
+
+
+async def opened(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> Any:
+    """Do something with the file of servers that are stopped, or not started yet."""
+    table = SqliteTable.open(data_dir / "penstock.db")
+    try:
+        await table.create()
+        return await act(table)
+    finally:
+        await table.close()
+
+
+async def fill(table: Table) -> None:
+    view = await grow(Store(table), USA, NORTHWEST)
+    for n in range(PIPELINES):
+        await make(view, USA if n % 10 else NORTHWEST, f"n{n}", "a=b/c")
+
+
+def wait_for(found: Callable[[], bool]) -> None:
+    until = time.monotonic() + WAIT_SECONDS
+    while not found():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def is_over(one: Client, id: str) -> bool:
+    return one.ask(JOB_STATE, id=id)["state"] in ("DONE", "FAILED")
+
+
+def has_lost_some(one: Client) -> bool:
+    (key,) = one.ask(COUNT)["nodes"]
+    return bool(key["count"] < PIPELINES * 0.8)
+
+
+def test_a_cascade_amid_which_the_server_is_killed_is_finished_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    asyncio.run(opened(data_dir, fill))
+    options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    with (
+        started(tmp_path / "one", *options) as first,
+        client(first, data_dir, "/=admin") as one,
+    ):
+        id = one.ask(CASCADE)["job"]["id"]
+        wait_for(lambda: has_lost_some(one))
+        assert first.end(signal.SIGKILL) == -signal.SIGKILL
+    key = parsed(id)
+    assert key is not None
+    left = asyncio.run(opened(data_dir, lambda table: crashed(table, key.key)))
+    assert 0 < left < PIPELINES
+    with (
+        started(tmp_path / "two", *options) as second,
+        started(tmp_path / "three", *options) as third,
+        client(third, data_dir, "/=admin") as one,
+    ):
+        wait_for(lambda: is_over(one, id))
+        ended = one.ask(JOB_STATE, id=id)
+        assert ended == {"state": "DONE", "done": STEPS, "total": STEPS}
+        assert [second.end(), third.end()] == [0, 0]
+    assert asyncio.run(opened(data_dir, _count_left)) == 0
+    assert asyncio.run(opened(data_dir, faults)) == []
+
+
+async def crashed(table: Table, id: str) -> int:
+    """Let the time of the lease pass; how many pipelines are left."""
+    assert await faults(table) == []
+    assert not (await follow(Store(table), id)).is_over
+    assert await Store(table).run_jobs("somebody else") == 0
+    past = "2022-08-10T23:55:20.322Z"
+    await table.transact([Update(key=JOB.key(id=id), set={"heldUntil": past})])
+    return await _count_left(table)

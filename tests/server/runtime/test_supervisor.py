@@ -1,0 +1,137 @@
+"""A server of several processes, which clients cannot tell from one of a single process."""
+
+import os
+import re
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.core.siblings import Siblings
+from penstock.server.runtime.supervisor import Supervisor
+from penstock.server.settings.settings import Settings
+from tests.support.graphql_client import CREATE_GROUP
+from tests.support.penstock_command import Server, started, token_of
+from tests.support.server_process import PLAIN
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+SECONDS = 30.0
+BURST = 40
+ASK = {"query": "{ viewer { userId } }"}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("processes") / "data"
+
+
+@pytest.fixture
+def server(data_dir: Path, tmp_path: Path) -> Iterator[Server]:
+    arguments = ("--workers", "2", "--port", "0", "--data-dir", str(data_dir), "--no-seed")
+    limits = {"PENSTOCK_RATE_LIMIT_PER_SECOND": "0.001", "PENSTOCK_RATE_LIMIT_BURST": f"{BURST}"}
+    with started(tmp_path / "log", *arguments, **limits) as server:
+        yield server
+
+
+def members(server: Server) -> list[int]:
+    """The ids of the processes that serve."""
+    pid = server.process.pid
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> httpx.Response:
+    """Ask over a connection of its own, which any of the processes may take."""
+    headers = {"authorization": f"Bearer {token_of(data_dir, '/=admin', user=user)}"}
+    url = f"{server.url}/graphql"
+    return httpx.post(
+        url, json=body, headers=headers, timeout=SECONDS, trust_env=False, verify=PLAIN
+    )
+
+
+def counted(server: Server) -> Counter[str]:
+    """How many operations each process has answered, as either of them tells."""
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
+    found = re.findall(r'penstock_operations_total\{.*process="(\d)".*\} (\d+)', text)
+    total: Counter[str] = Counter()
+    for process, count in found:
+        total[process] += int(count)
+    return total
+
+
+def processes_told(server: Server) -> set[str]:
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
+    return set(re.findall(r'process_start_time_seconds\{process="(\d)"\}', text))
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
+    server: Server, data_dir: Path
+) -> None:
+    statuses = Counter(asked(server, data_dir, "ann").status_code for _ in range(BURST + 10))
+    assert statuses == {200: BURST, 429: 10}
+    assert processes_told(server) == {"0", "1"}
+    told = counted(server)
+    assert sum(told.values()) == BURST + 10
+    assert min(told["0"], told["1"]) > 0
+    assert asked(server, data_dir, "bob").status_code == 200
+
+
+def test_a_process_that_is_killed_is_replaced_and_the_others_serve_on(
+    server: Server, data_dir: Path
+) -> None:
+    first, second = members(server)
+    made = {"query": CREATE_GROUP, "variables": {"input": {"path": "/kept"}}}
+    assert asked(server, data_dir, "ann", made).json()["data"]["createGroup"]["group"]
+    os.kill(first, signal.SIGKILL)
+    until(lambda: not alive(first))
+    read = {"query": '{ group(path: "/kept") { path } }'}
+    for _ in range(5):
+        answer = asked(server, data_dir, "ann", read).json()
+        assert answer == {"data": {"group": {"path": "/kept"}}}
+    until(lambda: len({*members(server)} - {first, second}) == 1)
+    until(lambda: processes_told(server) == {"0", "1"})
+    assert server.end(signal.SIGTERM) == 0
+    assert not alive(second)
+
+
+def test_processes_end_with_the_one_that_started_them(server: Server) -> None:
+    both = members(server)
+    server.process.kill()
+    until(lambda: not any(alive(one) for one in both))
+
+
+async def test_a_process_that_cannot_start_is_told_of_and_the_others_are_ended(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").write_text("a file, and no directory")
+    settings = Settings.load(data_dir=tmp_path / "data", seed=False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        siblings = Siblings.first(2)
+        supervisor = Supervisor(settings, listener, siblings)
+        with pytest.raises(CommandFailed, match=r"Process [01] of the server did not start"):
+            await supervisor.start()
+        await supervisor.stop()
+        assert [one.returncode for one in supervisor._processes.values()] == [1, 1]
+        os.close(siblings.rates)
+    assert "penstock: " in capfd.readouterr().err

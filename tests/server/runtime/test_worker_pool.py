@@ -1,0 +1,171 @@
+"""Worker processes: started when there is work, replaced when they die, gone with their server."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from penstock.datastore.executions.files import errors_key, output_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.runtime.worker import Orders
+from penstock.server.runtime.worker_pool import Pool, running_workers
+from penstock.server.settings.settings import Settings
+from tests.datastore.executions.lookup_pipelines import looking_up
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    ERRORS,
+    INPUT,
+    OUTPUT,
+    content,
+    now,
+    planted,
+    ready,
+)
+from tests.support.consistency_check import faults
+
+pytestmark = pytest.mark.xdist_group("pool")
+
+LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
+LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000
+SECONDS = 60
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings.load(
+        data_dir=tmp_path, execution_workers=2, execution_poll_seconds=0.1, shutdown_seconds=5
+    )
+
+
+@pytest.fixture
+async def store(settings: Settings) -> AsyncIterator[Store]:
+    async with open_table(settings) as table, open_files(settings) as files:
+        await table.create()
+        yield store_over(table, settings, files)
+
+
+@pytest.fixture
+async def pipeline(store: Store) -> Pipeline:
+    return await planted(store)
+
+
+async def reached(store: Store, execution: Execution, *states: str) -> Execution:
+    async with asyncio.timeout(SECONDS):
+        while True:
+            found = await now(store, execution)
+            if found.state in states:
+                return found
+            await asyncio.sleep(0.05)
+
+
+async def test_no_process_is_there_without_work_and_one_comes_with_it(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    async with running_workers(store, settings) as pooled:
+        await asyncio.sleep(0.05)
+        made = await ready(pooled, pipeline)
+        over = await reached(store, made, "success", "failed")
+    assert (over.state, over.counts.failed) == ("success", 1)
+    assert await content(store.files, output_key(made)) == OUTPUT
+    assert await content(store.files, errors_key(made)) == ERRORS
+    assert await faults(store.table) == []
+
+
+async def test_a_process_looks_values_up_in_the_datasets_of_the_plan(
+    store: Store, settings: Settings
+) -> None:
+    pipeline = await looking_up(store)
+    async with running_workers(store, settings) as pooled:
+        made = await ready(pooled, pipeline, b"fuel\ngas\noil\n")
+        over = await reached(store, made, "success", "failed")
+    assert (over.state, over.counts.succeeded) == ("success", 2)
+    assert await content(store.files, output_key(made)) == b"y\r\n27.5\r\n44\r\n"
+
+
+async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    made = await ready(store, pipeline, LONG)
+    pool = Pool(store, settings)
+    running = asyncio.create_task(pool.run())
+    await reached(store, made, "in_progress")
+    killed = pool.processes
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    over = await reached(store, made, "success", "failed")
+    running.cancel()
+    await asyncio.wait([running])
+    await pool.stop()
+    assert (over.state, over.fence, over.rows) == ("success", 2, 60_000)
+    assert await content(store.files, output_key(made)) == LONG_OUTPUT
+    assert pool.processes == ()
+    assert await faults(store.table) == []
+
+
+async def test_a_stopped_pool_leaves_its_runs_to_others_and_no_process_behind(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    async with running_workers(store, settings) as pooled:
+        made = await ready(pooled, pipeline, LONG)
+        await reached(store, made, "in_progress")
+    left = await now(store, made)
+    assert (left.state, left.attempts) == ("in_progress", 0)
+    assert await store.runner("w").run_one()
+    assert (await now(store, made)).state == "success"
+
+
+async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings) -> None:
+    async with open_table(settings) as table:
+        await table.create()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "penstock.server.runtime.worker", stdin=PIPE
+    )
+    assert process.stdin is not None
+    given = settings.model_dump(mode="json", exclude_unset=True)
+    orders = Orders("w", given, poll=60, idle=600)
+    process.stdin.write(msgspec.json.encode(orders) + b"\n\n")
+    await asyncio.sleep(0.5)
+    assert process.returncode is None
+    process.stdin.close()
+    async with asyncio.timeout(SECONDS):
+        assert await process.wait() == 0
+
+
+async def test_workers_of_their_own_run_what_is_ready_once_and_end(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    made = [await ready(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
+    command = ("-m", "penstock.server", "worker", "--once", "--data-dir", str(settings.data_dir))
+    processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
+    async with asyncio.timeout(SECONDS):
+        assert [await process.wait() for process in processes] == [0, 0]
+    over = [await now(store, one) for one in made]
+    assert [(one.state, one.fence, one.rows) for one in over] == [("success", 1, 4)] * 20
+    assert await faults(store.table) == []
+
+
+async def test_a_worker_of_its_own_stops_when_it_is_told_to(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    made = await ready(store, pipeline, LONG)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "penstock.server", "worker", "--data-dir", str(settings.data_dir)
+    )
+    await reached(store, made, "in_progress")
+    with suppress(ProcessLookupError):
+        process.terminate()
+    async with asyncio.timeout(SECONDS):
+        assert await process.wait() == 0
+    assert (await now(store, made)).attempts == 0
+    cancelled = await store.seen_by(ANN).executions.changing.cancel(made.id)
+    assert cancelled.state == "cancelled"

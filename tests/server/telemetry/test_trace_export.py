@@ -1,0 +1,164 @@
+"""Spans on their way to a collector, which OpenTelemetry's own variables name."""
+
+import os
+import time
+from importlib import import_module
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import ProxyTracerProvider
+
+from penstock.datastore.store import Store
+from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.telemetry import tracing
+from penstock.server.telemetry.tracing import exporting
+from tests.support.application import CREATE, SECRET, whole
+from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+
+HERE = "http://127.0.0.1:9"
+
+
+class Provider(TracerProvider):
+    """Notes that it was shut down, once it may."""
+
+    def __init__(self, may_stop: Event) -> None:
+        super().__init__(shutdown_on_exit=False)
+        self.stopped = False
+        self._may_stop = may_stop
+
+    def shutdown(self) -> None:
+        self._may_stop.wait(10)
+        self.stopped = True
+
+
+@pytest.fixture(autouse=True)
+def configured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The provider in use, first and last, without a trace of it after the test."""
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        monkeypatch.delenv(name)
+    used: list[Any] = [ProxyTracerProvider()]
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: used[-1])
+    monkeypatch.setattr(trace, "set_tracer_provider", used.append)
+    return used
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": HERE, "OTEL_SDK_DISABLED": "True"},
+    ],
+)
+async def test_without_a_collector_nothing_is_configured(
+    variables: dict[str, str], configured: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    async with exporting():
+        assert len(configured) == 1
+
+
+async def test_a_missing_sdk_is_told_with_what_to_install(
+    configured: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: str) -> object:
+        raise ModuleNotFoundError("no module", name="opentelemetry.exporter")
+
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
+    monkeypatch.setattr(tracing, "import_module", missing)
+    with pytest.raises(CommandFailed, match=r"pip install 'penstock\[otel\]'") as raised:
+        async with exporting():
+            pass
+    assert raised.value.code is ExitCode.USAGE
+    assert len(configured) == 1
+
+
+@pytest.mark.parametrize(
+    "variable", ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+)
+async def test_what_is_left_is_sent_in_the_end(
+    variable: str, configured: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_stop = Event()
+    may_stop.set()
+    provider = Provider(may_stop)
+    monkeypatch.setenv(variable, HERE)
+    monkeypatch.setattr(tracing, "_provider", lambda: provider)
+    async with exporting():
+        assert configured[1:] == [provider]
+        assert not provider.stopped
+    assert provider.stopped
+
+
+async def test_a_collector_that_does_not_answer_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_stop = Event()
+    provider = Provider(may_stop)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
+    monkeypatch.setattr(tracing, "_provider", lambda: provider)
+    monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.05)
+    before = time.monotonic()
+    async with exporting():
+        pass
+    assert 0.05 <= time.monotonic() - before < 5
+    assert not provider.stopped
+    may_stop.set()
+
+
+async def test_an_agent_that_configured_the_sdk_is_left_in_charge(
+    configured: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = TracerProvider(shutdown_on_exit=False)
+    configured.append(agents)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
+    async with exporting():
+        assert configured[-1] is agents
+
+
+async def test_a_collector_receives_the_spans_without_what_they_were_about(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="penstock[otel]")
+    requests: list[Request] = []
+
+    async def collect(request: Request, connection: Connection) -> None:
+        requests.append(request)
+        await connection.answer(Answer(200, b"", {"Content-Type": "application/x-protobuf"}))
+
+    collector = LoopbackServer(collect)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", await collector.start())
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+    async with exporting(), whole(store, tmp_path) as app:
+        assert "GroupPayload" in (await app.ask(CREATE, {"path": f"/{SECRET}"})).text
+    await collector.stop()
+    (request,) = requests
+    assert request.target == "/v1/traces"
+    for told in (b"penstock", b"mutation", b"transact penstock.db", b"graphql.operation.name"):
+        assert told in request.body
+    assert SECRET.encode() not in request.body
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({}, "penstock"),
+        ({"OTEL_SERVICE_NAME": "mine"}, "mine"),
+        ({"OTEL_RESOURCE_ATTRIBUTES": "service.name=mine,a=b"}, "mine"),
+        ({"OTEL_RESOURCE_ATTRIBUTES": "a=b"}, "penstock"),
+    ],
+)
+def test_the_service_is_named_unless_its_operator_did(
+    variables: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="penstock[otel]")
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    made = import_module("penstock.server.telemetry.otlp").provider()
+    assert made.resource.attributes["service.name"] == name
+    made.shutdown()

@@ -1,0 +1,232 @@
+"""The whole table read raw, and every row that must stand there worked out anew from the facts.
+
+The facts are the latest rows of resources and the rows of groups. All else follows from them:
+versions, grants, postings, counters, names and markers. Keys are spelled out here once more, so
+that a slip in the layout shows.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.dynamodb.wire import Raw, decode_item
+from penstock.datastore.sqlite.rows import decode
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Attributes, Key, Table, key_of
+from tests.support.table_interceptors import Watched
+
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:", *NGSI)
+"""Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
+
+Libraries of audio, runs and NGSI are recounted apart.
+"""
+STAGES = {"waiting": "ready", "in_progress": "ready"}
+"""What has to be done about an execution, by its state; what is over is kept for some time."""
+
+LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
+"""The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
+
+Rows = dict[Key, Attributes]
+Facts = dict[Key, dict[str, Any]]
+
+
+async def contents(table: Table) -> Rows:
+    """Every item of the table, by its key."""
+    while isinstance(table, Watched):
+        table = table.table
+    return {key_of(item): item for item in await _all_items(table)}
+
+
+async def _all_items(table: Table) -> list[Attributes]:
+    if isinstance(table, SqliteTable):
+        select = "SELECT body FROM items"
+        rows = await table._reader.run(lambda file: file.execute(select).fetchall())
+        return [decode(body) for (body,) in rows]
+    assert isinstance(table, DynamoDBTable)
+    return [decode_item(raw) async for raw in _scanned(table)]
+
+
+async def _scanned(table: DynamoDBTable) -> AsyncIterator[Raw]:
+    start: Raw = {}
+    while True:
+        request = {"TableName": table._name, "ConsistentRead": True, **start}
+        page = await table._client.call("Scan", request)
+        for raw in page["Items"]:
+            yield raw
+        if "LastEvaluatedKey" not in page:
+            return
+        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+async def faults(table: Table) -> list[str]:
+    """Say where the table is not what its own facts demand; empty when all is exact."""
+    rows = await contents(table)
+    wanted, standing = _wanted(rows), _standing(rows)
+    found = [f"missing {key}: {wanted[key]}" for key in wanted.keys() - standing.keys()]
+    found += [f"orphan {key}: {standing[key]}" for key in standing.keys() - wanted.keys()]
+    found += [
+        f"wrong {key}: {standing[key]}, should be {wanted[key]}"
+        for key in wanted.keys() & standing.keys()
+        if wanted[key] != standing[key]
+    ]
+    return sorted(found + list(_odd_labels(rows)))
+
+
+def escaped(text: str) -> str:
+    return text.replace("%", "%25").replace(":", "%3A").replace("#", "%23")
+
+
+def form(text: str) -> str:
+    """The comparison form, as far as tests that recount use odd texts."""
+    return text.strip().casefold()
+
+
+def line(group: str) -> list[str]:
+    """The groups above, from the root down, without the group itself."""
+    names = group.strip("/").split("/") if group != "/" else []
+    return ["/" + "/".join(names[:n]) for n in range(len(names))]
+
+
+def _wanted(rows: Rows) -> Facts:
+    wanted: Facts = {}
+    counters: dict[Key, Counter[str]] = defaultdict(Counter)
+    for (pk, sk), item in rows.items():
+        kind, _, id = pk.partition(":")
+        if sk == LATEST.get(kind) and "deletedAt" not in item:
+            _resource(kind, id, item, wanted, counters)
+        elif sk == "PE:P":
+            _execution(id, item, wanted, counters)
+        elif pk.startswith("G:") and sk != "G:/":
+            wanted.setdefault(Key(pk, sk), {"group": True})
+            _group(pk.removeprefix("G:"), counters)["children"] += 1
+        elif pk.startswith("RM:"):
+            _group(pk.removeprefix("RM:"), counters)["grants"] += 1
+    for key, counts in counters.items():
+        wanted[key] = {**wanted.get(key, {}), **counts}
+    return wanted
+
+
+def _group(path: str, counters: dict[Key, Counter[str]]) -> Counter[str]:
+    above = line(path)
+    return counters[Key(f"G:{above[-1] if above else ''}", f"G:{path}")]
+
+
+def _resource(
+    kind: str,
+    id: str,
+    item: Mapping[str, Any],
+    wanted: Facts,
+    counters: dict[Key, Counter[str]],
+) -> None:
+    pk = f"{kind}:{id}"
+    wanted[Key(pk, LATEST[kind])] = {"siKey1": kind}
+    for version in range(1, item["version"] + 1):
+        wanted[Key(pk, f"{kind}V:{version:010}")] = {"version": version}
+    values = {
+        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        for tag in item["tags"]
+    }
+    plain = {
+        form(tag["key"]): "#".join(escaped(form(level)) for level in tag["value"].split("/"))
+        for tag in item["tags"]
+    }
+    for home in {*item["groups"], item["owner"]}:
+        _group(home, counters)["grants"] += 1
+    if item["owner"] not in item["groups"]:
+        at_owner = f"O:{item['owner']}"
+        wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
+    for group in item["groups"]:
+        wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
+        _name(id, f"AID:{kind}:{escaped(form(item['name']))}", group, wanted, counters)
+        for key, levels in values.items():
+            _tag(kind, id, group, key, levels, plain, wanted, counters)
+
+
+def _execution(
+    id: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
+) -> None:
+    pipeline = item["pipelineId"]
+    wanted[Key(f"PE:{id}", "PE:P")] = {"siKey1": f"P:{pipeline}"}
+    wanted[Key(f"PE:{id}", "PEP")] = {"empty": True}
+    for seq in range(1, item["events"] + 1 - ("deletedAt" in item)):
+        wanted[Key(f"PE:{id}", f"PEH:{seq:010}")] = {"empty": True}
+    stage = STAGES.get(item["state"], "expire")
+    if item["state"] == "waiting" and "readyAt" not in item:
+        stage = "upload"
+    shard = int(id[-4:], 16) % 8
+    wanted[Key(f"PED:{stage}:{shard:02}", f"PED:{item['due']:013}:{id}")] = {"empty": True}
+    counters[Key(f"P:{pipeline}", "PEC")]["count"] += 1
+    values = {
+        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        for tag in item["tags"]
+    }
+    carried = {
+        form(tag["key"]): "#".join(values[escaped(form(tag["key"]))]) for tag in item["tags"]
+    }
+    for key, levels in values.items():
+        _tag("PE", id, pipeline, key, levels, carried, wanted, counters)
+
+
+def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
+    claim = wanted.setdefault(Key(pk, f"G:{group}"), {})
+    claim["id"] = [*claim.get("id", []), id]
+    for above in line(group):
+        counters[Key(pk, f"G:{above}")]["below"] += 1
+
+
+def _tag(
+    kind: str,
+    id: str,
+    group: str,
+    key: str,
+    levels: list[str],
+    carried: Mapping[str, str],
+    wanted: Facts,
+    counters: dict[Key, Counter[str]],
+) -> None:
+    of_key = Key(f"TA:{group}:{key}", f"TA:{kind}")
+    wanted.setdefault(of_key, {"siKey1": f"TA:{group}:{kind}"})
+    counters[of_key]["count"] += 1
+    for depth in range(1, len(levels) + 1):
+        value = "#".join(levels[:depth])
+        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = {"tags": carried}
+        counts = counters[Key(f"TA:{group}:{key}", f"TA:{kind}:{depth:02}:{value}")]
+        counts["count"] += 1
+        if depth < len(levels):
+            counts["deeper"] += 1
+
+
+def _standing(rows: Rows) -> Facts:
+    standing = {key: _significant(key, item) for key, item in rows.items()}
+    # The root needs no row; one that counts nothing says nothing.
+    return {
+        key: facts
+        for key, facts in standing.items()
+        if facts != {} and not key.pk.startswith(OWN_FACTS) and not key.sk.startswith("PER:")
+    }
+
+
+def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared of a row; counts of nothing are left out."""
+    names: Iterable[str] = ("siKey1", "id", "below", "children", "grants", "count", "deeper")
+    facts = {name: item[name] for name in names if item.get(name)}
+    if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
+        facts["tags"] = item["tags"]
+    if key.sk.startswith(("PV:0", "CV:0", "DV:0")):
+        facts["version"] = item["version"]
+    if "id" in facts:
+        facts["id"] = [facts["id"]]
+    if key.pk.startswith("G:") and key.sk != "G:/":
+        facts["group"] = True
+    return facts or ({} if key.sk == "G:/" else {"empty": True})
+
+
+def _odd_labels(rows: Rows) -> Iterable[str]:
+    for (pk, sk), item in rows.items():
+        if pk.startswith("TA:"):
+            named = sk in ("TA:P", "TA:C", "TA:D", "TA:PE")
+            name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
+            if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
+                yield f"label {item['label']!r} of {pk}, {sk}"

@@ -1,0 +1,76 @@
+"""What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from penstock.datastore.ngsi.repository import Ingest
+from penstock.datastore.store import Store
+from penstock.schema.engine import engine
+from penstock.schema.engine import engine as executors
+from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
+from tests.support.graphql_client import Ask
+from tests.support.server_process import EXECUTOR
+from tests.support.shared_clients import sharing_clients
+from tests.support.stores import IMPLEMENTATIONS, TWO, open_store
+
+# How long an example takes says how busy the machine is, and nothing of the product.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run on two tables what is built upon them: that all are alike is for the tables' own tests.
+
+    A test that is marked with its own implementations has those.
+    """
+    chosen = metafunc.definition.iter_markers("parametrize")
+    if "implementation" in metafunc.fixturenames and not any(
+        "implementation" in mark.args[0] for mark in chosen
+    ):
+        names = TWO if "store" in metafunc.fixturenames else IMPLEMENTATIONS
+        metafunc.parametrize("implementation", names, indirect=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def executor() -> Iterator[None]:
+    """Run everything as PENSTOCK_TEST_EXECUTOR says; compiled at once where it says nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        if EXECUTOR is not None:
+            patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
+        if EXECUTOR == "reference":
+            patch.setattr(engine, "CompiledExecutor", executors.Interpreter)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def clients() -> AsyncIterator[None]:
+    """Let the tables of all tests share the clients of their servers."""
+    async with sharing_clients():
+        yield
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """The embedded store, which is quick."""
+    async with open_embedded(tmp_path) as store:
+        yield store
+
+
+@pytest.fixture(params=TWO)
+async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """The embedded store, then one over HTTP."""
+    async with (
+        open_store(request.param, tmp_path) as store,
+        open_destinations(request.param, tmp_path) as destinations,
+    ):
+        yield replace(store, ingest=Ingest(destinations))
+
+
+@pytest.fixture
+def ask(store: Store) -> Ask:
+    """Ask the store of the test: `await ask(document, variables, caller)`."""
+    return Ask(store)

@@ -1,0 +1,124 @@
+"""`penstock` as processes of their own: commands that end, servers that run, clients that ask."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from penstock.server.auth.claims import default_group_from, roles_from
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from tests.support.server_process import PLAIN, environment
+from tests.support.stores import aws_environment
+
+START_SECONDS = 60.0
+STOP_SECONDS = 10.0
+SEED_SECONDS = 300.0
+LAST_LINE = "Ctrl-C stops the server."
+
+
+def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    with aws_environment():
+        return subprocess.run(
+            [sys.executable, "-m", "penstock.server", *arguments],
+            env=environment(**settings),
+            capture_output=True,
+            text=True,
+            timeout=SEED_SECONDS,
+            check=False,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that has said where it is."""
+
+    process: subprocess.Popen[bytes]
+    said: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.said["GraphQL"].removesuffix("/graphql")
+
+    def end(self, with_signal: signal.Signals = signal.SIGINT) -> int:
+        """Send the signal; gives the exit code, which comes within ten seconds."""
+        self.process.send_signal(with_signal)
+        return self.process.wait(STOP_SECONDS)
+
+
+@contextmanager
+def started(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
+    """Start a server, wait until it says where it is, and stop it at the end if it still runs."""
+    with log.open("wb") as standard_error, aws_environment():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "penstock.server", "serve", *arguments],
+            env=environment(**settings),
+            stdout=subprocess.DEVNULL,
+            stderr=standard_error,
+        )
+    try:
+        yield Server(process, _said(log, process))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _said(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        before, found, _ = log.read_text().partition(LAST_LINE)
+        if found:
+            lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
+            return {label: text.strip() for label, _, text in lines}
+        time.sleep(0.02)
+    raise AssertionError(f"the server did not start:\n{log.read_text()}")
+
+
+class Client:
+    """Asks a server for one user, over one connection."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self._url = f"{server.url}/graphql"
+        headers = {"authorization": f"Bearer {token}"}
+        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=PLAIN)
+
+    def ask(self, query: str, **variables: Any) -> Any:
+        """Give the value of the one root field; the answer holds no errors."""
+        answer = self.answer(query, **variables)
+        assert "errors" not in answer, answer
+        (value,) = answer["data"].values()
+        return value
+
+    def answer(self, query: str, **variables: Any) -> Any:
+        body = {"query": query, "variables": variables}
+        return self._http.post(self._url, json=body).json()
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def token_of(data_dir: Path, *roles: str, user: str = "ana") -> str:
+    """A token signed by the data directory's own key."""
+    held = roles_from(list(roles))
+    return sign_dev_token(
+        dev_key(data_dir), user, held, default_group_from(None, held), timedelta(hours=1)
+    )
+
+
+@contextmanager
+def client(server: Server, data_dir: Path, *roles: str, user: str = "ana") -> Iterator[Client]:
+    """A client with such a token."""
+    one = Client(server, token_of(data_dir, *roles, user=user))
+    try:
+        yield one
+    finally:
+        one.close()

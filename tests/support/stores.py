@@ -1,0 +1,202 @@
+"""The stores that tests run on: each opened fresh and empty, none of them able to reach AWS."""
+
+import atexit
+import logging
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from unittest.mock import patch
+from uuid import uuid4
+
+import certifi
+
+from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.table import DynamoDBTable
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Table
+from tests.support.shared_clients import shared_client
+
+IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
+CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
+"""Each in front of one, so that what holds for all stores is tested with both in one run."""
+
+REGION = "us-east-1"
+NOBODY = "http://127.0.0.1:9"
+START_SECONDS = 10.0
+PACKAGES = Path(__file__).parents[1] / "dynoxide" / "node_modules" / "@dynoxide"
+
+
+def _dynoxide_binary() -> Path | None:
+    return next(PACKAGES.glob("*/dynoxide"), None)
+
+
+def skip_reason(name: str) -> str | None:
+    """Say why tests on the implementation cannot run here; None when they can."""
+    if name == "dynoxide" and _dynoxide_binary() is None:
+        return "no dynoxide here: `make tools` fetches it on 64-bit Linux with npm"
+    return None
+
+
+TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
+"""Where one that is asked over HTTP is enough: the quick one, if it is here."""
+
+
+@asynccontextmanager
+async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
+    """Open a table of the implementation that nobody else has; it is created and empty."""
+    if name == "sqlite":
+        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
+    else:
+        client = await client_of(_ENDPOINTS[name](), CLIENTS[name])
+        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), DEADLINE)
+    try:
+        await table.create()
+        yield table
+    finally:
+        await table.close()
+
+
+@asynccontextmanager
+async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
+    """Open a store over a fresh table of the implementation, and an empty directory of files."""
+    async with open_table(name, tmp_path) as table, open_files(tmp_path) as files:
+        yield Store(table, files=files)
+
+
+@asynccontextmanager
+async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
+    """Open an empty directory of files that nobody else has."""
+    files = await open_local(tmp_path / f"files-{uuid4()}")
+    try:
+        yield files
+    finally:
+        await files.close()
+
+
+async def open_local(directory: Path) -> LocalFiles:
+    """Open the files in a directory."""
+    return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
+
+
+async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT) -> Client:
+    """The client of the endpoint that tests share, to be closed by none."""
+    with aws_environment():
+        return await shared_client(REGION, endpoint_url, kind)
+
+
+async def open_dynamodb(
+    endpoint_url: str,
+    *,
+    name: str | None = None,
+    deadline: float = DEADLINE,
+    kind: ClientKind = DEFAULT,
+) -> DynamoDBTable:
+    """Connect to a table at the endpoint by a client of its own; by default there is none yet."""
+    with aws_environment():
+        return await DynamoDBTable.open(
+            name or f"penstock-{uuid4()}",
+            region=REGION,
+            endpoint_url=endpoint_url,
+            deadline=deadline,
+            kind=kind,
+        )
+
+
+@contextmanager
+def aws_environment() -> Iterator[None]:
+    """Replace what the environment says of AWS by credentials, and an endpoint, of nobody."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    dummies = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ENDPOINT_URL": NOBODY,
+        "REQUESTS_CA_BUNDLE": _one_authority(),
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1",
+    }
+    with patch.dict(os.environ, kept | dummies, clear=True):
+        yield
+
+
+@cache
+def _one_authority() -> str:
+    """A file of one certificate: each client reads the whole bundle, which takes 80 ms.
+
+    No store of these tests is asked over TLS.
+    """
+    end = "-----END CERTIFICATE-----\n"
+    first, _, _ = Path(certifi.where()).read_text().partition(end)
+    descriptor, path = tempfile.mkstemp(suffix=".pem")
+    with open(descriptor, "w") as file:
+        file.write(first + end)
+    atexit.register(os.unlink, path)
+    return path
+
+
+@cache
+def moto_endpoint() -> str:
+    """Give the URL of this process's moto server (DynamoDB, S3), started when first asked for."""
+    # Half a second of imports that most test runs do not need.
+    server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server.start()
+    atexit.register(server.stop)
+    _, port = server.get_host_and_port()
+    return f"http://127.0.0.1:{port}"
+
+
+@cache
+def dynoxide_endpoint() -> str:
+    """Give the URL of this process's dynoxide, kept in memory, started when first asked for."""
+    binary = _dynoxide_binary()
+    if binary is None:
+        raise FileNotFoundError(skip_reason("dynoxide"))
+    port = _free_port()
+    child = subprocess.Popen(
+        [binary, "--host", "127.0.0.1", "--port", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(_end, child)
+    _until_listening(port, child)
+    return f"http://127.0.0.1:{port}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _until_listening(port: int, child: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and child.poll() is None:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.01)
+    raise TimeoutError("dynoxide did not start")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    child.wait()
+
+
+_ENDPOINTS: Mapping[str, Callable[[], str]] = {
+    "moto": moto_endpoint,
+    "dynoxide": dynoxide_endpoint,
+}

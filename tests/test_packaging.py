@@ -1,0 +1,176 @@
+"""The wheel and the sdist: one package, the GraphiQL page inside, at home beside other packages."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+import tomllib
+import venv
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.penstock_command import token_of
+from tests.support.server_process import PLAIN, environment, free_port
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FLOORS = sorted(link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink())
+BUILD = ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+DATA = ("constraints.txt", "schema.graphql")
+PAGE = "penstock/server/graphiql/dist/index.html"
+NO_PAGE = "The GraphiQL page is not built: run `make graphiql`, then build again."
+
+
+def build(source: Path, kind: str, into: Path) -> Path:
+    """Build a wheel or an sdist as `python -m build` does, with the tools that are installed."""
+    ended = run_build(source, kind, into)
+    assert ended.returncode == 0, ended.stderr
+    return into / ended.stdout.split()[-1]
+
+
+def run_build(source: Path, kind: str, into: Path) -> "subprocess.CompletedProcess[str]":
+    program = f"from hatchling import build; print(build.build_{kind}({str(into)!r}))"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=source, capture_output=True, text=True, check=False
+    )
+
+
+def copy_sources(into: Path, page: bool) -> Path:
+    """Copy what is packed: the links of the package and the folders they lead to."""
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", *([] if page else ["dist"]))
+    for floor in FLOORS:
+        shutil.copytree(ROOT / floor, into / floor, ignore=ignored)
+    shutil.copytree(ROOT / "penstock", into / "penstock", symlinks=True, ignore=ignored)
+    for name in (*BUILD, *DATA, ".gitignore"):
+        shutil.copy(ROOT / name, into / name)
+    return into
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(ROOT, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(ROOT, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+def names_in(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as packed:
+        return set(packed.namelist())
+
+
+def test_a_wheel_puts_one_package_at_the_top_of_site_packages(wheel: Path) -> None:
+    tops = {name.split("/")[0] for name in names_in(wheel)}
+    assert tops == {"penstock", f"penstock-{PROJECT['project']['version']}.dist-info"}
+
+
+def test_a_wheel_holds_every_module_of_every_floor_and_the_page(wheel: Path) -> None:
+    modules = {
+        f"penstock/{path.relative_to(ROOT)}"
+        for floor in FLOORS
+        for path in (ROOT / floor).rglob("*.py")
+        if "node_modules" not in path.parts
+    }
+    assert modules - names_in(wheel) == set()
+    assert PAGE in names_in(wheel)
+
+
+def test_a_wheel_made_from_the_sdist_is_the_wheel_made_from_the_repository(
+    sdist: Path, wheel: Path, tmp_path: Path
+) -> None:
+    with tarfile.open(sdist) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    again = build(unpacked, "wheel", tmp_path)
+    assert names_in(again) == names_in(wheel)
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_a_build_without_the_page_fails_with_a_clear_sentence(kind: str, tmp_path: Path) -> None:
+    source = copy_sources(tmp_path / "source", page=False)
+    ended = run_build(source, kind, tmp_path / "built")
+    assert ended.returncode != 0
+    assert NO_PAGE in ended.stdout + ended.stderr
+    assert not list(tmp_path.glob("built/*"))
+
+
+def test_an_editable_build_without_the_page_leads_to_the_folders_of_the_repository(
+    tmp_path: Path,
+) -> None:
+    source = copy_sources(tmp_path / "source", page=False)
+    editable = build(source, "editable", tmp_path)
+    with zipfile.ZipFile(editable) as packed:
+        (path,) = (name for name in packed.namelist() if name.endswith(".pth"))
+        assert packed.read(path).decode().strip() == str(source)
+
+
+def make_environment(folder: Path, wheel: Path) -> Path:
+    """Make an environment of the wheel alone; what it needs is read from the one of the tests."""
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return python
+
+
+def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> object:
+    """Start `penstock serve` of the environment, ask one query, and stop it."""
+    port = free_port()
+    command = [str(python.with_name("penstock")), "serve", "--port", str(port)]
+    server = subprocess.Popen(
+        [*command, "--data-dir", str(data_dir)], env=variables, stderr=subprocess.DEVNULL
+    )
+    headers = {"authorization": f"Bearer {token_of(data_dir, '/=reader')}"}
+    url = f"http://127.0.0.1:{port}/graphql"
+    try:
+        while server.poll() is None:
+            try:
+                body = {"query": "{ __typename }"}
+                return httpx.post(url, json=body, headers=headers, timeout=30, verify=PLAIN).json()
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        raise AssertionError("the server ended before it answered")
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path: Path) -> None:
+    python = make_environment(tmp_path / "environment", wheel)
+    variables = environment()
+    variables.pop("PYTHONPATH", None)
+    origins = subprocess.run(
+        [python, "-c", "import penstock, schema; print(penstock.__file__); schema.Schema(int)"],
+        env=variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(origins.stdout.strip()).is_relative_to(tmp_path / "environment")
+    answer = ask_once(python, variables, tmp_path / "data")
+    assert answer == {"data": {"__typename": "Query"}}
+
+
+@pytest.mark.parametrize("folder", ["penstock", *FLOORS])
+def test_the_image_is_built_with_every_folder(folder: str) -> None:
+    assert f"\nCOPY {folder} {folder}\n" in (ROOT / "Dockerfile").read_text()
+    assert f"\n!{folder}\n" in (ROOT / ".dockerignore").read_text()
+
+
+def test_the_image_writes_to_its_volume_only_and_not_as_root() -> None:
+    final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    assert "\nUSER 10001:10001\n" in final
+    assert "\nVOLUME /data\n" in final
+    assert "PENSTOCK_DATA_DIR=/data" in final
+    assert '\nENTRYPOINT ["penstock"]\nCMD ["serve", "--host", "0.0.0.0"]\n' in final

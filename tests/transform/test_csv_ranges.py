@@ -1,0 +1,83 @@
+"""However a file is cut, what comes out is the same."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.transform.csv_records import Records, Span, Survey, spans
+from penstock.transform.csv_transform import Above, CsvTransform
+from penstock.transform.header import read_header
+from penstock.transform.outcome import Written
+from penstock.transform.program import Program
+from tests.transform.sample_files import HEADER, TRIPS, cut, fed, rows
+
+PROGRAM = Program(TRIPS)
+
+# Rows good and bad, with quotes in place and out of place, of a few bytes each.
+GOOD = (b"1,gas", b"22,wood", b'3,"a,b"', b'4,"two\nlines"', b'5,"""q"""')
+PIECES = st.sampled_from((*GOOD, b"x,gas", b"6,\xff", b'"', b",", b"\n", b"\r\n", b"\n\n"))
+FILES = st.lists(PIECES, max_size=30).map(b"".join)
+
+
+def surveyed(data: bytes, size: int, chunk: int) -> list[Survey]:
+    found = []
+    for part in cut(data, size):
+        survey = Survey()
+        for piece in cut(part, chunk):
+            survey.feed(piece)
+        found.append(survey)
+    return found
+
+
+@given(FILES, st.integers(1, 40))
+def test_the_size_of_chunks_changes_nothing(body: bytes, size: int) -> None:
+    data = HEADER + body
+    whole = fed(CsvTransform(PROGRAM), [data])
+    assert fed(CsvTransform(PROGRAM), cut(data, size)) == whole
+
+
+@given(FILES, st.integers(1, 60), st.integers(1, 60))
+def test_parts_give_together_what_the_whole_gives(body: bytes, size: int, chunk: int) -> None:
+    data = HEADER + body
+    places = read_header(HEADER.rstrip(), TRIPS.columns)
+    output, errors, ending = fed(CsvTransform(PROGRAM), [data])
+    written, counts = Written(), None
+    for span in spans(surveyed(data, size, chunk)):
+        part = CsvTransform(PROGRAM, above=Above(places, span.row))
+        written = written.then(part.feed(data[span.start : span.end])).then(part.finish())
+        counts = part.ending.counts if counts is None else counts + part.ending.counts
+    assert output.endswith(written.output.decode())
+    assert errors.endswith(written.errors.decode())
+    assert output.count("\r\n") == written.output.count(b"\r\n") + 1
+    assert errors.count("\n") == written.errors.count(b"\n") + 1
+    assert (counts.rows if counts else 0) == ending.counts.rows
+
+
+@given(FILES, st.integers(1, 60))
+def test_spans_lie_side_by_side_and_begin_where_records_do(body: bytes, size: int) -> None:
+    data = HEADER + body
+    found = spans(surveyed(data, size, size))
+    ends = [span.end for span in found]
+    assert [span.start for span in found] == [len(HEADER), *ends[:-1]][: len(found)]
+    assert ends[-1:] in ([], [len(data)])
+    for span in found:
+        before = Records()
+        assert len(before.feed(data[: span.start])) == span.row
+        assert before.finish() == ()
+
+
+def test_a_part_within_quotes_is_cut_where_the_quotes_end() -> None:
+    data = rows('1,"a\nb\nc"', "2,gas")
+    assert spans(surveyed(data, 24, 5)) == [Span(19, 29, 1), Span(29, 35, 2)]
+
+
+def test_rows_that_failed_above_count_towards_the_threshold() -> None:
+    part = CsvTransform(PROGRAM, 2, Above((0, 1), 7, failed=2))
+    _, _, ending = fed(part, [b"1,gas\nx,gas\n2,gas\n"])
+    assert ending.refusal is not None
+    assert (ending.refusal.row, ending.counts.rows) == (8, 2)
+    assert "more than 2 rows failed" in ending.refusal.message
+
+
+def test_a_file_without_rows_has_no_spans() -> None:
+    assert spans(surveyed(HEADER, 5, 5)) == []
+    assert spans([]) == []

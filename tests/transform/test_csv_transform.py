@@ -1,0 +1,244 @@
+"""A file of CSV in; output and errors out."""
+
+import csv
+import io
+
+import pytest
+
+from penstock.formula.core.datasets import LATEST, Rows
+from penstock.transform.csv_records import MAX_RECORD
+from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.plan import Column, Dataset, Plan, Step
+from penstock.transform.problems import Code, Refused
+from penstock.transform.program import Program
+from tests.transform.sample_files import (
+    BOOLEAN,
+    ERRORS,
+    HEADER,
+    NUMBER,
+    OUTPUT,
+    STRING,
+    TRIPS,
+    errors,
+    rows,
+    run,
+)
+
+TEXTS = Plan(columns=(Column("a", STRING),), steps=(Step(":a", "a", STRING),))
+
+
+def test_each_row_gives_its_outputs_and_later_transforms_read_earlier_ones() -> None:
+    output, wrong, ending = run(rows("12.5,gas", "3,wood"))
+    assert output == OUTPUT + "25,6.25\r\n6,0\r\n"
+    assert wrong == ERRORS
+    assert (ending.counts.rows, ending.counts.succeeded, ending.counts.failed) == (2, 2, 0)
+    assert ending.succeeded
+
+
+def test_bytes_are_counted() -> None:
+    data = rows("1,gas")
+    output, wrong, ending = run(data)
+    assert ending.counts.bytes_read == len(data)
+    assert ending.counts.bytes_written == len(output) + len(wrong)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbfdistance,Fuel type\r\n12.5,gas\r\n",
+        b"distance,fuel\n12.5,gas",
+        b"Fuel type,distance\ngas,12.5\n",
+        b'"fuel","distance"\n"gas","12.5"\n',
+        b" distance , fuel \n12.5,gas\n",
+        b"distance,fuel\n\n12.5,gas\n\n\r\n",
+    ],
+    ids=["BOM and CRLF", "by key, no last newline", "other order", "quoted", "spaces", "blank"],
+)
+def test_a_file_may_be_written_in_these_ways(data: bytes) -> None:
+    output, wrong, _ = run(data)
+    assert (output, wrong) == (OUTPUT + "25,6.25\r\n", ERRORS)
+
+
+def test_texts_with_commas_quotes_and_newlines_survive() -> None:
+    output, wrong, _ = run(b'a\n"x,y"\n"say ""hi"""\n"two\nlines"\n"cr\r\nlf"\nplain\n', TEXTS)
+    assert wrong == ERRORS
+    read = list(csv.reader(io.StringIO(output, newline="")))
+    assert read == [["a"], ["x,y"], ['say "hi"'], ["two\nlines"], ["cr\r\nlf"], ["plain"]]
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "column", "words"),
+    [
+        ("distance", Code.MISSING_COLUMN, "fuel", "lacks 'Fuel type'; it has 'distance'"),
+        ("", Code.UNKNOWN_COLUMN, "", "no parameter is called ''"),
+        (
+            "distance,fuel,weight",
+            Code.UNKNOWN_COLUMN,
+            "weight",
+            "no parameter is called 'weight'; there are 'distance', 'Fuel type'",
+        ),
+        ("distance,fuel,Fuel type", Code.DUPLICATE_COLUMN, "fuel", "'fuel' is there twice"),
+        ('distance,"fuel"x', Code.INVALID_HEADER, "", "the header cannot be read"),
+    ],
+)
+def test_a_wrong_header_refuses_the_file_and_says_why(
+    header: str, code: Code, column: str, words: str
+) -> None:
+    output, wrong, ending = run(f"{header}\n1,gas\n".encode())
+    assert output == OUTPUT
+    assert ending.refusal is not None
+    assert ending.refusal[:3] == (0, column, code)
+    assert words in ending.refusal.message
+    assert errors(wrong)[0][:3] == ["0", column, code]
+    assert ending.counts.rows == 0
+    assert not ending.succeeded
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", Code.EMPTY_INPUT),
+        ("distance,fuel\n".encode("utf-16"), Code.INVALID_ENCODING),
+        (b"distance,f\xfcel\n", Code.INVALID_ENCODING),
+        (b'distance,"' + bytes(MAX_RECORD), Code.ROW_TOO_LARGE),
+    ],
+    ids=["empty", "UTF-16", "Latin-1", "endless"],
+)
+def test_a_file_without_a_readable_header_is_refused(data: bytes, code: Code) -> None:
+    output, wrong, ending = run(data)
+    assert (output, ending.refusal and ending.refusal.code) == (OUTPUT, code)
+    assert errors(wrong)[0][2] == code
+
+
+def test_a_label_that_two_parameters_share_names_neither() -> None:
+    columns = (Column("a", STRING, label="x"), Column("b", STRING, label="x"))
+    plan = Plan(columns=columns, steps=(Step("CONCAT(:a, :b)", "ab", STRING),))
+    assert run(b"a,b\n1,2\n", plan)[0] == "ab\r\n12\r\n"
+    refusal = run(b"x,b\n1,2\n", plan)[2].refusal
+    assert refusal is not None
+    assert (refusal.code, refusal.column) == (Code.UNKNOWN_COLUMN, "x")
+
+
+def test_a_label_wins_over_a_key_of_the_same_text() -> None:
+    columns = (Column("a", STRING, label="b"), Column("b", STRING, label="a"))
+    plan = Plan(columns=columns, steps=(Step(":a", "a", STRING),))
+    assert run(b"a,b\nfirst,second\n", plan)[0] == "a\r\nsecond\r\n"
+
+
+def test_bad_rows_are_left_out_and_told_of_with_their_numbers() -> None:
+    output, wrong, ending = run(
+        rows("1,gas", "x,gas", ",gas", "5", "6,gas,7", "", "8,gas"), max_failed=4
+    )
+    assert output == OUTPUT + "2,0.5\r\n16,4\r\n"
+    assert [line[:3] for line in errors(wrong)] == [
+        ["2", "distance", "INVALID_INPUT"],
+        ["3", "distance", "MISSING_VALUE"],
+        ["4", "", "FIELD_COUNT"],
+        ["5", "", "FIELD_COUNT"],
+    ]
+    assert '"the row has 3 fields, the header 2"' in wrong
+    assert (ending.counts.rows, ending.counts.succeeded, ending.counts.failed) == (6, 2, 4)
+    assert ending.succeeded
+
+
+def test_all_unreadable_cells_of_a_row_are_told() -> None:
+    plan = Plan(
+        columns=(Column("a", NUMBER), Column("b", BOOLEAN)),
+        steps=(Step("IF(:b, :a, 0)", "c", NUMBER),),
+    )
+    _, wrong, ending = run(b"a,b\nx,maybe\n1,TRUE\n", plan)
+    assert [line[:3] for line in errors(wrong)] == [
+        ["1", "a", "INVALID_INPUT"],
+        ["1", "b", "INVALID_INPUT"],
+    ]
+    assert ending.counts.failed == 1
+
+
+def test_a_formula_that_fails_names_its_output_and_place() -> None:
+    plan = Plan(
+        columns=(Column("a", NUMBER),),
+        steps=(Step("1 / :a", "b", NUMBER, "b"), Step("REF('b') + 1", "c", NUMBER)),
+    )
+    output, wrong, _ = run(b"a\n0\n2\n", plan)
+    assert output == "b,c\r\n0.5,1.5\r\n"
+    assert wrong == ERRORS + '1,b,DIVISION_BY_ZERO,"line 1, column 3: division by zero"\r\n'
+
+
+def test_a_row_that_is_not_utf8_is_one_bad_row() -> None:
+    output, wrong, _ = run(HEADER + b"1,g\xe4s\n2,gas\n")
+    assert output == OUTPUT + "4,1\r\n"
+    assert errors(wrong) == [["1", "", "INVALID_ENCODING", "byte 4 of the row is not UTF-8"]]
+
+
+@pytest.mark.parametrize("record", ['1,"gas"x', '5" pipe,gas\n7" pipe,wood', '1,"never closed'])
+def test_quotes_out_of_place_spoil_their_row_only(record: str) -> None:
+    _, wrong, ending = run(rows("1,gas", record))
+    assert [line[:3] for line in errors(wrong)] == [["2", "", "MALFORMED_ROW"]]
+    assert (ending.counts.succeeded, ending.counts.failed) == (1, 1)
+
+
+def test_a_quote_that_nobody_closes_ends_a_large_file_with_the_row_it_began_in() -> None:
+    output, wrong, ending = run(rows("1,gas", '2,"gas', *["3,gas"] * (MAX_RECORD // 5)))
+    assert output == OUTPUT + "2,0.5\r\n"
+    assert ending.refusal is not None
+    assert ending.refusal[:3] == (2, "", Code.ROW_TOO_LARGE)
+    assert errors(wrong)[0][:3] == ["2", "", "ROW_TOO_LARGE"]
+
+
+def test_one_failed_row_too_many_refuses_the_rest() -> None:
+    data = rows("x,a", "1,gas", "y,a", "2,gas", "z,a")
+    output, wrong, ending = run(data, max_failed=1)
+    assert output == OUTPUT + "2,0.5\r\n"
+    assert ending.refusal is not None
+    assert ending.refusal[:3] == (3, "", Code.TOO_MANY_FAILED_ROWS)
+    assert [line[0] for line in errors(wrong)] == ["1", "3", "3"]
+    assert not ending.succeeded
+
+
+def test_a_file_of_bad_rows_only_has_not_succeeded() -> None:
+    _, _, ending = run(rows("x,a", "y,b"))
+    assert ending.refusal is None
+    assert ending.counts.failed == 2
+    assert not ending.succeeded
+
+
+def test_a_header_alone_succeeds_with_a_header_alone() -> None:
+    output, wrong, ending = run(HEADER)
+    assert (output, wrong) == (OUTPUT, ERRORS)
+    assert ending.succeeded
+
+
+def test_values_are_written_plainly() -> None:
+    steps = (
+        Step("1 / 4 * 1e3", "number", NUMBER),
+        Step("null", "null", NUMBER),
+        Step("1 > 0", "boolean", BOOLEAN),
+        Step("SPLIT('a,\"b', ',')", "list", STRING),
+    )
+    output, wrong, _ = run(b"a\nx\n", Plan(columns=(Column("a", STRING),), steps=steps))
+    assert wrong == ERRORS
+    assert list(csv.reader(io.StringIO(output)))[1] == ["250", "", "true", '["a","\\"b"]']
+
+
+def test_datasets_are_asked() -> None:
+    plan = Plan(
+        columns=(Column("fuel", STRING),),
+        steps=(Step("LOOKUP('fuels', :fuel)", "factor", STRING),),
+        datasets=(Dataset(None, "fuels", LATEST, "id:1"),),
+    )
+    fuels = {"id:1": Rows(("fuel", "factor"), [("gas", "2.3")])}
+    assert run(b"fuel\ngas\nair\n", plan, datasets=fuels)[0] == 'factor\r\n2.3\r\n""\r\n'
+
+
+def test_a_plan_whose_formula_cannot_be_used_is_refused_before_any_row() -> None:
+    with pytest.raises(Refused) as refused:
+        Program(Plan(columns=(), steps=(Step("#gone(1)", "x", NUMBER),)))
+    assert refused.value.problem[1:3] == ("x", Code.INVALID_FORMULA)
+
+
+def test_nothing_is_taken_after_a_refusal() -> None:
+    transform = CsvTransform(Program(TRIPS))
+    transform.feed(b"nonsense\n")
+    assert transform.feed(b"1,gas\n") == (b"", b"")
+    assert transform.finish() == (b"", b"")
+    assert transform.ending.counts.rows == 0

@@ -1,0 +1,71 @@
+"""Rows given as JSON."""
+
+import pytest
+
+from penstock.formula.core.limits import MAX_BATCH_STEPS
+from penstock.formula.core.values import ValueType
+from penstock.transform.json_transform import JsonTransform
+from penstock.transform.outcome import Ending
+from penstock.transform.plan import Plan, Step
+from penstock.transform.problems import Code
+from penstock.transform.program import Program
+from tests.transform.sample_files import ERRORS, OUTPUT, TRIPS, cut, errors, fed
+
+
+def run_json(text: str, max_failed: int | None = None) -> tuple[str, str, Ending]:
+    return fed(JsonTransform(Program(TRIPS), max_failed), cut(text.encode(), 7))
+
+
+def test_rows_are_objects_named_by_label_or_key_with_exact_numbers() -> None:
+    output, wrong, ending = run_json(
+        '[{"distance": 12.5, "Fuel type": "gas"}, {"fuel": null, "distance": "0.10"},'
+        ' {"distance": 12345678901234567890.1}]'
+    )
+    assert output == OUTPUT + "25,6.25\r\n0.2,0\r\n24691357802469135780.2,0\r\n"
+    assert wrong == ERRORS
+    assert ending.counts.succeeded == 3
+
+
+def test_bad_rows_are_left_out() -> None:
+    _, wrong, ending = run_json(
+        '[{"distance": true}, {}, {"distance": 1, "x": 2}, {"distance": 1, "fuel": "a",'
+        ' "Fuel type": "b"}, {"distance": 1, "fuel": 7}]'
+    )
+    assert [line[:3] for line in errors(wrong)] == [
+        ["1", "distance", "INVALID_INPUT"],
+        ["2", "distance", "MISSING_VALUE"],
+        ["3", "x", "UNKNOWN_COLUMN"],
+        ["4", "fuel", "DUPLICATE_COLUMN"],
+        ["5", "fuel", "INVALID_INPUT"],
+    ]
+    assert ending.counts.failed == 5
+    assert not ending.succeeded
+
+
+def test_a_threshold_refuses_the_rest() -> None:
+    _, _, ending = run_json("[{},{},{}]", max_failed=0)
+    assert ending.refusal is not None
+    assert (ending.refusal.code, ending.counts.rows) == (Code.TOO_MANY_FAILED_ROWS, 1)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"fuel": "\\ud800"}]', '[{"a": }]', "[{}"])
+def test_what_is_no_list_of_objects_is_refused(text: str) -> None:
+    output, _, ending = run_json(text)
+    assert ending.refusal is not None
+    assert (output, ending.refusal.code) == (OUTPUT, Code.INVALID_ROWS)
+
+
+def test_no_rows_succeed() -> None:
+    assert run_json("[]")[2].succeeded
+
+
+def test_rows_that_ask_for_too_much_are_refused_before_any_is_run() -> None:
+    plan = Plan((), (Step("+".join(["1"] * 501), "sum", ValueType.NUMBER),))
+    program = Program(plan)
+    assert program.cost >= 500
+    most = MAX_BATCH_STEPS // program.cost
+    for rows, code in ((most, None), (most + 1, Code.TOO_MANY_STEPS)):
+        text = f"[{','.join(['{}'] * rows)}]"
+        _, _, ending = fed(JsonTransform(program), [text.encode()])
+        assert (ending.refusal and ending.refusal.code) == code
+        assert ending.counts.rows == (0 if code else rows)
