@@ -15,8 +15,13 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
+FOLDERS = sorted(
+    {*(link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink()), "tests", "docs"}
+)
+
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)[`:]")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
@@ -53,6 +58,12 @@ def names_of(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=names_of)
 def test_every_link_to_a_page_or_a_heading_leads_somewhere(page: Path) -> None:
     assert dead(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of)
+def test_every_file_and_folder_that_a_page_names_is_there(page: Path) -> None:
+    named = _PATH.findall(page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_every_page_is_reached_from_the_readme_or_the_index() -> None:

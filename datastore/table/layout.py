@@ -1,4 +1,4 @@
-"""The single table, row for row as `data-model.md` draws it."""
+"""The single table: each row is declared here once; docs/data-model.md describes them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
