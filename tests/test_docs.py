@@ -15,9 +15,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
-FOLDERS = sorted(
-    {*(link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink()), "tests", "docs"}
-)
+FLOORS = {link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink()}
+FOLDERS = sorted({*FLOORS, "tests", "docs"})
 
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
