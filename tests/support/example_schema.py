@@ -93,7 +93,7 @@ class Query:
     ) -> BookConnection:
         return some_books("all", first or last or 20)
 
-    @strawberry.field(metadata=costs(1, sized_by="ids"))  # type: ignore[untyped-decorator]
+    @strawberry.field(name="picked", metadata=costs(1, sized_by="ids"))  # type: ignore[untyped-decorator]
     def picked(self, ids: list[strawberry.ID]) -> list[Shelf]:
         return [Shelf(name=one) for one in ids]
 

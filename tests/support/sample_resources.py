@@ -97,7 +97,7 @@ async def make(view: View, group: GroupPath, name: str, *tagged: str) -> Pipelin
 
 
 async def names_of(view: View, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
-    """Return all names in a group, oldest first unless `options` say otherwise."""
+    """Return all names in a group, oldest first unless `listed` says otherwise."""
     asked = Listed(group=group, **{"newest_first": False, **listed})
     page = await view.of(kind).listing.page(asked, Window(size=1000))
     assert not page.more
