@@ -134,7 +134,7 @@ class FilesRoute(BaseRoute):
 class Form:
     """A multipart/form-data body, read in one pass with one chunk in memory at a time.
 
-    The fields come first and the file last. Raises Refusal for any other body.
+    The fields come first and the file last. Raises RefusedFileRequest for any other body.
     """
 
     def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:

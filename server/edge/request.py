@@ -50,7 +50,7 @@ class ClientGone(Exception):
 class Exchange(msgspec.Struct, frozen=True):
     """An incoming HTTP request; `media` is the answer's type, None if the client accepts none.
 
-    `seen` is the operation's record, shared with the instrumentation if there is some.
+    `record` is the record of the operation, shared with the instrumentation if there is some.
     """
 
     scope: Scope
@@ -97,7 +97,7 @@ def check_method(scope: Scope) -> None:
 
 
 async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
-    """Read the request of a GET or POST. Raises Problem, and ClientGone after a disconnect."""
+    """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
     scope, headers = exchange.scope, exchange.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
         raise Problem(
@@ -139,7 +139,7 @@ def from_url(scope: Scope, headers: Headers) -> OperationRequest:
 
 
 def from_json(body: bytes) -> OperationRequest:
-    """Read a JSON body; raises Problem for invalid JSON, and Malformed for an invalid request."""
+    """Read a JSON body; raises HttpProblem, or MalformedRequest for JSON that is no request."""
     found = _json(body)
     if isinstance(found, list):
         raise Malformed("Batches are not answered; send one operation a request.")
@@ -201,7 +201,7 @@ def _is_preflighted(headers: Headers) -> bool:
 
 
 async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
-    """Read a body; raises Problem if it is too large or too slow, ClientGone after a disconnect."""
+    """Read a body; raises HttpProblem if it is too large or slow, ClientGone after a disconnect."""
     if _announced(headers) > limits.body_bytes:
         raise _too_large(limits)
     return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))

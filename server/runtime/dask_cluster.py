@@ -34,11 +34,11 @@ FEWEST_AHEAD: Final = 4
 
 FAILURES: Final = (
     OSError,  # the scheduler cannot be reached
-    CancelledError,  # or was lost
-    KilledWorker,  # so were several machines, one after another, at the same part
+    CancelledError,  # the scheduler was lost
+    KilledWorker,  # several machines were lost, one after another, at the same part
     PartFailed,
     ImportError,  # the machines have no Penstock
-    AttributeError,  # or one that knows no clusters
+    AttributeError,  # the machines have a Penstock without support for clusters
 )
 
 T = TypeVar("T")

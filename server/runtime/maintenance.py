@@ -50,7 +50,7 @@ execution_logger = logging.getLogger("penstock.executions")
 
 
 def upkept(store: Store, settings: Settings) -> AbstractAsyncContextManager[None]:
-    """Find uploaded inputs and delete expired executions, periodically."""
+    """Find uploaded inputs, remove expired executions, and finish interrupted deletes."""
 
     async def look() -> None:
         if await store.look_for_uploads():

@@ -85,7 +85,7 @@ class Outbox:
         try:
             async with asyncio.timeout(self._stall_seconds):
                 await self._write(message)
-        # OSError covers TimeoutError, and errors of servers while the client disconnects.
+        # TimeoutError is an OSError. Servers raise either while a client disconnects.
         except (OSError, RuntimeError):
             self._given_up = True
             self._lifetime.end(Ending.STALLED)

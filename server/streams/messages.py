@@ -67,7 +67,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     payload: msgspec.Raw
 
     def request(self) -> OperationRequest:
-        """Read the payload as a request body; raises Closing for an invalid one."""
+        """Read the payload as a request body; raises CloseRequest for an invalid one."""
         try:
             return from_json(bytes(self.payload))
         except Problem as problem:
@@ -84,7 +84,7 @@ _decoder: Final[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(Clie
 
 
 def parsed(text: str, most: int) -> ClientMessage:
-    """Parse a message of at most `most` bytes; raises Closing for an invalid one."""
+    """Parse a message of at most `most` bytes; raises CloseRequest for an invalid one."""
     try:
         raw = text.encode()
         if len(raw) > most:
@@ -119,7 +119,7 @@ class Socket:
         self._send = send
 
     async def read(self) -> str:
-        """Wait for a text; raises ClientLeft at the end, and Closing for other messages."""
+        """Wait for a text; raises ClientLeft at the end, and CloseRequest for other messages."""
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
             raise ClientLeft

@@ -106,7 +106,7 @@ class Running:
         self._running: dict[Operation, asyncio.Task[None]] = {}
 
     async def begin(self, message: Subscribe, caller: Caller) -> None:
-        """Run the operation of the message; raises Closing for a used id or an invalid payload."""
+        """Run the operation of the message; raises CloseRequest for a used id or a bad payload."""
         if message.id in self._by_id:
             reason = f"Subscriber for {message.id} already exists"
             raise Closing(CloseCode.SUBSCRIBER_EXISTS, reason)

@@ -109,7 +109,7 @@ WatchOperation: TypeAlias = Callable[[Seen], OperationEnded]
 
 
 def shown(watchers: Sequence[WatchOperation], seen: Seen) -> list[OperationEnded]:
-    """Show a new operation to every watcher; `ended` is called in the same task."""
+    """Show a new operation to every watcher; `end_operation` is called in the same task."""
     called = [watch(seen) for watch in watchers]
     seen.started = perf_counter()
     return called

@@ -56,7 +56,7 @@ class Talk:
             self.open = False
 
     def reply(self, *, to_head: bool = False) -> Reply:
-        """Read one answer to its end; raises Ended if none comes."""
+        """Read one answer to its end; raises ConnectionEnded if none comes."""
         before = len(self.heard)
         head = self.until(b"\r\n\r\n").decode("latin-1")
         first, *lines = head.rstrip().split("\r\n")
