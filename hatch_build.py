@@ -1,4 +1,4 @@
-"""A build hook: a wheel or an sdist without the GraphiQL page is refused."""
+"""A build hook: it refuses a wheel or an sdist without the GraphiQL page."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ PAGE = Path("penstock", "server", "graphiql", "dist", "index.html")
 
 
 class GraphiqlPageHook(BuildHookInterface):
-    """Stop a build whose GraphiQL page is missing; an editable install may be without."""
+    """Stops a build whose GraphiQL page is missing; an editable install may lack it."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "editable" and not (Path(self.root) / PAGE).is_file():

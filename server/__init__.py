@@ -1,7 +1,7 @@
-"""The edge: commands, settings, and GraphQL over HTTP."""
+"""The server: the command line, the settings, and GraphQL over HTTP."""
 
 import gc
 
-# Before anything else is imported: what start-up makes stays, and looking through it for garbage
-# again and again takes a fifth of the time that it takes.
+# This comes before all other imports. The objects made at start-up stay, and a fifth of the
+# start-up time would go into searching them for garbage.
 gc.set_threshold(50_000, 20, 50)

@@ -17,8 +17,8 @@ from penstock.server.settings.settings import InvalidSettings, Settings
 EPILOGUE = """\
 Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.
 
-Exit codes: 0 done, 1 failed, 2 the command line or a setting makes no sense, 3 the store cannot
-be reached or does not fit.
+Exit codes: 0 done, 1 failed, 2 the command line or a setting is invalid, 3 the store cannot be
+reached or does not fit.
 """
 
 
@@ -44,19 +44,19 @@ app = App(
     print_error=False,
 )
 for path, purpose in {
-    "serve:serve": "Start the server and run it until it is told to stop.",
-    "worker:worker": "Run executions on a machine of its own.",
-    "run:run": "Take a file of CSV through a pipeline of a running server.",
+    "serve:serve": "Start the server and run it until a signal stops it.",
+    "worker:worker": "Run executions on a separate machine.",
+    "run:run": "Run a pipeline of a running server on a CSV file.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
-    "table:table": "Make or check the table that everything is kept in.",
-    "manifest:manifest": "Look at runs, work on them, get stuck ones going.",
+    "table:table": "Create or check the table that holds all data.",
+    "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
     "doctor:doctor": "Check everything the server depends on.",
     "iam:iam": "Print the permissions that the server needs on AWS.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
     "token:token": "Print a token for development.",
 }.items():
-    # Named, not imported: a short command need not wait for what a long one needs.
+    # The command's module is named, not imported: a short command does not load a long one's.
     app.command(
         f"penstock.server.commands.{path}",
         name=path.partition(":")[0].replace("_", "-"),
@@ -72,10 +72,10 @@ def launch(
     json: Annotated[bool, Parameter(group=COMMON, show_default=False, help=JSON_HELP)] = False,
     debug: Annotated[bool | None, Parameter(group=COMMON), option("debug")] = None,
 ) -> ExitCode:
-    """Run a command and report how it ended."""
+    """Run a command and report the result."""
     try:
         return _printed(app(tokens), json)
-    except Exception as error:  # whatever it is, the user is told in one line
+    except Exception as error:  # the user gets one line for any failure
         return _report(error, json, _debugging() if debug is None else debug)
 
 
@@ -99,7 +99,7 @@ def _printed(answer: object, json: bool) -> ExitCode:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has enough. Python would otherwise complain at exit, when it flushes again.
+        # The reader closed the pipe. Python would otherwise complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return answer.code
 

@@ -1,12 +1,6 @@
-"""The documents that may be named, as the settings choose them.
+"""The ASGI application: GraphQL over HTTP and WebSocket, its page, health, metrics and file routes.
 
-The seal of cursors, which every process of an installation has in common.
-
-Refuses requests sent to a host name that is not ours, as a rebound DNS name would be.
-
-The application, in which what is asked for most is found without looking through the routes.
-
-The application: the GraphQL endpoint, its page and its health over one store.
+It also reads the trusted documents, derives the key that seals cursors, and checks the Host header.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
@@ -60,7 +54,7 @@ from penstock.server.telemetry.instrument import Watching
 
 
 def persisted_of(settings: Settings) -> Persisted:
-    """Read the trusted documents if there are to be any; raises InvalidSettings for an odd file."""
+    """Read the trusted documents if the settings name a file; InvalidSettings for a bad one."""
     mode = PersistedMode(settings.persisted_queries)
     if settings.trusted_documents is None:
         return Persisted(mode)
@@ -76,10 +70,10 @@ def persisted_of(settings: Settings) -> Persisted:
 
 
 def cursors_of(settings: Settings) -> Cursors:
-    """Seal cursors alike in every process of one installation.
+    """Return cursors whose key is the same in every process of one installation.
 
-    Cursors carry no authority: a position is only ever looked up within what its caller may see.
-    The seal keeps clients from building on their form.
+    A cursor gives no permission: the server looks its position up only within the caller's own
+    view. The key keeps clients from depending on the form of a cursor.
     """
     return Cursors(sha256(f"cursors of {settings.table}".encode()).digest())
 
@@ -89,7 +83,10 @@ METRICS = "/metrics"
 
 
 class KnownHosts:
-    """Starlette's check of the Host header for all but what probes and scrapers ask."""
+    """Starlette's check of the Host header, left out for health probes and metrics scrapers.
+
+    It refuses requests for other host names, such as one from a rebound DNS name.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self._app = app
@@ -100,7 +97,7 @@ class KnownHosts:
         return (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
-        """Whether any host will do, or the host is one of ours; else Starlette looks closer."""
+        """Tell whether the request needs no check, or names one of our hosts exactly."""
         is_ours = scope["type"] == "http" and _host(fields_of(scope)) in self._hosts
         return is_ours or _is_open(scope)
 
@@ -110,7 +107,10 @@ def _host(headers: Headers) -> str:
 
 
 def _is_open(scope: Scope) -> bool:
-    """Whether any host will do; for the metrics any address, which no DNS name can stand for."""
+    """Tell whether any host name is accepted; metrics accept any IP address.
+
+    No DNS name can stand for an IP address in the Host header.
+    """
     if scope["type"] != "http":
         return False
     if scope["path"] == METRICS:
@@ -127,9 +127,9 @@ def _is_address(host: str) -> bool:
 
 
 class Front(Starlette):
-    """Starlette's application, whose `path` is answered over HTTP by `app` behind the middleware.
+    """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
 
-    `app` answers every failure of its own, so that nobody needs to catch them.
+    Such requests pass the middleware but skip the routing. `app` answers every failure itself.
     """
 
     def __init__(
@@ -158,10 +158,11 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What runs beside the application.
+    """The parts that run next to the application.
 
-    Whoever stops the server stops `streams` first, or waits for clients to leave. Without a `sink`
-    it takes no notifications. `siblings` are the other processes that serve the same port.
+    A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
+    `sink` the application takes no notifications. `siblings` are the other processes that serve the
+    same port.
     """
 
     streams: Streams
@@ -176,7 +177,7 @@ async def open_app(
     identity: DevIdentity | None,
     beside: Beside | None = None,
 ) -> AsyncIterator[Starlette]:
-    """Make the application over an open store; its GraphiQL page acts as `identity`."""
+    """Build the application over an open store; its GraphiQL page acts as `identity`."""
     beside = Beside(streams_of(settings)) if beside is None else beside
     watching = Watching.of(settings, beside.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
@@ -274,7 +275,7 @@ def _graphql(
     streams: Streams,
     watching: Watching,
 ) -> tuple[ASGIApp, ASGIApp]:
-    """Serve one engine over plain HTTP, over events and over WebSocket."""
+    """Build the apps that serve one engine: HTTP with server-sent events, and WebSocket."""
     limits = limits_of(settings)
     executor = executor_of(settings, limits)
     engine = Engine(schema, limits, persisted=persisted_of(settings), executor=executor)

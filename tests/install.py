@@ -1,4 +1,4 @@
-"""Install what tests and samples take from npm, where there is npm and something is missing."""
+"""Installs the npm packages of tests and samples if npm is here and some are missing."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
 
 def main() -> int:
-    """Install what is stale; a failure is only told, as the tests that need it say so and skip."""
+    """Install outdated packages; a failure is only printed, because the tests then skip."""
     stale = [folder for folder in FOLDERS if not is_current(folder)]
     if not stale:
         return 0
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def install(tools: Tools, folder: str) -> str | None:
-    """Install exactly what the folder's lock file names; says in one line why that failed."""
+    """Install exactly the packages of the folder's lock file; returns the reason of a failure."""
     done = subprocess.run(
         [*tools.npm, *NPM_CI],
         cwd=ROOT / folder,
@@ -43,7 +43,7 @@ def install(tools: Tools, folder: str) -> str | None:
         check=False,
     )
     if done.returncode == 0:
-        # npm makes no folder where the lock file has nothing for this platform.
+        # npm makes no folder if the lock file has nothing for this platform.
         _stamp(folder).parent.mkdir(exist_ok=True)
         _stamp(folder).write_text(_wanted(folder))
         return None
@@ -52,12 +52,12 @@ def install(tools: Tools, folder: str) -> str | None:
 
 
 def is_current(folder: str) -> bool:
-    """Tell whether the folder has what its lock file names now."""
+    """Tell whether the folder has the packages of its current lock file."""
     return _stamp(folder).is_file() and _stamp(folder).read_text() == _wanted(folder)
 
 
 def skip_reason(folder: str) -> str | None:
-    """Say why tests with the folder's packages cannot run here; None when they can."""
+    """Return why tests with the folder's packages cannot run here; None if they can."""
     try:
         find_tools()
     except BuildError as error:

@@ -1,4 +1,4 @@
-"""The pages under docs/ say what there is, and every link between them leads somewhere."""
+"""The pages under docs/ match the code, and every link between them has a target."""
 
 import re
 from pathlib import Path
@@ -29,13 +29,13 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The fragments that a page's headings can be linked by."""
+    """Return the fragments that link to a page's headings."""
     headings = (re.sub(r"[^\w\- ]", "", text.lower()) for text in _HEADING.findall(prose(page)))
     return {heading.strip().replace(" ", "-") for heading in headings}
 
 
 def links(page: Path) -> list[str]:
-    """The links of a page to other places of this repository."""
+    """Return the links of a page to other files of this repository."""
     return [link for link in _LINK.findall(prose(page)) if "://" not in link]
 
 
@@ -103,7 +103,7 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 
 def commands(of: App = app, path: str = "") -> dict[str, App]:
-    """Every command by its words, those of groups of commands in full."""
+    """Return every command as its words, with the subcommands of groups."""
     names = [name for name in of if not name.startswith("-")]
     found: dict[str, App] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""The wheel and the sdist: one package, the GraphiQL page inside, at home beside other packages."""
+"""The wheel and the sdist: one package with the GraphiQL page, compatible with other packages."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ NO_PAGE = "The GraphiQL page is not built: run `make graphiql`, then build again
 
 
 def build(source: Path, kind: str, into: Path) -> Path:
-    """Build a wheel or an sdist as `python -m build` does, with the tools that are installed."""
+    """Build a wheel or an sdist as `python -m build` does, with the installed tools."""
     ended = run_build(source, kind, into)
     assert ended.returncode == 0, ended.stderr
     return into / ended.stdout.split()[-1]
@@ -42,7 +42,7 @@ def run_build(source: Path, kind: str, into: Path) -> "subprocess.CompletedProce
 
 
 def copy_sources(into: Path, page: bool) -> Path:
-    """Copy what is packed: the links of the package and the folders they lead to."""
+    """Copy the sources of a build: the links of the package and their folders."""
     ignored = shutil.ignore_patterns("__pycache__", "node_modules", *([] if page else ["dist"]))
     for floor in FLOORS:
         shutil.copytree(ROOT / floor, into / floor, ignore=ignored)
@@ -113,7 +113,7 @@ def test_an_editable_build_without_the_page_leads_to_the_folders_of_the_reposito
 
 
 def make_environment(folder: Path, wheel: Path) -> Path:
-    """Make an environment of the wheel alone; what it needs is read from the one of the tests."""
+    """Make an environment with the wheel alone; its dependencies come from the tests' one."""
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
@@ -124,7 +124,7 @@ def make_environment(folder: Path, wheel: Path) -> Path:
 
 
 def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> object:
-    """Start `penstock serve` of the environment, ask one query, and stop it."""
+    """Start `penstock serve` in the environment, send one query, and stop it."""
     port = free_port()
     command = [str(python.with_name("penstock")), "serve", "--port", str(port)]
     server = subprocess.Popen(

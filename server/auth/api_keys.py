@@ -1,4 +1,4 @@
-"""Turns an API key into a caller; whatever else is sent is left to the tokens' authenticator."""
+"""Authenticates API keys, and passes any other token to the authenticator of tokens."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,7 +16,7 @@ from penstock.server.auth.claims import default_group_from
 from penstock.server.auth.tokens import Authenticator, Session, bearer_token
 
 SESSION_SECONDS: Final = 900
-"""A stream opened with a key ends by then, so that a revocation reaches it."""
+"""The longest session of a stream opened with a key, so that a revocation takes effect."""
 
 MAX_KEPT: Final = 10_000
 MAX_KEPT_ROLES: Final = 50_000
@@ -24,17 +24,17 @@ _PREFIX: Final = PREFIX.encode()
 
 
 class _Kept(NamedTuple):
-    """A credential, and until when on the clock it need not be read again."""
+    """A cached credential, and the clock's time until which it is valid without a new read."""
 
     credential: Credential
     until: float
 
 
 class ApiKeyAuthenticator:
-    """Accepts API keys sent as `Authorization: Bearer`, and passes everything else on to `tokens`.
+    """Accepts API keys sent as `Authorization: Bearer`, and passes everything else to `tokens`.
 
-    `find` reads a key by its id. One that was found is kept for `seconds`: for so long after it was
-    revoked it may still be accepted. An expired one never is.
+    `find` reads a key by its id. The cache keeps a key for `seconds`, and accepts it for as long
+    after its revocation. It never accepts an expired key.
     """
 
     def __init__(
@@ -56,11 +56,14 @@ class ApiKeyAuthenticator:
         )
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
-        """Return the user of the key with the key's roles."""
+        """Return the user of the key, with the roles of the key."""
         return (await self.session_of(headers)).caller
 
     def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
-        """Return the same; the session ends with the key, or earlier to have it looked up again."""
+        """Return the caller and the end of the session.
+
+        It ends with the key, or after SESSION_SECONDS at the latest.
+        """
         token = bearer_token(headers)
         return (
             self._session(token) if token.startswith(_PREFIX) else self._tokens.session_of(headers)
@@ -82,18 +85,18 @@ class ApiKeyAuthenticator:
         )
 
     async def _credential(self, id: str) -> Credential | None:
-        # `get` looks at the clock twice, and fails for a key that expires in between.
+        # `get` reads the clock twice, and fails for a key that expires in between.
         try:
             return self._kept[id].credential
         except KeyError:
             until = self._clock() + self._seconds
         found = await self._find(id)
         if found is not None:
-            with suppress(ValueError):  # one of more roles than all may have is not kept
+            with suppress(ValueError):  # a key with too many roles for the cache is not cached
                 self._kept[id] = _Kept(found, until)
         return found
 
 
 def _weight(kept: _Kept) -> int:
-    """Count the roles of a key; few count as more, so that there are no more than MAX_KEPT."""
+    """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT keys."""
     return max(MAX_KEPT_ROLES // MAX_KEPT, len(kept.credential.roles))

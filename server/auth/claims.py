@@ -1,4 +1,4 @@
-"""What a verified token says: who the user is, and which role they hold where."""
+"""Reads the claims of a verified token: the user's id, roles by group, and default group."""
 
 from collections.abc import Iterable, Mapping
 
@@ -16,7 +16,7 @@ _SEPARATORS = ("|||", "=")
 
 
 def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str) -> Caller:
-    """Build the caller that verified claims describe; BadInput where one of them makes no sense."""
+    """Build the caller that verified claims describe; raises BadInput for an invalid claim."""
     roles = roles_from(claims.get(roles_claim))
     return Caller(
         user_id_from(claims.get("sub")), roles, default_group_from(claims.get(group_claim), roles)
@@ -24,7 +24,7 @@ def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str
 
 
 def user_id_from(claim: object) -> str:
-    """Return the user id as it stands: one line of 1 to 255 characters."""
+    """Return the user id unchanged: one line of 1 to 255 characters."""
     if not isinstance(claim, str):
         raise BadInput("The user id is not a text.")
     if problem := text_problem(claim, MAX_USER_ID):
@@ -35,7 +35,8 @@ def user_id_from(claim: object) -> str:
 def roles_from(claim: object) -> dict[GroupPath, Role]:
     """Read roles by group from `{"/usa": "admin"}`, `["/usa=admin"]` or `["/usa|||admin"]`.
 
-    No claim means no roles. Anything malformed or contradictory is BadInput, never skipped.
+    No claim means no roles. A malformed or contradictory entry raises BadInput and is never
+    skipped.
     """
     roles: dict[GroupPath, Role] = {}
     for group, role in _pairs(claim):
@@ -54,9 +55,9 @@ def parse_role(text: str) -> tuple[GroupPath, Role]:
 
 
 def default_group_from(claim: object, roles: Mapping[GroupPath, Role]) -> GroupPath | None:
-    """Return the claimed group, which the roles must cover, else the first of the shallowest.
+    """Return the claimed group, which the roles must cover, or else the first topmost group.
 
-    None for a caller without roles.
+    Returns None for a caller without roles.
     """
     if claim is None:
         return min(

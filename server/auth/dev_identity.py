@@ -1,4 +1,4 @@
-"""Who the GraphiQL page of a development server acts as: an admin, on this machine only."""
+"""The identity of a development server's GraphiQL page: an admin, on this machine only."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from penstock.server.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class DevIdentity:
-    """The identity, and tokens for it as the page asks for them."""
+    """The caller that the page acts as, and the key that signs its tokens."""
 
     key: OKPKey
     caller: Caller
@@ -25,9 +25,9 @@ class DevIdentity:
 
 
 async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
-    """The identity of this server; None where tokens come from an issuer or others can connect.
+    """Return this server's identity; None with an issuer, or when others can connect.
 
-    Its default group is that of the sample data if there is one.
+    Its default group is the sample data's group if that exists.
     """
     if settings.issuer is not None or not is_loopback(settings.host):
         return None
@@ -39,7 +39,7 @@ async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect to the address."""
+    """Tell whether only this machine can connect to the address."""
     if host == "localhost":
         return True
     try:

@@ -1,6 +1,6 @@
-"""Who works on a development server: known without the store, for commands that ask one.
+"""Development tokens: the key of this machine, and tokens signed with it.
 
-The development identity: a key of this machine's own, and tokens signed with it.
+Commands use them without opening the store.
 """
 
 import json
@@ -29,11 +29,11 @@ FILE_NAME = "dev-key.json"
 
 
 class BadDevKey(BadKeyFile):
-    """The key file holds something else, or cannot be read or made; the message names the file."""
+    """The key file has other content, or cannot be read or created; the message names the file."""
 
 
 class DevKeys:
-    """The development key as the only key that tokens may be signed with."""
+    """A key source whose only key is the development key."""
 
     def __init__(self, key: OKPKey) -> None:
         self._key = key
@@ -46,7 +46,7 @@ class DevKeys:
 
 
 def dev_key(data_dir: Path) -> OKPKey:
-    """Return the key kept in the directory, made on first use; processes that race get the same.
+    """Return the key in the directory, created on first use; concurrent processes get the same one.
 
     Raises BadDevKey.
     """
@@ -66,7 +66,7 @@ def sign_dev_token(
     default_group: GroupPath | None,
     ttl: timedelta,
 ) -> str:
-    """Sign a token for servers that have the same key and no issuer; times are whole seconds."""
+    """Sign a token for servers with the same key and no issuer; times are whole seconds."""
     now = int(time.time())
     claims: dict[str, object] = {
         "iss": DEV_ISSUER,

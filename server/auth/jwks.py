@@ -1,6 +1,7 @@
-"""One JSON document from the issuer: over TLS, of bounded size, from exactly the URL asked for.
+"""The issuer's signing keys (JWKS): fetched when needed, and cached while they are fresh.
 
-The issuer's signing keys: fetched when needed, kept while fresh, and longer while it is down.
+While the issuer is down, stale keys stay in use. Each document comes over TLS, has a bounded size,
+and comes from the requested URL without redirects.
 """
 
 import asyncio
@@ -26,18 +27,18 @@ _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?(\d{1,9})")
 
 
 class FetchFailed(Exception):
-    """The document could not be had; the message says why, for the log."""
+    """The document could not be fetched; the message gives the reason for the log."""
 
 
 class Document(NamedTuple):
-    """A decoded JSON value and how long it may be kept, in seconds, if its sender said so."""
+    """A decoded JSON value, and its `max-age` in seconds; None if the sender gave none."""
 
     value: object
     max_age: int | None
 
 
 async def fetch_json(http: httpx.AsyncClient, url: str) -> Document:
-    """Fetch the document; redirects are not followed. Raises FetchFailed."""
+    """Fetch the document without following redirects. Raises FetchFailed."""
     if not is_secure(url):
         raise FetchFailed(f"{url} is not an https URL")
     try:
@@ -50,7 +51,7 @@ async def fetch_json(http: httpx.AsyncClient, url: str) -> Document:
 
 
 async def _fetch(http: httpx.AsyncClient, url: str) -> tuple[bytes, httpx.Headers]:
-    # Compressed answers are not asked for: a small one could unfold beyond the bound.
+    # The request declines compression: a small compressed answer could exceed the bound.
     wanted = {"accept": "application/json", "accept-encoding": "identity"}
     async with http.stream("GET", url, headers=wanted, follow_redirects=False) as response:
         if response.status_code != httpx.codes.OK:
@@ -78,7 +79,7 @@ LONGEST_AGE = 3600
 
 PAUSE = 60
 PAUSE_WITHOUT_KEYS = 5
-"""Least time between two fetches, in seconds."""
+"""Minimum time between two fetches, in seconds."""
 
 FETCH_SECONDS = 3
 
@@ -89,7 +90,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Jwks:
-    """The keys of one issuer. Nothing is fetched before the first token is to be verified."""
+    """The keys of one issuer, fetched when the first token needs them."""
 
     def __init__(
         self,
@@ -107,9 +108,9 @@ class Jwks:
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
-        """Return the key for a token's header, None if the issuer has none such.
+        """Return the key for a token's header; None if the issuer has no such key.
 
-        Raises Unavailable while no key was ever fetched.
+        Raises Unavailable if no fetch has succeeded yet.
         """
         if self._clock() >= self._fresh_until:
             await self._refresh()
@@ -122,18 +123,18 @@ class Jwks:
         return key
 
     def current(self) -> object | None:
-        """Return the keys as one object, None while `find` would wait for others."""
+        """Return the keys as one object; None when `find` would wait for a fetch."""
         now = self._clock()
         waits = now >= self._fresh_until and (self._fetching or now >= self._next_fetch)
         return None if waits else self._keys
 
     async def _refresh(self) -> None:
-        """Fetch the keys, unless that was done just now; calls at the same time share one fetch."""
+        """Fetch the keys, unless a fetch has just happened; concurrent calls share one fetch."""
         if self._fetching is None:
             if self._clock() < self._next_fetch:
                 return
             self._fetching = asyncio.create_task(self._fetch())
-        # One impatient request must not end the fetch for the others.
+        # The cancellation of one request must not end the fetch for the others.
         await asyncio.shield(self._fetching)
 
     async def _fetch(self) -> None:
@@ -153,7 +154,7 @@ class Jwks:
 
 
 async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
-    """Read the URL of an issuer's keys from its configuration. Raises FetchFailed."""
+    """Read the URL of the issuer's keys from its OpenID configuration. Raises FetchFailed."""
     document = await fetch_json(http, issuer.rstrip("/") + _DISCOVERY)
     match document.value:
         case {"issuer": str(named), "jwks_uri": str(url)} if named == issuer:
@@ -163,13 +164,13 @@ async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
 
 
 def pick(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:
-    """Choose the key of that id which fits the algorithm; without an id, the only one that fits."""
+    """Return the fitting key with that id; without an id, the only fitting one."""
     fitting = [key for key in keys if kid in (None, key.kid) and _fits(key, algorithm)]
     return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
 
 def keys_from(value: object) -> tuple[Key, ...]:
-    """Read a key set (RFC 7517) without what cannot verify signatures; else raise FetchFailed."""
+    """Read a key set (RFC 7517), leaving out keys that cannot verify; else raise FetchFailed."""
     match value:
         case {"keys": [*entries]}:
             return tuple(key for entry in entries if (key := _key_from(entry)) is not None)

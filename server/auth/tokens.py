@@ -1,7 +1,4 @@
-"""Tokens whose signature held, so that it need not be computed for each request that sends them.
-
-Turns the headers of a request into a caller, by a token whose signature and claims hold.
-"""
+"""Authenticates requests by signed tokens (JWT), and caches tokens whose signature was verified."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -31,9 +28,9 @@ MAX_KEPT_ROLES: Final = 50_000
 
 
 class Proven(NamedTuple):
-    """What a token proved from `since` until `until`, both in seconds since 1970.
+    """The caller that a token proves from `since` until `until`, in seconds since 1970.
 
-    It proves that no longer than the issuer's keys are the very `keys` that verified it.
+    It holds only while the issuer's current keys are the same object `keys` that verified it.
     """
 
     caller: Caller
@@ -43,7 +40,7 @@ class Proven(NamedTuple):
 
 
 class ProvenTokens:
-    """Remembers tokens by their digests; the one sent least recently is forgotten first."""
+    """A cache of verified tokens by digest, which drops the least recently used one first."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -53,63 +50,63 @@ class ProvenTokens:
         return len(self._kept)
 
     def get(self, digest: bytes) -> Proven | None:
-        """What the token of a digest proves at this time; None where that is to be found out."""
+        """Return the entry for a digest; None if the token must be verified."""
         found = self._kept.get(digest)
         if found is None or not found.since <= int(self._now()) < found.until:
             return None
         return found
 
     def put(self, digest: bytes, proven: Proven) -> None:
-        with suppress(ValueError):  # one of more roles than all may have is not kept
+        with suppress(ValueError):  # a token with too many roles for the cache is not cached
             self._kept[digest] = proven
 
 
 def _weight(proven: Proven) -> int:
-    """Count the roles of a token; few count as more, so that there are no more than MAX_KEPT."""
+    """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT tokens."""
     return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A caller, and when what proves them ceases to: seconds since 1970, None for never."""
+    """A caller, and the end of their proof: seconds since 1970, None for no end."""
 
     caller: Caller
     expires_at: float | None
 
 
 class Authenticator(Protocol):
-    """Whatever can tell who sends a request."""
+    """Finds the caller of a request."""
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
-        """Return the caller proved by the `Authorization` header, its name in any case.
+        """Return the caller from the `Authorization` header, whose name may be in any case.
 
-        Raises Unauthenticated, and Unavailable while the issuer's keys cannot be had.
+        Raises Unauthenticated, and Unavailable while the issuer's keys cannot be fetched.
         """
 
     def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
-        """Return the caller as `caller_of` does, and for how long they are proved to be one."""
+        """Return the caller as `caller_of` does, with the end of the session."""
 
 
 class KeySource(Protocol):
-    """Keys that tokens may be signed with."""
+    """The keys that may have signed a token."""
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
-        """Return the key that a token's header names, None if there is none."""
+        """Return the key that a token's header names; None if there is none."""
 
     def current(self) -> object | None:
-        """Return what stands for the keys at hand, another object once any of them changed.
+        """Return an object for the current keys, which is another one after any change.
 
-        None where they are to be fetched first, as `find` does.
+        Returns None if `find` would fetch first.
         """
 
 
 class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token must say, and where it says what the caller may do."""
+    """The required claims and algorithms of a token, and the names of the claims with roles."""
 
     issuer: str
     audience: str
     algorithms: tuple[str, ...]
     clock_skew: int
-    """How far the clocks may differ, in seconds."""
+    """The tolerated difference between the clocks, in seconds."""
     roles_claim: str = ROLES_CLAIM
     default_group_claim: str = DEFAULT_GROUP_CLAIM
 
@@ -117,7 +114,7 @@ class TokenRules(msgspec.Struct, frozen=True, kw_only=True):
 class TokenAuthenticator:
     """Accepts signed tokens (JWT) sent as `Authorization: Bearer`.
 
-    One that was verified is remembered, but its time and the keys are looked at for each request.
+    It caches verified tokens, but checks time and keys again for each request.
     """
 
     def __init__(
@@ -134,7 +131,7 @@ class TokenAuthenticator:
         return (await self.session_of(headers)).caller
 
     async def session_of(self, headers: Mapping[str, object]) -> Session:
-        """Verify the token; its session ends when a new request with it would be refused."""
+        """Verify the token; the session ends when a new request with it would fail."""
         token = bearer_token(headers)
         digest = sha256(token).digest()
         proven, keys = self._proven.get(digest), self._keys.current()
@@ -161,7 +158,7 @@ class TokenAuthenticator:
             raise Unauthenticated(f"The token is not accepted: {error}") from error
 
     async def _verified(self, token: bytes) -> tuple[CompactSignature, object]:
-        """Take apart a token whose signature holds, and give what stands for the keys."""
+        """Return the parsed token and the current keys, if the signature is valid."""
         signed = self._extracted(token)
         header = signed.headers()
         key = await self._keys.find(header.get("kid"), header["alg"])
@@ -173,7 +170,7 @@ class TokenAuthenticator:
         return signed, keys
 
     def _extracted(self, token: bytes) -> CompactSignature:
-        """Take the token apart; its header is well-formed and its algorithm allowed."""
+        """Parse the token; check that its header is well-formed and its algorithm allowed."""
         try:
             signed = jws.extract_compact(token, registry=self._registry)
             self._registry.check_header(signed.headers())
@@ -194,9 +191,9 @@ class TokenAuthenticator:
 
 
 class _Registry(JWSRegistry):
-    """Allows what was listed and nothing else, whatever the library recommends or deprecates.
+    """Allows the listed algorithms only, whatever the library recommends or deprecates.
 
-    Issuers go on writing `EdDSA`, for which the library would warn at each token.
+    Issuers still write `EdDSA`, for which the library would warn at each token.
     """
 
     def get_alg(self, name: str) -> Any:
@@ -209,7 +206,7 @@ class _Registry(JWSRegistry):
 async def open_authenticator(settings: Settings) -> AsyncIterator[Authenticator]:
     """Accept the issuer's tokens, or without an issuer those of `penstock token`.
 
-    Does not wait for the issuer. Raises dev_key.BadDevKey.
+    It does not wait for the issuer. Raises dev_tokens.BadDevKey.
     """
     if settings.issuer is None or settings.audience is None:
         yield dev_authenticator(settings)
@@ -227,7 +224,7 @@ async def open_authenticator(settings: Settings) -> AsyncIterator[Authenticator]
 
 
 def dev_authenticator(settings: Settings) -> Authenticator:
-    """Accept tokens signed with the development key of the data directory."""
+    """Accept tokens signed with the development key in the data directory."""
     rules = TokenRules(
         issuer=DEV_ISSUER,
         audience=DEV_ISSUER,
@@ -238,7 +235,7 @@ def dev_authenticator(settings: Settings) -> Authenticator:
 
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:
-    """Return what follows `Bearer`, in ASCII; Unauthenticated where the header is not just that."""
+    """Return the token after `Bearer`, in ASCII; raises Unauthenticated for any other header."""
     if isinstance(headers, Headers):
         found: Sequence[object] = headers.getlist("authorization")
     else:

@@ -1,1 +1,1 @@
-"""One module for each command; what is slow to import is imported inside the function."""
+"""One module for each command; slow imports happen inside the function."""

@@ -1,4 +1,4 @@
-"""`penstock doctor`: everything the server depends on, a line for each."""
+"""`penstock doctor`: checks everything the server depends on, one line each."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -20,9 +20,9 @@ _STORES: Final[Mapping[str, Check]] = MappingProxyType({"sqlite": embedded, "dyn
 
 
 def doctor(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
-    """Check the store, the bucket and the issuer of the settings; exit with 3 if something fails.
+    """Check the store, the bucket and the issuer of the settings; exit with 3 if a check fails.
 
-    Nothing is changed. Each check is one line: `ok`, `warn` or `fail`, and what to do.
+    Nothing is changed. Each check prints one line: `ok`, `warn` or `fail`, and advice.
     """
     settings = options.settings()
     found = asyncio.run(_examined(settings, (_STORES[settings.store], bucket, issuer)))
@@ -50,7 +50,7 @@ async def _examined(settings: Settings, checks: Sequence[Check]) -> list[Finding
             try:
                 async for finding in check(settings):
                     found.append(finding)  # noqa: PERF401 - what came before a failure counts
-            except Exception as error:  # whatever is broken here, the next check tells more
+            except Exception as error:  # the next check may still find more
                 words = f"{type(error).__name__}: {error}"
                 found.append(fail(check.__name__, words, "Nobody foresaw this; please report it."))
             progress()

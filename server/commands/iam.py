@@ -1,4 +1,4 @@
-"""`penstock iam`: the least that AWS must permit the server."""
+"""`penstock iam`: the minimal AWS permissions of the server."""
 
 import json
 import re
@@ -27,7 +27,8 @@ def iam(
 ) -> Answer:
     """Print an IAM policy that permits what the server does, and nothing else.
 
-    It names the table and the bucket of the settings, whatever store is chosen; nothing is asked.
+    It names the table and the bucket of the settings for any kind of store. It sends no request to
+    AWS.
     """
     settings = Settings.load(table=table, bucket=bucket, region=region)
     if account is not None and not _ACCOUNT.fullmatch(account):

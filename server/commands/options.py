@@ -1,9 +1,4 @@
-"""Command-line options that stand for a setting: described once, in the settings.
-
-The options that choose a store, shared by every command that opens one.
-
-Spans of time as the command line takes them.
-"""
+"""Command-line options shared by commands: those for a setting, for the store, and durations."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -20,7 +15,7 @@ from penstock.server.settings.settings import PREFIX, Settings
 def option(setting: str) -> Parameter:
     """Describe the option for a setting.
 
-    The command's parameter defaults to None, for `Settings.load` to see that it was not given.
+    The command's parameter defaults to None, which `Settings.load` takes for an absent option.
     """
     field = Settings.model_fields[setting]
     shown = isinstance(field.default, str | int | float | Path) and field.annotation is not bool
@@ -33,7 +28,7 @@ def option(setting: str) -> Parameter:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """Where the data lies; None where the settings decide."""
+    """The options that choose the store; None leaves the choice to the settings."""
 
     store: Annotated[Literal["sqlite", "dynamodb"] | None, option("store")] = None
     data_dir: Annotated[Path | None, option("data_dir")] = None
@@ -42,7 +37,7 @@ class StoreOptions:
     region: Annotated[str | None, option("region")] = None
 
     def settings(self, **more: object) -> Settings:
-        """The settings with these options on top; raises InvalidSettings."""
+        """Return the settings overridden by these options; raises InvalidSettings."""
         return Settings.load(**asdict(self), **more)
 
 
@@ -53,7 +48,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def span(option: str, text: str) -> timedelta:
-    """Read what an option was given, like `12h`, at most `366d`; CommandFailed for other texts."""
+    """Parse a duration like `12h`, at most `366d`; raises CommandFailed for other texts."""
     found = _SPAN.fullmatch(text)
     if found and (time := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST:
         return time

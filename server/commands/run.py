@@ -1,4 +1,4 @@
-"""`penstock run`: a file through a pipeline of a running server, and what came out of it."""
+"""`penstock run`: runs a pipeline of a running server on a file, and saves the results."""
 
 import asyncio
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from penstock.server.commands.run_file import Client, Trip, trip
 from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, measured
 from penstock.server.settings.settings import Settings
 
-_URL_HELP = "Where the server answers."
+_URL_HELP = "URL of the server."
 _PROOF_HELP = (
     "A token or an API key. By default one for development, signed with the key of the data "
     "directory."
 )
 _GROUP_HELP = "Group to look for the pipeline's name in. By default that of the token."
-_OUTPUT_HELP = "Where to save the output. By default beside the file, as `FILE.output.csv`."
-_ERRORS_HELP = "Where to save the rejected rows. By default as `FILE.errors.csv`."
-_MOST_HELP = "Fail when more rows than these do. By default any number may."
+_OUTPUT_HELP = "File for the output. By default next to the input, as `FILE.output.csv`."
+_ERRORS_HELP = "File for the rejected rows. By default `FILE.errors.csv`."
+_MOST_HELP = "Fail when more rows than this fail. By default there is no limit."
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Where to put what comes out, and how much may fail; None for the default."""
+    """The files for the results, and the most rows that may fail; None for the default."""
 
     output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP)] = None
     errors: Annotated[Path | None, Parameter(help=_ERRORS_HELP)] = None
@@ -38,7 +38,7 @@ class Result:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """The server, and who asks it."""
+    """The server's URL, and the token for it."""
 
     url: Annotated[str, Parameter(help=_URL_HELP)] = "http://127.0.0.1:8000"
     token: Annotated[str | None, Parameter(help=_PROOF_HELP)] = None
@@ -57,10 +57,10 @@ def run(
     result: Result = Result(),
     where: Where = Where(),
 ) -> Answer:
-    """Take a file of CSV through a pipeline of a running server, named by name or id.
+    """Run a pipeline of a running server, given by name or id, on a CSV file.
 
-    It is uploaded, run and followed; output and rejected rows are saved. Ends with 1 where the
-    execution did not succeed.
+    The command uploads the file, follows the execution, and saves output and rejected rows. It
+    exits with 1 if the execution did not succeed.
     """
     if not file.is_file():
         raise CommandFailed(f"{file} is no file.", code=ExitCode.USAGE)

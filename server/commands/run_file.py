@@ -1,7 +1,4 @@
-"""Asks a server over HTTP, as any client does.
-
-The whole trip of a file through a pipeline: up, through, and back.
-"""
+"""Runs a pipeline on a file over HTTP: upload, execution, and download of the results."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +14,7 @@ SECONDS = 60.0
 
 
 class Client:
-    """One server, and somebody who may ask it."""
+    """A GraphQL client of one server, with one token."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url.rstrip("/") + "/graphql"
@@ -25,7 +22,7 @@ class Client:
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
         self._asking = httpx.AsyncClient(headers=headers, timeout=SECONDS, verify=trusted)
-        # What is signed needs no token, and others must not see it.
+        # Signed URLs need no token, and their hosts must not see it.
         self._files = httpx.AsyncClient(timeout=SECONDS, verify=trusted)
 
     async def __aenter__(self) -> Self:
@@ -36,7 +33,7 @@ class Client:
         await self._files.aclose()
 
     async def ask(self, query: str, **variables: Any) -> Any:
-        """Give the value of the one root field; CommandFailed says why there is none."""
+        """Return the value of the one root field; raises CommandFailed with the error."""
         try:
             answer = await self._asking.post(
                 self._url, json={"query": query, "variables": variables}
@@ -60,7 +57,7 @@ class Client:
             raise _unreachable(self._url, error) from None
 
     async def upload(self, form: Any, file: Path) -> None:
-        """Send a file with the form it is to be uploaded by."""
+        """Upload a file with the form that the server returned."""
         fields = {field["name"]: field["value"] for field in form["fields"]}
         headers = {field["name"]: field["value"] for field in form["headers"]}
         try:
@@ -78,7 +75,7 @@ class Client:
             raise CommandFailed(f"The upload was refused with {answer.status_code}.")
 
     async def download(self, url: str, to: Path) -> None:
-        """Save what is behind a URL."""
+        """Save the content of a URL."""
         try:
             async with self._files.stream("GET", url) as answer:
                 answer.raise_for_status()
@@ -90,7 +87,7 @@ class Client:
 
 
 def _value(answer: Any) -> Any:
-    """The value of the one root field; its failures, and errors, end the command."""
+    """Return the value of the one root field; raises CommandFailed for any error in the answer."""
     for error in answer.get("errors", ()):
         raise CommandFailed(error["message"])
     (value,) = answer["data"].values()
@@ -126,7 +123,7 @@ Tell = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip:
-    """A pipeline, by its name in a group or its global id; a file; where to put what comes out."""
+    """A pipeline, by its name in a group or its global id; the input file; the result files."""
 
     pipeline: str
     group: str | None
@@ -137,7 +134,10 @@ class Trip:
 
 
 async def trip(client: Client, wanted: Trip, tell: Tell) -> Any:
-    """Take a file through; the execution as it ended. `tell` hears the state and bytes done."""
+    """Run the pipeline and return the finished execution.
+
+    `tell` gets the state, the bytes done and their total.
+    """
     size = wanted.file.stat().st_size
     pipeline = await _pipeline(client, wanted)
     given = {"pipelineId": pipeline, "maxFailedRows": wanted.max_failed_rows}

@@ -8,7 +8,7 @@ from cyclopts.validators import Number
 
 from penstock.server.samples.catalogue import sample_rows as lines
 
-_ROWS_HELP = "How many rows. Every thousandth has no number where one belongs."
+_ROWS_HELP = "Number of rows. Every thousandth row has a text in place of a number."
 
 
 def sample_rows(
@@ -17,5 +17,5 @@ def sample_rows(
         100_000
     ),
 ) -> None:
-    """Print a file of CSV that the sample pipelines take, such as `oracle:aluminium:00001`."""
+    """Print a CSV file that the sample pipelines accept, such as `oracle:aluminium:00001`."""
     sys.stdout.writelines(f"{line}\n" for line in lines(rows))

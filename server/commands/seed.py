@@ -1,4 +1,4 @@
-"""`penstock seed`: the sample catalogue, in or out."""
+"""`penstock seed`: adds the sample catalogue, or removes it."""
 
 import asyncio
 from typing import Annotated, Any
@@ -16,9 +16,9 @@ from penstock.server.settings.settings import Settings
 
 DEFAULT_SIZE = 150
 
-_SIZE_HELP = "How many pipelines the catalogue has; more of them are made as it is raised."
-_PURGE_HELP = "Take the sample pipelines and the sample groups that are then empty out again."
-_AUDIO_HELP = "Id of a user whose library gets the sample tracks too, or loses them with --purge."
+_SIZE_HELP = "Number of sample pipelines; a higher number adds the missing ones."
+_PURGE_HELP = "Delete the sample pipelines, and the sample groups that are then empty."
+_AUDIO_HELP = "Id of a user: adds sample tracks to their library, or with --purge deletes them."
 
 
 def seed(
@@ -30,7 +30,7 @@ def seed(
     audio: Annotated[str | None, Parameter(help=_AUDIO_HELP)] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Fill the store with a sample catalogue of groups and pipelines; what is there stays."""
+    """Fill the store with a sample catalogue of groups and pipelines; existing data stays."""
     settings = options.settings()
     if purge:
         deleted, unshelved = asyncio.run(_purge(settings, audio))

@@ -1,4 +1,4 @@
-"""`penstock serve`: the server, over the embedded store unless told otherwise."""
+"""`penstock serve`: runs the server, by default over the embedded store."""
 
 import asyncio
 import os
@@ -31,23 +31,23 @@ def serve(
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
-    """Start the server and run it until it is told to stop (Ctrl-C, SIGTERM).
+    """Start the server and run it until a signal stops it (Ctrl-C, SIGTERM).
 
-    The embedded store is made when missing and, when empty, filled with a sample catalogue.
+    The embedded store is created if it is missing and, if empty, filled with a sample catalogue.
     """
     settings = options.settings(
         host=host, port=port, workers=workers, seed=False if no_seed else None
     )
     configure(settings.log_format)
     listener = _listen(settings)
-    # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.
+    # uvicorn raises the signal again after it stops, and the open resources must still close.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with listener, suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
         loop.run(_serve(settings, listener))
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """Take the port before anything else is done, so that a busy one is told at once."""
+    """Bind the port before all other work, so that a busy port fails at once."""
     try:
         family, *_, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -79,7 +79,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
 
 
 def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> None:
-    """Say where everything is, on standard error: the answer of a server is what it serves."""
+    """Print the URLs and the data's location on standard error; standard output stays free."""
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     if settings.serves_graphiql:
         lines.insert(0, f"GraphiQL  {url}/graphiql")

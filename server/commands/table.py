@@ -1,4 +1,4 @@
-"""`penstock table`: make the table, or check that it is as it must be."""
+"""`penstock table`: creates the table, or checks it."""
 
 import asyncio
 
@@ -9,12 +9,12 @@ from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
 from penstock.server.runtime.stores import location, open_table
 from penstock.server.settings.settings import Settings
 
-table = App(name="table", help="Make or check the table that everything is kept in.")
+table = App(name="table", help="Create or check the table that holds all data.")
 
 
 @table.command
 def create(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
-    """Make the table, its index and its expiry where they are missing; what is there stays."""
+    """Create the table, its index and its expiry where they are missing; existing parts stay."""
     settings = options.settings()
     asyncio.run(_create(settings))
     where = location(settings)
@@ -23,7 +23,7 @@ def create(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 -
 
 @table.command
 def verify(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
-    """Check keys, index and expiry of the table; exit with 3 where they do not fit."""
+    """Check keys, index and expiry of the table; exit with 3 if they do not fit."""
     settings = options.settings()
     problems = asyncio.run(_verify(settings))
     where = location(settings)

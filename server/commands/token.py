@@ -14,10 +14,10 @@ from penstock.server.commands.options import option, span
 from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
 from penstock.server.settings.settings import Settings
 
-_ROLE_HELP = """What the user may do where, as `/usa=admin`: `reader`, `contributor` or `admin` of a
-group and of all below it. May be given many times."""
-_GROUP_HELP = "Group to use where a request names none. By default the topmost of the roles."
-_TTL_HELP = "How long the token is valid: `90s`, `30m`, `12h`, `7d`; at most `366d`."
+_ROLE_HELP = """A role of the user, as `/usa=admin`: `reader`, `contributor` or `admin` of a group
+and of all groups below it. May be given many times."""
+_GROUP_HELP = "Group of requests that name none. By default the topmost group of the roles."
+_TTL_HELP = "Lifetime of the token: `90s`, `30m`, `12h`, `7d`; at most `366d`."
 
 
 def token(
@@ -30,8 +30,8 @@ def token(
 ) -> Answer:
     """Print a token for development, to be sent as `Authorization: Bearer TOKEN`.
 
-    It is signed with the key of the data directory, made on first use, and accepted by a server
-    that has the same data directory and no issuer.
+    It is signed with the key of the data directory, which the first use creates. A server with the
+    same data directory and no issuer accepts it.
     """
     settings = Settings.load(data_dir=data_dir)
     if settings.issuer is not None:

@@ -1,4 +1,4 @@
-"""`penstock worker`: runs executions on a machine of its own."""
+"""`penstock worker`: runs executions on a separate machine."""
 
 import asyncio
 import signal
@@ -14,7 +14,7 @@ from penstock.server.runtime.worker import Worker, engine_of
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure
 
-_ONCE_HELP = "End when nothing is ready, and do not wait for more."
+_ONCE_HELP = "Stop when no execution is ready."
 
 
 def worker(
@@ -23,10 +23,10 @@ def worker(
     dask: Annotated[str | None, option("dask")] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
-    """Run executions until told to stop (Ctrl-C, SIGTERM); start as many as there are cores.
+    """Run executions until a signal stops it (Ctrl-C, SIGTERM); start one worker for each core.
 
-    What is being run then is left to other workers. Servers may run none
-    (`PENSTOCK_EXECUTION_WORKERS=0`).
+    A stopped worker leaves its execution to other workers. With `PENSTOCK_EXECUTION_WORKERS=0` the
+    servers themselves run none.
     """
     settings = options.settings(dask=dask)
     configure(settings.log_format)

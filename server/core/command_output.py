@@ -1,6 +1,6 @@
-"""How a command ends: its answer, or a failure with a stable exit code.
+"""The result of a command: its output, or a failure with a stable exit code.
 
-A progress bar for long work, on the terminal only.
+It also shows progress bars for long work, on a terminal only.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ from penstock.server.settings.settings import InvalidSettings
 
 
 class ExitCode(IntEnum):
-    """What a script can rely on; docs/cli.md explains each."""
+    """The exit codes that scripts can rely on; docs/cli.md explains each."""
 
     OK = 0
     FAILED = 1
@@ -36,9 +36,9 @@ class ExitCode(IntEnum):
 
 
 class Answer(NamedTuple):
-    """What a command found or did: for people, and the same as a JSON value for `--json`.
+    """The output of a command: text for people, and the same as a JSON value for `--json`.
 
-    A command that found what is wrong, as it was asked to, answers with another code than OK.
+    A command that successfully finds a problem returns another code than OK.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
 
 class CommandFailed(Exception):
-    """The command did not do what was asked; each line says one reason."""
+    """The command failed; each line gives one reason."""
 
     def __init__(self, *lines: str, code: ExitCode = ExitCode.FAILED) -> None:
         super().__init__(" ".join(lines))
@@ -56,7 +56,7 @@ class CommandFailed(Exception):
 
 
 class Failure(NamedTuple):
-    """What the user is told, line by line; unexpected ones have a traceback worth seeing."""
+    """A failure as the user sees it, line by line; unexpected ones deserve a traceback."""
 
     code: ExitCode
     lines: Sequence[str]
@@ -64,7 +64,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: Exception) -> Failure:
-    """Put any failure of a command into words for its user."""
+    """Describe any failure of a command for its user."""
     one_line = " ".join(str(error).split())
     match error:
         case CommandFailed():
@@ -83,7 +83,7 @@ def failure_of(error: Exception) -> Failure:
 
 @contextmanager
 def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show a bar of bytes on standard error; tell it what goes on, how many are done, of what."""
+    """Show a bar of bytes on standard error; the caller reports activity, bytes done and total."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -104,7 +104,7 @@ def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
 
 @contextmanager
 def shown(label: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error while work goes on; call what is given for each piece done."""
+    """Show a bar on standard error; the caller calls the yielded function for each piece done."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -1,7 +1,4 @@
-"""The header fields of a request, looked up by name instead of searched through.
-
-Which media type answers a request, and whether a body's type can be read.
-"""
+"""The header fields of a request with an index by name, and the negotiation of media types."""
 
 from enum import StrEnum
 from functools import lru_cache
@@ -14,7 +11,7 @@ _KEPT: Final = "penstock.fields"
 
 
 class Fields(Headers):
-    """Starlette's headers with an index; names of the scope are in lower case, as ASGI says."""
+    """Starlette's headers with an index; the scope's names are in lower case, as ASGI requires."""
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(raw=scope["headers"])
@@ -41,7 +38,7 @@ class Fields(Headers):
 
 
 def fields_of(scope: Scope) -> Fields:
-    """Read the header fields of a scope once, whoever asks for them."""
+    """Return the header fields of a scope, which are read once and cached in the scope."""
     found = scope.get(_KEPT)
     if found is None:
         found = scope[_KEPT] = Fields(scope)
@@ -49,7 +46,7 @@ def fields_of(scope: Scope) -> Fields:
 
 
 class MediaType(StrEnum):
-    """The types an answer may have."""
+    """The media types of an answer."""
 
     JSON = "application/json"
     GRAPHQL = "application/graphql-response+json"
@@ -61,18 +58,18 @@ class MediaType(StrEnum):
 
 _USUAL: Final = 200
 _HEADERS: Final = 256
-"""Clients send few different headers: so many, of so many characters, are read once."""
+"""Clients send few different Accept headers: the parsed form of so many is cached."""
 
 
 class _Range(NamedTuple):
-    """A range of an Accept header with its quality, 0 to 1."""
+    """A media range of an Accept header with its quality, 0 to 1."""
 
     type: str
     subtype: str
     quality: float
 
     def specificity(self, media: MediaType) -> int:
-        """Tell how closely the range names the type: 3 exactly, 1 as `*/*`, 0 not at all."""
+        """Return how closely the range names the type: 3 exactly, 1 as `*/*`, 0 not at all."""
         kind, subtype = media.split("/")
         if (self.type, self.subtype) == (kind, subtype):
             return 3
@@ -81,12 +78,12 @@ class _Range(NamedTuple):
         return int((self.type, self.subtype) == ("*", "*"))
 
 
-# On equal terms a client that names the newer type gets it; one that takes anything gets JSON.
+# At equal quality a client that names the newer type gets it; one that accepts all gets JSON.
 _PREFERENCE: Final = {MediaType.GRAPHQL: (3,), MediaType.JSON: (1, 2, 3)}
 
 
 def negotiate(accept: str | None) -> MediaType | None:
-    """Choose the type of an answer; None where the client takes neither. No header means JSON."""
+    """Choose the type of an answer; None if the client accepts neither. No header means JSON."""
     if accept is None or len(accept) > _USUAL:
         return _negotiated(accept)
     return _kept(accept)
@@ -112,7 +109,7 @@ _kept: Final = lru_cache(_HEADERS)(_negotiated)
 
 
 def is_json(content_type: str) -> bool:
-    """Tell whether a body of this type is JSON in UTF-8."""
+    """Tell whether a body of this content type is JSON in UTF-8."""
     if content_type == MediaType.JSON:
         return True
     media, parameters = _parsed(content_type)
@@ -132,7 +129,7 @@ def _range(part: str) -> _Range | None:
 
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
-    """Split `type/subtype; name=value` into its lower-case parts."""
+    """Split `type/subtype; name=value` into its parts in lower case."""
     media, *rest = text.split(";")
     parameters = {}
     for parameter in rest:

@@ -1,4 +1,4 @@
-"""What the processes of one server have in common, and how each is told of it."""
+"""The resources that the processes of one server share, and the parameters each starts with."""
 
 import mmap
 import os
@@ -12,18 +12,18 @@ from penstock.server.edge.rate_limit import SIZE, SharedBuckets
 
 
 class Siblings(msgspec.Struct, frozen=True, dict=True):
-    """One process among `count`, by its `index`; files are inherited by their numbers."""
+    """One process among `count`, with its `index`; it inherits files by their numbers."""
 
     index: int
     count: int
     name: str
-    """What the sockets by which they reach each other are called, in Linux's abstract space."""
+    """The prefix of the processes' socket names, in Linux's abstract namespace."""
     rates: int
-    """The file of what callers have left to ask for."""
+    """The number of the shared file with the rate limit buckets."""
 
     @classmethod
     def first(cls, count: int) -> Self:
-        """Make what is common to so many processes that are yet to be started."""
+        """Create the shared resources of `count` processes, before they start."""
         rates = os.memfd_create("penstock-rates")
         os.ftruncate(rates, SIZE)
         return cls(0, count, f"penstock-{token_hex()}", rates)
@@ -36,12 +36,12 @@ class Siblings(msgspec.Struct, frozen=True, dict=True):
         return f"\0{self.name}-{index}"
 
     def share(self, whole: int) -> int:
-        """The part of this process in a number that is meant for the whole server."""
+        """Return this process's share of a number that is meant for the whole server."""
         return whole // self.count + (self.index < whole % self.count)
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What a process is told at its start; `listener` is the number of the inherited socket."""
+    """The start parameters of a process; `listener` is the number of the inherited socket."""
 
     settings: dict[str, Any]
     siblings: Siblings

@@ -20,9 +20,9 @@ _PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 
 
 def stream_routes(store: Store, authenticate: Authenticate, limiter: RateLimiter) -> list[Route]:
-    """Make the route; it asks for the caller's token, and knows the caller's audio alone.
+    """Return the route; it requires a token, and finds the caller's own audio only.
 
-    For players that renew: unlike the URL it leads to, this one does not expire.
+    Unlike the signed URL it redirects to, this URL does not expire, so players can use it again.
     """
 
     async def stream(request: Request) -> Response:

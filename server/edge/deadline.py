@@ -1,4 +1,4 @@
-"""Waiting for so long and no longer, without a timer for what need not wait at all."""
+"""A deadline for a coroutine; it makes no timer if the coroutine finishes without suspending."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ _Steps = Generator[Any, Any, T]
 
 
 class Within(Generic[T]):
-    """Awaits a coroutine; raises what `late` makes where it takes longer than `seconds`."""
+    """Awaits a coroutine; raises the exception from `late` after `seconds`."""
 
     __slots__ = ("_coroutine", "_late", "_seconds")
 
@@ -44,7 +44,7 @@ class Within(Generic[T]):
 
 
 class _Begun(Generic[T]):
-    """The rest of what has begun, and waits for something."""
+    """An awaitable for the rest of a coroutine that has already suspended once."""
 
     def __init__(self, waiting: Any, steps: _Steps[T]) -> None:
         self._waiting = waiting

@@ -1,4 +1,4 @@
-"""GraphQL over HTTP: one ASGI application between a request and the engine that runs it."""
+"""GraphQL over HTTP: the ASGI application between a request and the engine that runs it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ from penstock.server.telemetry.operation import MeasuredUnits
 
 
 class Admission(msgspec.Struct, frozen=True):
-    """What is settled of an operation before it runs; `cost` is what it may read, in objects."""
+    """The facts about an operation before it runs; `cost` is an upper bound in objects."""
 
     request_id: str
     operation: Operation
@@ -42,7 +42,7 @@ class Admission(msgspec.Struct, frozen=True):
 
 
 class MeteredContext(Protocol):
-    """A context value that knows what was used through it."""
+    """A context value that counts the units used through it."""
 
     @property
     def units(self) -> MeasuredUnits: ...
@@ -55,10 +55,10 @@ _ALLOW: Final = headers_of({"allow": ALLOWED})
 
 
 class GraphQLApp:
-    """Serves one engine at whatever path it is mounted on.
+    """Serves one engine at any path.
 
-    `authenticate` gives the caller of a request or raises Unauthenticated. `open_context` opens the
-    value that resolvers find in their info, and may refuse the operation with a PenstockError.
+    `authenticate` returns the caller of a request or raises Unauthenticated. `open_context` opens
+    the context value for the resolvers, and may refuse the operation with a PenstockError.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class GraphQLApp:
         self._introspection = introspection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; whatever goes wrong inside, the client gets a GraphQL answer."""
+        """Answer one request; the client gets a GraphQL answer for any failure inside."""
         if scope["type"] != "http":
             await receive()
             await send({"type": "websocket.close", "code": 1000})
@@ -91,7 +91,7 @@ class GraphQLApp:
         except Problem as problem:
             response = self.refused(problem, exchange)
         except asyncio.CancelledError:
-            # A server that stops cancels what takes too long: nobody else has an answer for it.
+            # A stopping server cancels slow requests, and nothing else would answer them.
             response = self.refused(stopping(), exchange)
         except Exception as error:
             response = self.refused(unexpected(error, exchange.request_id), exchange)
@@ -156,26 +156,26 @@ class GraphQLApp:
         return graphql_response(status, body, media, headers)
 
     def refused(self, problem: Problem, exchange: Exchange) -> Response:
-        """Dress a problem as the answer to a request."""
+        """Build the response for a problem."""
         exchange.seen.failed([problem.error])
         status = 422 if self._draft and isinstance(problem, Malformed) else problem.status
         media = self._type(exchange.media or MediaType.JSON, status)
         return graphql_response(status, encode({"errors": [problem.error]}), media, problem.headers)
 
     def _type(self, media: MediaType, status: int) -> MediaType:
-        """In the draft, only a successful answer has the plain type."""
+        """Return the response's type: under the draft, only a success has the plain JSON type."""
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
 def check_kind(operation: Operation, exchange: Exchange) -> None:
-    """Refuse what this way of asking cannot run: changes by GET, streams in one answer."""
+    """Refuse operations that plain HTTP cannot run: mutations by GET, and subscriptions."""
     if operation.kind is OperationType.SUBSCRIPTION:
         raise Problem(ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP.")
     check_safe(operation, exchange)
 
 
 def check_safe(operation: Operation, exchange: Exchange) -> None:
-    """Refuse changes by GET."""
+    """Refuse mutations by GET."""
     if operation.kind is OperationType.MUTATION and exchange.method == "GET":
         raise Problem(
             ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}

@@ -1,4 +1,4 @@
-"""Whether the process is up, and whether it can do its work."""
+"""Liveness and readiness endpoints."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,9 +20,9 @@ _log = structlog.get_logger(__name__)
 def health_routes(
     ping: Callable[[], Awaitable[object]], seconds: float = READY_SECONDS
 ) -> list[Route]:
-    """Make `/healthz`, always 200, and `/readyz`: 200 if `ping` returns in time, else 503.
+    """Return `/healthz`, always 200, and `/readyz`: 200 if `ping` returns in time, else 503.
 
-    They ask for no token and say nothing of the store but that it fails.
+    They need no token and reveal nothing about the store except that it fails.
     """
 
     async def readyz(_: Request) -> Response:
@@ -47,7 +47,7 @@ async def _why_not(ping: Callable[[], Awaitable[object]], seconds: float) -> str
     except PenstockError as error:
         return error.message
     except Exception:
-        # A load balancer must get its answer whatever is broken; the log has the rest.
+        # A load balancer needs an answer for any failure; the log has the details.
         _log.exception("the store failed")
         return "The store failed."
     return None

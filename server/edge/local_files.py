@@ -1,4 +1,4 @@
-"""Answers the signed URLs of the local file store: ranged downloads, and form uploads as on S3."""
+"""Serves the signed URLs of the local file store: range downloads, and form uploads as on S3."""
 
 import asyncio
 import re
@@ -35,7 +35,7 @@ def routes(files: LocalFiles) -> list[BaseRoute]:
 
 
 class Refusal(Exception):
-    """The request gets this status, these words and these headers."""
+    """The request gets this status, text and headers."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(words)
@@ -45,9 +45,9 @@ class Refusal(Exception):
 
 
 class Parting(PlainTextResponse):
-    """A refusal of an upload that still comes in, and the end of its connection.
+    """A refusal of an upload that is still arriving; the connection closes afterwards.
 
-    If that ended at once, a client busy with sending would meet a reset before it saw the answer.
+    An immediate close would reset the connection before a sending client could read the answer.
     """
 
     def __init__(self, stream: AsyncIterator[bytes], refusal: Refusal) -> None:
@@ -64,7 +64,7 @@ class Parting(PlainTextResponse):
 
 
 class FilesRoute(BaseRoute):
-    """Everything below `/files/`: nothing is read or written there without a valid signature."""
+    """The route for all paths below `/files/`; each access needs a valid signature."""
 
     def __init__(self, files: LocalFiles) -> None:
         self._files = files
@@ -132,9 +132,9 @@ class FilesRoute(BaseRoute):
 
 
 class Form:
-    """A multipart/form-data body read in one pass, of which a chunk is held at a time.
+    """A multipart/form-data body, read in one pass with one chunk in memory at a time.
 
-    Its fields come first and its file last. Raises Refusal where the body is anything else.
+    The fields come first and the file last. Raises RefusedFileRequest for any other body.
     """
 
     def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
@@ -161,13 +161,13 @@ class Form:
         )
 
     async def fields(self) -> dict[str, str]:
-        """Read up to the content of the part named `file`."""
+        """Read the fields, up to the content of the part named `file`."""
         while not self._in_file:
             await self._feed()
         return self._fields
 
     async def content(self) -> Chunks:
-        """Yield the file, and see that the form ends with it."""
+        """Yield the file's content, and check that the form ends after it."""
         while True:
             content, self._content = self._content, []
             for chunk in content:
@@ -184,9 +184,9 @@ class Form:
         try:
             self._parser.write(chunk)
         except MultipartParseError:
-            # What came before it is looked at first: fields that were not signed are a 403.
+            # The fields before the error are checked first: unsigned fields get a 403.
             self._is_malformed = True
-        # The parser passes over blanks before and behind a delimiter, however many there are.
+        # The parser skips any number of blanks around a delimiter.
         self._is_malformed |= self._overhead > FORM_BYTES
 
     def _begin_part(self) -> None:
@@ -255,7 +255,7 @@ async def _bounded(chunks: Chunks, link: Link) -> Chunks:
 
 
 async def _linger(stream: AsyncIterator[bytes]) -> None:
-    """Throw away, within bounds, what a client sends until it notices."""
+    """Discard, within bounds, the bytes that a client sends until it notices the answer."""
     size = 0
     with suppress(TimeoutError, ClientDisconnect):
         async with asyncio.timeout(LINGER_SECONDS):
@@ -290,7 +290,7 @@ def _download(request: Request, link: Link, opened: Opened) -> Response:
 
 
 def _headers(link: Link, stat: Stat) -> dict[str, str]:
-    """Say what the file is, so that no browser runs it as a page of this site."""
+    """Return headers that describe the file, so that no browser runs it as a page of this site."""
     kind = link.content_type or stat.content_type
     shown = "inline" if _INLINE.fullmatch(kind) else "attachment"
     return {
@@ -310,7 +310,7 @@ def _tags(header: str) -> set[str]:
 
 
 def _wanted(request: Request, stat: Stat) -> tuple[int, int] | None:
-    """Read which bytes are asked for, the end not included; None for all of them."""
+    """Return the requested byte range, its end excluded; None for the whole file."""
     found = _RANGE.fullmatch(request.headers.get("range", ""))
     condition = request.headers.get("if-range", stat.etag)
     if not found or request.method == "HEAD" or condition != stat.etag:

@@ -1,4 +1,4 @@
-"""`POST /notify` and `/v2/notify`: notifications of Orion and its like, into the sink."""
+"""`POST /notify` and `/v2/notify`: NGSI notifications of context brokers, for the sink."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,7 +40,7 @@ _TYPED: Final = (*headers_of({"content-type": MediaType.JSON.header}), *_HEADERS
 
 @dataclass(frozen=True, slots=True)
 class NotifyApp:
-    """Takes notifications of callers who may contribute to the groups of their service paths."""
+    """Accepts notifications of callers with the role contributor in their service paths' groups."""
 
     sink: Sink
     authenticate: Callable[[Headers], Awaitable[Caller]]
@@ -98,9 +98,9 @@ def routes(app: NotifyApp) -> list[Route]:
 
 
 def _answer(accepted: Accepted | None) -> Response:
-    """Say 202 for what is in memory, 200 for what is kept, 400 for what is kept as dead letters.
+    """Return 202 for a queued notification, 200 for a stored one, 400 for one of dead letters only.
 
-    Entities that were refused are told, beside the number of the others.
+    The body lists the refused entities, and the number of accepted ones.
     """
     if accepted is None:
         return Response(202, b"", _HEADERS)

@@ -1,6 +1,6 @@
-"""How much each caller may ask for, in the unit in which operations cost.
+"""Rate limits: a token bucket for each caller, in the unit of an operation's cost.
 
-What each caller has left to ask for, in memory that all processes of a server see.
+The buckets are in the memory of one process, or in memory that all processes of a server share.
 """
 
 import struct
@@ -19,27 +19,27 @@ from cachetools import LRUCache
 from penstock.datastore.errors import RateLimited
 
 MAX_CALLERS: Final = 10_000
-"""How many callers are remembered; who asked least recently is forgotten first."""
+"""The most callers in memory; the least recently active is dropped first."""
 
 _ROUNDING: Final = 1e-6
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """What a caller had left, or below zero owed, at a time of the clock."""
+    """A caller's remaining cost at a time of the clock; below zero it is a debt."""
 
     level: float
     at: float
 
 
 Change: TypeAlias = Callable[[Bucket | None], Bucket]
-"""Makes a new bucket of the one there was; what it raises leaves that as it was."""
+"""Makes a new bucket from the old one; if it raises, the old one stays."""
 
 
 class Buckets(Protocol):
-    """The buckets of callers, wherever they are kept."""
+    """A store of the callers' buckets."""
 
     def update(self, caller: str, change: Change) -> None:
-        """Put what `change` makes of a caller's bucket in its place."""
+        """Replace a caller's bucket by the result of `change`."""
 
 
 class OwnBuckets:
@@ -53,10 +53,10 @@ class OwnBuckets:
 
 
 class RateLimiter:
-    """A bucket for each caller that holds `burst` and gains `per_second`; 0 limits nobody.
+    """A bucket for each caller that holds `burst` and gains `per_second`; 0 means no limit.
 
-    What costs more than a bucket holds runs when it is full, and the next waits until the debt is
-    paid: however large the operations, a caller gets no more than `per_second` over time.
+    An operation that costs more than a full bucket runs when the bucket is full, and the next one
+    waits until the debt is paid. So a caller never gets more than `per_second` over time.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RateLimiter:
         self._buckets = OwnBuckets() if buckets is None else buckets
 
     def spend(self, user_id: str, cost: int) -> None:
-        """Take the cost of an operation, 1 at least; raises RateLimited, which takes nothing."""
+        """Take the cost of an operation, at least 1; raises RateLimited, which takes nothing."""
         if self._per_second == 0:
             return
         per_second, burst = self._per_second, self._burst
@@ -92,7 +92,7 @@ class RateLimiter:
 
 
 _SLOT: Final = struct.Struct("=Qdd")
-"""Digest of the caller (0 where there is none), level, and when it had that."""
+"""Digest of the caller (0 for an empty slot), level, and the time of that level."""
 _SETS: Final = 2_048
 _WAYS: Final = 8
 _SET_BYTES: Final = _WAYS * _SLOT.size
@@ -100,9 +100,9 @@ SIZE: Final = _SETS * _SET_BYTES
 
 
 class SharedBuckets:
-    """Buckets of 16,384 callers; in each of the sets, who asked least recently is forgotten first.
+    """Buckets of 16,384 callers in sets; each set drops its least recently active caller first.
 
-    A set is locked while it is changed. The lock of a process that dies is gone with it.
+    An update locks its set. The lock of a process ends when the process dies.
     """
 
     def __init__(self, memory: mmap, file: int) -> None:
@@ -110,7 +110,7 @@ class SharedBuckets:
         self._file = file
 
     def update(self, caller: str, change: Change) -> None:
-        """Put what `change` makes of a caller's bucket in its place, unless it raises."""
+        """Replace a caller's bucket by the result of `change`, unless it raises."""
         digest = _digest(caller)
         start = digest % _SETS * _SET_BYTES
         with self._locked(start):
@@ -132,5 +132,5 @@ class SharedBuckets:
 
 
 def _digest(caller: str) -> int:
-    """Give a number above zero, which stands for no caller."""
+    """Return a number above zero for the caller; zero stands for no caller."""
     return int.from_bytes(blake2b(caller.encode(), digest_size=8).digest()) or 1

@@ -1,4 +1,4 @@
-"""Reading a GraphQL request out of an HTTP request."""
+"""Reads a GraphQL request out of an HTTP request."""
 
 import re
 from collections.abc import Mapping
@@ -44,13 +44,13 @@ _WORDS: Final[Mapping[type, str]] = {str: "a text", dict: "an object"}
 
 
 class ClientGone(Exception):
-    """The client left before its request was read: nobody waits for an answer."""
+    """The client disconnected before its request was read: no answer is needed."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """An HTTP request as it came in; `media` is the type to answer in, None where there is none.
+    """An incoming HTTP request; `media` is the answer's type, None if the client accepts none.
 
-    `seen` is told how it goes; it is the one that `watching` shows around, if it does.
+    `record` is the record of the operation, shared with the instrumentation if there is some.
     """
 
     scope: Scope
@@ -74,12 +74,12 @@ class Exchange(msgspec.Struct, frozen=True):
 
 
 def media_of(headers: Headers) -> MediaType | None:
-    """Choose the type to answer in; None where the client takes none that there is."""
+    """Choose the answer's type; None if the client accepts none of ours."""
     return negotiate(",".join(headers.getlist("accept")))
 
 
 def request_id_of(headers: Headers) -> str:
-    """Take the client's own id, else the trace id of `traceparent`, else make one."""
+    """Return the client's own id, else the trace id of `traceparent`, else a new one."""
     given = headers.get("x-request-id", "")
     if _REQUEST_ID.fullmatch(given):
         return given
@@ -97,7 +97,7 @@ def check_method(scope: Scope) -> None:
 
 
 async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
-    """Read the request of a GET or POST. Raises Problem, and ClientGone where it ends early."""
+    """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
     scope, headers = exchange.scope, exchange.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
         raise Problem(
@@ -112,7 +112,7 @@ async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
 
 
 def from_url(scope: Scope, headers: Headers) -> OperationRequest:
-    """Read the parameters of a GET that another site's page could not have sent."""
+    """Read the parameters of a GET that a page of another site cannot have sent."""
     content_type = headers.get("content-type")
     if content_type is not None and not is_json(content_type):
         raise _unsupported("A GET has no body; its Content-Type must be absent.")
@@ -139,7 +139,7 @@ def from_url(scope: Scope, headers: Headers) -> OperationRequest:
 
 
 def from_json(body: bytes) -> OperationRequest:
-    """Read a JSON body; Problem where it is none, Malformed where it is no request."""
+    """Read a JSON body; raises HttpProblem, or MalformedRequest for JSON that is no request."""
     found = _json(body)
     if isinstance(found, list):
         raise Malformed("Batches are not answered; send one operation a request.")
@@ -162,7 +162,7 @@ def _request(found: dict[str, Any]) -> OperationRequest:
     return OperationRequest(
         query=query,
         document_id=document_id,
-        # Several clients send an empty name where they mean none.
+        # Several clients send an empty name instead of none.
         operation_name=found.get("operationName") or None,
         variables=found.get("variables") or {},
         extensions=extensions,
@@ -190,9 +190,10 @@ def _unsupported(message: str) -> Problem:
 
 
 def _is_preflighted(headers: Headers) -> bool:
-    """Tell whether a page of another site would have had to ask before sending this.
+    """Tell whether a page of another site would need a preflight to send this request.
 
-    Browsers attach Basic credentials by themselves, so those prove nothing; tokens they never do.
+    Browsers attach Basic credentials by themselves, so these prove nothing; they never attach
+    tokens.
     """
     if any(name in headers for name in (*_PREFLIGHTED, "content-type")):
         return True
@@ -200,14 +201,14 @@ def _is_preflighted(headers: Headers) -> bool:
 
 
 async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
-    """Read a body; Problem where it is too large or takes too long, ClientGone where it ends."""
+    """Read a body; raises HttpProblem if it is too large or slow, ClientGone after a disconnect."""
     if _announced(headers) > limits.body_bytes:
         raise _too_large(limits)
     return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
 
 
 def _announced(headers: Headers) -> float:
-    """How many bytes the client says that it sends; infinite where that is no number."""
+    """Return the announced Content-Length; infinite if that is not a number."""
     announced = headers.get("content-length", "0")
     return int(announced[:12]) if announced.isdecimal() else inf
 

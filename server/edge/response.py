@@ -1,9 +1,4 @@
-"""JSON as it leaves the server: UTF-8, exact decimals, no NaN.
-
-Refusals of an HTTP request, before or around GraphQL, and the status each code stands for.
-
-A whole answer in one piece, with the headers every GraphQL answer carries.
-"""
+"""HTTP answers: JSON encoding, error problems with their statuses, and GraphQL responses."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -22,7 +17,10 @@ from penstock.server.core.headers import MediaType
 
 
 def encode(value: object) -> bytes:
-    """Write JSON; a Decimal keeps every digit. TypeError for what JSON has no form for."""
+    """Encode JSON in UTF-8; a Decimal keeps every digit.
+
+    Raises TypeError for a value without a JSON form.
+    """
     return orjson.dumps(value, default=_exact)
 
 
@@ -50,12 +48,12 @@ _STATUS: Final[Mapping[str, int]] = MappingProxyType(
         ErrorCode.TIMEOUT: 504,
     }
 )
-# What was no well-formed request stays a 400 in the draft only where it could not even be read.
+# Under the draft an ill-formed request gets 400 only if it could not be parsed, else 422.
 _UNREADABLE: Final = frozenset((ErrorCode.GRAPHQL_PARSE_FAILED.value, ErrorCode.BAD_REQUEST.value))
 
 
 class Problem(Exception):
-    """The request is answered with an error, `status` where the code alone does not give it."""
+    """The request gets an error answer; `status` overrides the status of the code."""
 
     def __init__(
         self,
@@ -72,14 +70,14 @@ class Problem(Exception):
 
 
 class Malformed(Problem):
-    """The body or the URL could be read, and is no well-formed GraphQL request."""
+    """The body or the URL was readable, but is not a well-formed GraphQL request."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.BAD_REQUEST, message)
 
 
 def refusal(error: PenstockError, *, with_token: bool) -> Problem:
-    """Make the answer to a caller who could not be let in, or whose context could not be opened."""
+    """Build the problem for a caller who is not authenticated, or who may not run the operation."""
     problem = Problem(error.code, error.message)
     problem.error = known(error)
     if isinstance(error, Unauthenticated):
@@ -92,22 +90,22 @@ def refusal(error: PenstockError, *, with_token: bool) -> Problem:
 
 
 def stopping() -> Problem:
-    """Make the answer to what a server cannot finish any more, or not begin."""
+    """Build the problem for a request that a stopping server cannot finish or start."""
     headers = {"retry-after": "1", "connection": "close"}
     return Problem(ErrorCode.SERVICE_UNAVAILABLE, "The server is stopping.", headers=headers)
 
 
 def unexpected(error: Exception, request_id: str) -> Problem:
-    """Log an exception nobody foresaw; its answer says nothing but the request id."""
+    """Log an unexpected exception; its answer reveals only the request id."""
     problem = Problem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
     problem.error = internal(error, request_id)
     return problem
 
 
 def status_of(body: Mapping[str, object], code: str | None, *, json: bool, draft: bool) -> int:
-    """Give the status of a GraphQL answer; `code` is that of its first error.
+    """Return the status of a GraphQL answer; `code` is that of its first error.
 
-    In 2025's statuses, clients of plain JSON (`json`) get 200 for whatever GraphQL itself refuses.
+    With the statuses of 2025, clients of plain JSON (`json`) get 200 for errors of GraphQL itself.
     """
     if code is None:
         return 200
@@ -123,7 +121,7 @@ def status_of(body: Mapping[str, object], code: str | None, *, json: bool, draft
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 _BODILESS: Final = (204, 304)
-"""Statuses of answers that have no body, whatever their length says."""
+"""Statuses of answers without a body and without a Content-Length."""
 
 _UNSHARED: Final = {
     "vary": "accept, authorization, x-penstock-cost",
@@ -132,7 +130,7 @@ _UNSHARED: Final = {
 
 
 class Response(msgspec.Struct, frozen=True):
-    """Status, body, and headers as ASGI has them, their names in lower case."""
+    """Status, body, and headers in ASGI's form, with names in lower case."""
 
     status: int
     body: bytes = b""
@@ -151,7 +149,10 @@ def headers_of(named: Mapping[str, str]) -> Headers:
 
 
 def _common(media: MediaType, caching: str) -> Headers:
-    """What an answer holds depends on who asked, so no shared cache may keep it."""
+    """Return the headers of every GraphQL answer; its content depends on the caller.
+
+    No shared cache may store such an answer.
+    """
     return headers_of({"content-type": media.header, "cache-control": caching, **_UNSHARED})
 
 
@@ -162,13 +163,13 @@ _CACHED: Final = {media: _common(media, "private, no-cache") for media in MediaT
 def graphql_response(
     status: int, body: bytes, media: MediaType, headers: Mapping[str, str]
 ) -> Response:
-    """Dress a body; `headers` are those that this answer has beside the usual ones."""
+    """Build a response; `headers` are its headers besides the common ones."""
     common = _COMMON[media]
     return Response(status, body, common + headers_of(headers) if headers else common)
 
 
 def cached(body: bytes, media: MediaType, if_none_match: str | None) -> Response:
-    """Let the client keep the answer of a GET; 304 where it holds that very one already."""
+    """Build the response of a GET with an ETag; 304 if the client already has that answer."""
     tag = f'"{urlsafe_b64encode(sha256(body).digest()[:18]).decode()}"'
     headers = (*_CACHED[media], (b"etag", tag.encode()))
     held = [one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")]

@@ -1,7 +1,7 @@
-"""Where S3 tells that inputs were uploaded: its notifications, and its events of EventBridge.
+"""`POST /events/s3`: upload events of S3, from bucket notifications or EventBridge.
 
-Nothing of an event is believed but the name of a file, for which the store is then asked, as the
-caller and within what they may do.
+From an event the server takes only the names of files. It then looks these up in the store, with
+the caller's own permissions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ from penstock.server.edge.response import Problem, refusal
 PATH: Final = "/events/s3"
 MAX_FILES: Final = 100
 COST: Final = 3
-"""Of each file that an event is about: an execution is looked up, read and written."""
+"""The cost of each file in an event: one lookup, one read and one write of an execution."""
 
 
 @dataclass(frozen=True, slots=True)
 class S3Events:
-    """Takes events and makes the executions ready whose inputs they tell of."""
+    """Takes events and makes the executions ready whose inputs they name."""
 
     store: Store
     authenticator: Authenticator
@@ -64,7 +64,7 @@ class S3Events:
         return {"started": started, "ignored": len(keys) - started}
 
     async def _started(self, caller: Caller, key: str) -> bool:
-        """Whether the file is the input of an execution that the caller may run."""
+        """Tell whether the file is the input of an execution that the caller may run."""
         with suppress(Failure):
             uploads = self.store.seen_by(caller).executions.uploads
             return await uploads.confirm_key(key) is not None
@@ -72,7 +72,7 @@ class S3Events:
 
 
 def _keys(body: bytes) -> list[str]:
-    """The names of the files that an event is about, each once."""
+    """Return the distinct names of the files in an event."""
     try:
         found = dict.fromkeys(_named(orjson.loads(body)))
     except (orjson.JSONDecodeError, KeyError, TypeError):

@@ -47,7 +47,7 @@ NOT_BUILT = "The GraphiQL page has not been built. Run `make` in Penstock's sour
 LOOPBACK = ("127.0.0.1", "::1")
 FORWARDING = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
-# What the bundle's file names look like; the compressed siblings are not asked for by name.
+# The form of the bundle's file names; requests never name the compressed variants.
 ASSET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:js|css|ttf|txt)")
 SIBLINGS = (("br", ".br"), ("gzip", ".gz"))
 MEDIA_TYPES = {".js": "text/javascript", ".ttf": "font/ttf"}
@@ -62,10 +62,10 @@ def no_token() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PageConfig:
-    """Where the page is served, and what it is told.
+    """The paths and URLs of the page, and its source of tokens.
 
-    `dev_token` is asked at every visit, so that a page never starts with an expired token. Only
-    browsers of this machine are told it.
+    `dev_token` is called at every visit, so that a page never starts with an expired token. Only
+    browsers on this machine get the token.
     """
 
     path: str = "/graphiql"
@@ -92,7 +92,7 @@ def routes(config: PageConfig) -> list[BaseRoute]:
 
 
 def read_examples(folder: Path) -> Iterator[dict[str, str | None]]:
-    """One tab for each `*.graphql` in order of name, with the `*.json` beside it as variables."""
+    """Yield a tab for each `*.graphql` in order of name, with its `*.json` file as variables."""
     for query in sorted(folder.glob("*.graphql")):
         variables = query.with_suffix(".json")
         yield {
@@ -110,7 +110,7 @@ def serve_page(
         template = (config.dist / "index.html").read_text(encoding="utf-8")
     except FileNotFoundError:
         return PlainTextResponse(NOT_BUILT, status_code=503, headers=PAGE_HEADERS)
-    # An application mounted below a prefix has a root of its own beside that of the whole server.
+    # An application mounted below a prefix has its own root besides the root of the whole server.
     own_root: str = request.scope.get("root_path", "")
     server_root: str = request.scope.get("app_root_path", own_root)
     settings: dict[str, object] = {
@@ -125,7 +125,7 @@ def serve_page(
 
 
 def is_direct(request: Request) -> bool:
-    """Whether a browser of this machine asks, and no proxy on behalf of somebody else."""
+    """Tell whether a browser on this machine sends the request, without a proxy between."""
     client = request.client.host if request.client else ""
     return client in LOOPBACK and not any(name in request.headers for name in FORWARDING)
 
@@ -161,6 +161,6 @@ def media_type(asset: Path) -> str:
 
 
 def accepted_encodings(header: str) -> set[str]:
-    """List the codings a client takes, without those it gives the weight zero."""
+    """Return the codings that a client accepts, without those of weight zero."""
     codings = (part.replace(" ", "").lower().partition(";") for part in header.split(","))
     return {name for name, _, weight in codings if not re.fullmatch(r"q=0(\.0*)?", weight)}

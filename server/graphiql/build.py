@@ -1,4 +1,4 @@
-"""Builds the GraphiQL page into `dist/` with Node, unless it is there and up to date."""
+"""Builds the GraphiQL page into `dist/` with Node, unless it is up to date."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NPM_CI = ("ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fu
 
 
 class BuildError(Exception):
-    """Why the page could not be built, in words for the person who ran `make`."""
+    """The page could not be built; the message is for the person who ran `make`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Several processes that serve one port."""
+"""The processes of a server: serving, workers, jobs, maintenance and Dask."""

@@ -1,7 +1,7 @@
-"""Processes that a server starts for itself, and what they are told over standard input.
+"""Starts processes of the server, which read their parameters from standard input.
 
-The first line says what to do. Further lines may follow, and the end tells them to stop, also when
-the server was killed.
+The first line holds the parameters, further lines may follow. The end of input stops the process,
+also after the server was killed.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 
 def told_of(settings: Settings, **changes: object) -> dict[str, Any]:
-    """The settings that a process is to have, as its orders hold them."""
+    """Return the settings for a process, in the form of its parameters."""
     return settings.model_dump(mode="json", exclude_unset=True) | changes
 
 
 async def ordered(
     module: str, orders: object, *, answers: bool = False, files: Sequence[int] = ()
 ) -> Process:
-    """Start a module as a process with its orders; it inherits the files.
+    """Start a module as a process with its parameters; it inherits the files.
 
-    Its standard output is there to be read if it `answers`.
+    With `answers` its standard output is a pipe for the caller to read.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -35,7 +35,7 @@ async def ordered(
         module,
         stdin=PIPE,
         stdout=PIPE if answers else DEVNULL,
-        # Ctrl-C is for the server, which tells its processes.
+        # Ctrl-C reaches the server only, which stops its processes itself.
         start_new_session=True,
         pass_fds=files,
     )
@@ -45,14 +45,14 @@ async def ordered(
 
 
 def first_line(kind: type[T]) -> T:
-    """Read the orders of this process."""
-    # Unbuffered: what follows the first line is for the event loop to read.
+    """Read the parameters of this process."""
+    # Unbuffered, because the event loop reads the lines after the first one.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as first:
         return msgspec.json.decode(first.readline(), type=kind)
 
 
 async def further_lines() -> asyncio.StreamReader:
-    """Read what follows the orders."""
+    """Return a reader of the lines after the parameters."""
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

@@ -1,6 +1,6 @@
-"""An engine on a Dask cluster: the very same kernel over parts of a large input, side by side.
+"""A row engine on a Dask cluster, which transforms the parts of a large input in parallel.
 
-Imported only where a scheduler is named, as `distributed` is an extra.
+It is imported only if the settings name a scheduler, because `distributed` is an optional extra.
 """
 
 from collections import deque
@@ -34,11 +34,11 @@ FEWEST_AHEAD: Final = 4
 
 FAILURES: Final = (
     OSError,  # the scheduler cannot be reached
-    CancelledError,  # or was lost
-    KilledWorker,  # so were several machines, one after another, at the same part
+    CancelledError,  # the scheduler was lost
+    KilledWorker,  # several machines were lost, one after another, at the same part
     PartFailed,
     ImportError,  # the machines have no Penstock
-    AttributeError,  # or one that knows no clusters
+    AttributeError,  # the machines have a Penstock without support for clusters
 )
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The cluster of the scheduler at an address; inputs of one part are worked on here."""
+    """The cluster of the scheduler at an address; an input of one part is transformed locally."""
 
     address: str
     part_bytes: int = PART_BYTES
@@ -61,7 +61,7 @@ class Cluster:
 
     async def _far(self, files: Files, task: Task) -> AsyncGenerator[Step]:
         try:
-            # Who leaves takes back all that it asked for and is not done.
+            # Closing the client cancels all its unfinished calls.
             async with Client(
                 self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
             ) as client:
@@ -76,7 +76,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class _Mapping:
-    """One input mapped over a cluster: surveyed in parts, then transformed in spans of records."""
+    """One input on a cluster: first surveyed in parts, then transformed in spans of records."""
 
     client: Client
     files: Files
@@ -104,7 +104,10 @@ class _Mapping:
     async def _below(
         self, source: Source, found: Iterable[Span], header: CsvTransform
     ) -> AsyncGenerator[Step]:
-        """Yield what the spans give, in order; one that ends it all is done knowing those above."""
+        """Yield the results of the spans, in order.
+
+        The span that ends the execution is computed again with the number of failures above it.
+        """
         recipe, total = await self._recipe(), header.ending.counts
         calls = [(recipe, source, span, Above(header.places, span.row)) for span in found]
         async with aclosing(self._in_order(transform, calls)) as steps:
@@ -123,9 +126,9 @@ class _Mapping:
     async def _in_order(
         self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
     ) -> AsyncGenerator[T]:
-        """Yield the results of calls made on the cluster, a few of which are ahead of the reader.
+        """Yield the results of calls on the cluster in order, with a few calls ahead of the reader.
 
-        What a machine takes along when it is lost is done again by another.
+        If a machine is lost, another one repeats its calls.
         """
         threads = await self.client.nthreads()
         ahead = max(FEWEST_AHEAD, 2 * sum(threads.values()))
@@ -150,7 +153,7 @@ class _Mapping:
         return step.ending.refusal is not None or (most is not None and failed > most)
 
     def _told(self, counts: Counts, ending: Ending) -> Ending:
-        """The ending of all so far; who reads a file whole has read on to the end of a chunk."""
+        """Return the ending so far; after a refusal, the bytes read end at the end of a chunk."""
         if ending.refusal is not None:
             read = -(-counts.bytes_read // CHUNK) * CHUNK
             counts = replace(counts, bytes_read=min(read, self.task.size))

@@ -1,4 +1,4 @@
-"""What a machine of a cluster does with a part of an input, which it fetches for itself."""
+"""The tasks of a cluster's machine: it fetches a part of an input, and surveys or transforms it."""
 
 from hashlib import sha256
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from penstock.transform.plan import Plan
 from penstock.transform.program import Program
 
 KEPT: Final = 2
-"""Programs that a process has at hand; their datasets take most of its memory."""
+"""The most programs in a process; their datasets take most of its memory."""
 
 _programs: Final = LRUCache[str, Program](KEPT)
 _lock: Final = Lock()
@@ -35,7 +35,7 @@ class TableFile(msgspec.Struct, frozen=True):
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """What makes a program, for Penstock of this `version`; `id` tells it from every other."""
+    """The ingredients of a program, for Penstock of this `version`; `id` is unique."""
 
     id: str
     version: str
@@ -45,12 +45,12 @@ class Recipe(msgspec.Struct, frozen=True):
 
 
 def installed() -> str:
-    """The version of Penstock that this process runs."""
+    """Return the version of Penstock in this process."""
     return version("penstock")
 
 
 def survey(source: Source, start: int, end: int) -> Survey:
-    """Look for the ends of records in a part, wherever it begins; raises PartFailed."""
+    """Find the ends of records in a part that may begin anywhere; raises PartFailed."""
     found = Survey()
     for block in fetched(source, start, end):
         found.feed(block)
@@ -58,7 +58,7 @@ def survey(source: Source, start: int, end: int) -> Survey:
 
 
 def transform(recipe: Recipe, source: Source, span: Span, above: Above) -> Step:
-    """Take the records of a span through the program; raises PartFailed."""
+    """Run the program on the records of a span; raises PartFailed."""
     part = CsvTransform(program_of(recipe), recipe.max_failed, above)
     pieces: list[Written] = []
     for block in fetched(source, span.start, span.end):
@@ -72,7 +72,7 @@ def transform(recipe: Recipe, source: Source, span: Span, above: Above) -> Step:
 
 
 def program_of(recipe: Recipe) -> Program:
-    """The program, made once for all threads of this process; raises PartFailed."""
+    """Return the program, built once for all threads of this process; raises PartFailed."""
     if recipe.version != installed():
         message = f"The cluster has Penstock {installed()}, the worker {recipe.version}."
         raise PartFailed(message)

@@ -1,9 +1,7 @@
-"""Ranges of files by URLs that open them, read on a machine that has no other access to them.
+"""The transport to a Dask cluster: ranges of files by signed URLs, and calls and results as bytes.
 
-Calls and answers as bytes, which is all that a cluster ever sees of them.
-
-Dask unpickles what it is given outside of any task: on a machine without Penstock that would end
-the machine's process, and the scheduler would need Penstock, too. In a task it is a failure.
+Dask unpickles its arguments outside of any task: on a machine without Penstock that would end the
+process, and the scheduler would need Penstock, too. Inside a task it is a failure of the task.
 """
 
 import pickle
@@ -28,11 +26,11 @@ SERVER_ERRORS: Final = 500
 
 
 class PartFailed(Exception):
-    """A part could not be worked on; the message holds no secret."""
+    """A part could not be read or transformed; the message holds no secret."""
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A file by a URL that opens it, which therefore is in no log."""
+    """A file by its signed URL, which `repr` hides from logs."""
 
     url: str
 
@@ -41,9 +39,9 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def fetched(source: Source, start: int, end: int) -> Iterator[bytes]:
-    """Yield the bytes from `start` up to `end`, cut where a file that is read whole is cut.
+    """Yield the bytes from `start` to `end`, cut at multiples of CHUNK as for a whole file.
 
-    What breaks off is taken up again where it did, a few times over; raises PartFailed then.
+    It resumes a broken download a few times; then raises PartFailed.
     """
     failures = 0
     while start < end:
@@ -97,17 +95,17 @@ def _told(error: Exception) -> str:
 
 
 open_call = pickle.loads
-"""Makes the call that bytes hold; known to every machine, whatever is installed on it."""
+"""Makes the call from its bytes; every machine has this function of the standard library."""
 
 
 def packed(function: Callable[..., object], *arguments: object) -> bytes:
-    """The call of a function of a module as bytes, from which no log shows a URL."""
+    """Return the call of a module's function as bytes, so that no log shows a URL."""
     call = zlib.compress(pickle.dumps(_Reduced(answered, function, arguments)))
     return pickle.dumps(_Reduced(open_call, _Reduced(zlib.decompress, call)))
 
 
 def unpacked(answer: bytes) -> Any:
-    """What the function returned; raises the PartFailed that it raised."""
+    """Return the function's result; raises the PartFailed that it raised."""
     found = pickle.loads(answer)  # noqa: S301 - from the cluster, which is trusted with the plan
     if isinstance(found, PartFailed):
         raise found
@@ -115,7 +113,7 @@ def unpacked(answer: bytes) -> Any:
 
 
 def answered(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
-    """The answer to a call, as bytes; a failure is one, too, lest Dask logs it with its call."""
+    """Return the result of a call as bytes; a PartFailed too, because Dask would log the call."""
     try:
         return pickle.dumps(function(*arguments))
     except PartFailed as failed:
@@ -123,7 +121,7 @@ def answered(function: Callable[..., object], arguments: tuple[object, ...]) -> 
 
 
 class _Reduced:
-    """Stands for what a function makes of arguments, where it is unpickled."""
+    """Unpickles as the result of a function call."""
 
     def __init__(self, function: Callable[..., object], *arguments: object) -> None:
         self._made = function, arguments

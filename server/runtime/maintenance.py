@@ -1,9 +1,4 @@
-"""Runs the jobs of a store for as long as the server runs, whichever server they were begun by.
-
-Removes files that nobody will use any more, for as long as the server runs.
-
-What a server does about executions beside running them, every so often.
-"""
+"""The background work of a server: jobs, the removal of unused files, and care for executions."""
 
 import asyncio
 import logging
@@ -23,10 +18,10 @@ job_logger = logging.getLogger("penstock.jobs")
 
 @asynccontextmanager
 async def running_jobs(store: Store, seconds: float = POLL_SECONDS) -> AsyncIterator[Store]:
-    """Give the store back as one whose jobs this process runs until the end.
+    """Run the store's jobs in this process; yields the store that wakes them.
 
-    What is unfinished at the start and what is begun through the store is taken up at once; what
-    other servers leave behind, within so many seconds.
+    It starts unfinished jobs and new jobs of this store at once, and jobs of other servers within
+    `seconds`.
     """
     wanted = asyncio.Event()
     work = partial(store.run_jobs, store.clock.new_id())
@@ -44,7 +39,7 @@ file_logger = logging.getLogger("penstock.files")
 
 
 def sweeping(store: Store, seconds: float = SWEEP_SECONDS) -> AbstractAsyncContextManager[None]:
-    """Sweep now and every so many seconds, until the end."""
+    """Remove unused files now and every `seconds`, until the end."""
     trouble = "files could not be swept"
     return repeated(Chore(store.sweep_files, seconds, file_logger, trouble, at_once=True))
 
@@ -55,7 +50,7 @@ execution_logger = logging.getLogger("penstock.executions")
 
 
 def upkept(store: Store, settings: Settings) -> AbstractAsyncContextManager[None]:
-    """Look for uploads, now and every so often, and take away what is over or deleted."""
+    """Find uploaded inputs, remove expired executions, and finish interrupted deletes."""
 
     async def look() -> None:
         if await store.look_for_uploads():

@@ -1,4 +1,4 @@
-"""Opens the NGSI sink that the settings describe, and keeps it running beside the server."""
+"""Opens the NGSI sink of the settings, and runs it with the server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ SAMPLES = "samples.db"
 
 @asynccontextmanager
 async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
-    """Open the tables of samples: a file of their own beside the embedded store, or DynamoDB's."""
+    """Open the tables of samples: a separate file for the embedded store, or DynamoDB tables."""
     if settings.store == "sqlite":
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         shared = SqliteTable.open(settings.data_dir / SAMPLES)
@@ -32,7 +32,7 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
 
 
 async def _dynamodb(settings: Settings) -> Destinations:
-    # It loads AWS's library, for half a second that the embedded store starts without.
+    # It loads AWS's library, which would cost the embedded store half a second at its start.
     from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations  # noqa: PLC0415
 
     return await DynamoDBDestinations.open(
@@ -47,7 +47,7 @@ async def _dynamodb(settings: Settings) -> Destinations:
 async def running_sink(
     settings: Settings, store: Store, destinations: Destinations
 ) -> AsyncIterator[Sink | None]:
-    """Run the sink until the end; None where the settings have none."""
+    """Run the sink until the end; None if the settings have none."""
     if not settings.takes_notifications:
         yield None
         return
@@ -70,7 +70,7 @@ async def running_sink(
 def with_ingest(
     store: Store, settings: Settings, destinations: Destinations, sink: Sink | None
 ) -> Store:
-    """Let the store read what the sink stores, and give it back what it could not."""
+    """Return the store with access to the sink's samples, and to its replay of failed ones."""
     replay = None if sink is None else sink.replaying.replay
     seconds = settings.change_poll_seconds
     return replace(store, ingest=Ingest(destinations, settings.sink_options, replay, seconds))

@@ -1,7 +1,4 @@
-"""A server that stops although streams are open, which never end by themselves.
-
-One process that serves: all that it takes, opened over a port that is taken already.
-"""
+"""Runs one serving process: opens everything it needs, serves a bound port, and shuts down."""
 
 import asyncio
 import gc
@@ -34,10 +31,10 @@ _LOOK_UP_SECONDS: Final = 0.1
 
 
 class DrainingServer(uvicorn.Server):
-    """Ends the streams first, then waits for connections as uvicorn does.
+    """A uvicorn server that ends the open streams first, which never end by themselves.
 
-    Both take `seconds` together, and one more for connections that would not be closed. Being told
-    to stop a second time ends the wait.
+    Streams and connections have `seconds` together, and then one more for slow connections. A
+    second signal ends the wait.
     """
 
     def __init__(self, config: uvicorn.Config, streams: Streams, seconds: float) -> None:
@@ -60,10 +57,10 @@ class DrainingServer(uvicorn.Server):
 
 
 async def prepare(settings: Settings, url: str) -> DevIdentity | None:
-    """Make the embedded table, with samples where it is empty; on DynamoDB, see that one is there.
+    """Create the embedded table, with samples if it is empty; on DynamoDB check the table.
 
-    Gives who a page of this server acts as, if anybody. Raises CommandFailed: a server does not
-    make tables of AWS, it asks for them.
+    Returns the identity of the server's page, if any. Raises CommandFailed if the DynamoDB table
+    does not fit: a server does not create it.
     """
     async with open_table(settings) as table, open_files(settings, url) as files:
         await _check(table, files, settings)
@@ -80,7 +77,7 @@ async def serve_port(
     announce: Callable[[], None],
     siblings: Siblings | None = None,
 ) -> None:
-    """Serve what was prepared until told to stop; `announce` is called when all is ready."""
+    """Serve the prepared store until a signal; `announce` is called when all is ready."""
     async with (
         exporting(),
         open_table(settings) as table,
@@ -128,7 +125,10 @@ async def _check(table: Table, files: Files, settings: Settings) -> None:
 
 
 def settle_garbage_collector() -> None:
-    """Never look again at what start-up made, which holds the event loop for tens of ms."""
+    """Exclude the objects of start-up from garbage collection.
+
+    Collecting them holds the event loop for tens of milliseconds.
+    """
     gc.collect()
     gc.freeze()
 

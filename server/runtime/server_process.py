@@ -1,7 +1,7 @@
-"""One of several processes that serve a port; its orders are the first line of standard input.
+"""One of several processes that serve a port; standard input holds its parameters.
 
-It says on standard output when it serves. The end of standard input tells it to stop, also when the
-process that started it was killed.
+It writes a line on standard output when it serves. The end of standard input stops it, also after
+the supervisor was killed.
 """
 
 import asyncio
@@ -43,12 +43,12 @@ def main() -> None:
     orders = first_line(Orders)
     settings = Settings.load(**orders.settings)
     configure(settings.log_format)
-    # uvicorn raises the signal that stopped it once more, and what is open is still to be closed.
+    # uvicorn raises the signal again after it stops, and the open resources must still close.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
             loop.run(_serve(orders, settings))
-    except Exception as error:  # whatever it is, the operator is told in one line
+    except Exception as error:  # the operator gets one line for any failure
         failure = failure_of(error)
         if settings.debug and not failure.expected:
             traceback.print_exception(error)

@@ -1,6 +1,6 @@
-"""Opens what the settings choose: table and files behind the store.
+"""Opens the table, files, buckets and store that the settings choose.
 
-AWS's library is loaded where it is chosen; it would make half of a worker's time to start.
+AWS's library is loaded only if it is needed; it would double the start time of a worker.
 """
 
 from collections.abc import AsyncIterator
@@ -24,12 +24,12 @@ from penstock.server.settings.settings import Settings
 DATABASE = "penstock.db"
 FILES = "files"
 LOCAL_BUCKET = "penstock"
-"""What the directory of files is called where folders name their bucket."""
+"""The bucket's name in folders, for the directory of files."""
 
 
 @asynccontextmanager
 async def open_table(settings: Settings) -> AsyncIterator[Table]:
-    """Connect to the chosen table, which need not exist on DynamoDB; close it at the end."""
+    """Open the chosen table, and close it at the end; on DynamoDB it need not exist."""
     if settings.store == "sqlite":
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
@@ -54,9 +54,9 @@ async def _dynamodb(settings: Settings) -> Table:
 
 @asynccontextmanager
 async def open_files(settings: Settings, url: str | None = None) -> AsyncIterator[Files]:
-    """Open the files beside the table: a directory, the bucket, or none at all without a bucket.
+    """Open the file store: a directory, the bucket, or none without a bucket.
 
-    `url` is where clients reach this server, by default as the settings say; the URLs of files in
+    `url` is the public URL of this server, by default that of the settings. The URLs of files in
     the directory begin with it.
     """
     files = await _files(settings, url or url_at(settings, settings.host, settings.port))
@@ -81,7 +81,7 @@ async def _files(settings: Settings, url: str) -> Files:
 
 @asynccontextmanager
 async def open_buckets(settings: Settings) -> AsyncIterator[Buckets]:
-    """Open what it takes to reach buckets of the users' own: a vault, and roles if any."""
+    """Open the access to users' own buckets: a vault for keys, and IAM roles if enabled."""
     vault, roles = await _vault(settings), await _roles(settings)
     rules = EndpointRules(private=settings.private_endpoints)
     buckets = Buckets(vault, roles, rules)
@@ -112,7 +112,7 @@ async def _roles(settings: Settings) -> Roles:
 
 
 def url_at(settings: Settings, host: str, port: int) -> str:
-    """The URL under which clients reach a server that listens there."""
+    """Return the public URL of a server that listens at this address."""
     if settings.public_url is not None:
         return settings.public_url
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -142,12 +142,12 @@ def store_over(
 
 
 def bucket_of(settings: Settings) -> str | None:
-    """The name by which folders like `s3://penstock/...` are known to lie beside the table."""
+    """Return the bucket name by which folders like `s3://penstock/...` mean our own files."""
     return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
 
 
 def location(settings: Settings) -> str:
-    """Where the data lies, for people."""
+    """Return a readable location of the data."""
     if settings.store == "sqlite":
         return str((settings.data_dir / DATABASE).resolve())
     where = settings.endpoint_url or f"AWS {settings.region or '(region of the AWS configuration)'}"

@@ -1,4 +1,4 @@
-"""Starts the processes that serve a port together, watches them, and replaces those that die."""
+"""Starts the processes that serve a port together, watches them, and replaces dead ones."""
 
 import asyncio
 import logging
@@ -19,19 +19,19 @@ from penstock.server.runtime.child_process import ordered, told_of
 from penstock.server.settings.settings import Settings
 
 PAUSE_SECONDS: Final = 1.0
-"""Between the death of a process and the start of the one in its place."""
+"""The pause between the end of a process and the start of its replacement."""
 
 GRACE_SECONDS: Final = 5.0
-"""How much longer than its own time to stop a process gets."""
+"""The extra time of a process beyond its own shutdown time."""
 
 logger = logging.getLogger("penstock.processes")
 
 
 @asynccontextmanager
 async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterator["Supervisor"]:
-    """Give a supervisor of `settings.workers` processes, which are gone at the end.
+    """Yield a supervisor of `settings.workers` processes, which are gone at the end.
 
-    Raises CommandFailed where they would have nothing to share memory by.
+    Raises CommandFailed if the system has no shared memory files.
     """
     if not hasattr(os, "memfd_create"):
         raise CommandFailed("Several processes can serve one port on Linux only.")
@@ -45,7 +45,7 @@ async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterat
 
 
 class Supervisor:
-    """The process that took the port, and leaves it to others to serve it."""
+    """Owns the port and the processes that serve it."""
 
     def __init__(self, settings: Settings, listener: socket.socket, siblings: Siblings) -> None:
         self._settings = settings
@@ -54,11 +54,11 @@ class Supervisor:
         self._processes: dict[int, Process] = {}
 
     async def start(self) -> None:
-        """Start them all; raises CommandFailed when one ends before it serves."""
+        """Start all processes; raises CommandFailed if one ends before it serves."""
         await asyncio.gather(*(self._start(index) for index in range(self._siblings.count)))
 
     async def run(self) -> None:
-        """Watch them until told to stop (SIGINT, SIGTERM)."""
+        """Watch the processes until a signal (SIGINT, SIGTERM)."""
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for one in (signal.SIGINT, signal.SIGTERM):
@@ -68,7 +68,7 @@ class Supervisor:
         await stopped(watching)
 
     async def stop(self) -> None:
-        """Tell every process to stop, and end those that do not in time."""
+        """Stop all processes, and kill those that take too long."""
         processes = list(self._processes.values())
         for process in processes:
             if process.stdin is not None:

@@ -1,11 +1,7 @@
-"""Chooses where a worker has rows worked on; a cluster takes an extra that need not be there.
+"""The worker: it runs ready executions, locally or on a Dask cluster, and waits for more.
 
-What a worker does: it runs what is ready, and waits for more.
-
-A worker process of a server, which reads what it shall do from its standard input.
-
-The first line holds the settings and its name. Each further line wakes it; the end tells it to
-stop, also when the server was killed.
+As a process of a server it reads its parameters from the first line of standard input. Each further
+line wakes it; the end of input stops it, also after the server was killed.
 """
 
 import asyncio
@@ -31,7 +27,7 @@ from penstock.server.telemetry.logs import configure
 
 
 def engine_of(settings: Settings) -> Engine:
-    """The engine that the settings choose; raises CommandFailed likewise."""
+    """Return the row engine that the settings choose; raises CommandFailed as `require_engine`."""
     require_engine(settings)
     if settings.dask is None:
         return HERE
@@ -40,7 +36,7 @@ def engine_of(settings: Settings) -> Engine:
 
 
 def require_engine(settings: Settings) -> None:
-    """Raise CommandFailed where the settings name a cluster and what it takes is not installed."""
+    """Raise CommandFailed if the settings name a cluster and `distributed` is missing."""
     if settings.dask is not None and find_spec("distributed") is None:
         raise CommandFailed(
             "PENSTOCK_DASK names a cluster, but distributed is not installed: "
@@ -53,10 +49,10 @@ logger = logging.getLogger("penstock.executions")
 
 
 class Worker:
-    """One runner that goes on until it is told to stop, or has been idle for too long.
+    """A loop that runs executions until it is stopped, or idle for too long.
 
-    It looks for work every `poll` seconds, and at once when it is woken. Without `idle` seconds it
-    never gives up.
+    It looks for work every `poll` seconds, and at once after `wake`. Without `idle` seconds it
+    never ends by itself.
     """
 
     def __init__(self, runner: Runner, *, poll: float, idle: float | None = None) -> None:
@@ -71,7 +67,7 @@ class Worker:
         self._woken.set()
 
     def stop(self) -> None:
-        """Leave what is being run to others, and end."""
+        """End the loop, and leave the current execution to other workers."""
         self._stopping.set()
 
     async def work(self) -> None:
@@ -95,7 +91,7 @@ class Worker:
                 await asyncio.wait_for(self._woken.wait(), self._poll)
 
     async def _run(self) -> bool:
-        """Run one execution; False where none is ready, or the store does not answer."""
+        """Run one execution; returns False if none is ready or the store does not answer."""
         try:
             return await self._runner.run_one()
         except PenstockError as error:
@@ -104,7 +100,7 @@ class Worker:
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What a worker process is told at its start; `poll` and `idle` are in seconds."""
+    """The start parameters of a worker process; `poll` and `idle` are in seconds."""
 
     worker: str
     settings: dict[str, Any]
@@ -122,7 +118,7 @@ async def _work(orders: Orders, settings: Settings) -> None:
 
 
 async def _listen(worker: Worker) -> None:
-    """Obey the lines of standard input; its end, and SIGTERM, end the worker."""
+    """Wake the worker for each line of standard input; stop it at its end and on SIGTERM."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)
     lines = await further_lines()

@@ -1,4 +1,4 @@
-"""The worker processes of a server: started when there is work, watched, and replaced."""
+"""The pool of a server's worker processes: started for ready executions, watched, and replaced."""
 
 import asyncio
 import logging
@@ -22,11 +22,11 @@ logger = logging.getLogger("penstock.executions")
 
 @asynccontextmanager
 async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
-    """Give the store back as one whose executions processes of this server run until the end.
+    """Run executions in worker processes; yields the store that wakes them.
 
-    What becomes ready through the store is begun at once, what does so elsewhere within
-    `settings.execution_poll_seconds`. Raises CommandFailed where the processes could not work as
-    the settings say.
+    Executions made ready through this store start at once, others within
+    `settings.execution_poll_seconds`. Raises CommandFailed if the workers lack what the settings
+    require.
     """
     require_engine(settings)
     pool = Pool(store, settings)
@@ -39,9 +39,9 @@ async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Sto
 
 
 class Pool:
-    """At most `settings.execution_workers` processes, none of them while there is nothing to do.
+    """At most `settings.execution_workers` processes, and none of them while there is no work.
 
-    A process that dies is told from one that ends: what it held is left to the others at once.
+    When a process dies, the pool releases its execution to the others at once.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -55,7 +55,7 @@ class Pool:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The ids of the processes there are."""
+        """The ids of the current processes."""
         return tuple(process.pid for process in self._processes.values())
 
     def wake(self) -> None:
@@ -67,7 +67,7 @@ class Pool:
         await whenever(self._wanted, chore)
 
     async def stop(self) -> None:
-        """Tell every process to stop, and end those that do not."""
+        """Stop all processes, and kill those that take too long."""
         self._stopping = True
         for process in self._processes.values():
             if process.stdin is not None:
@@ -81,7 +81,7 @@ class Pool:
             await asyncio.wait(self._watching)
 
     async def _fill(self) -> None:
-        """Have a process for each execution that is ready, as far as there may be so many."""
+        """Start a process for each ready execution, up to the limit."""
         ready = await self._store.ready_executions(self._settings.execution_workers)
         if not ready:
             return

@@ -26,7 +26,7 @@ _MARK: Final = "sample-"
 
 
 class Sample(NamedTuple):
-    """One file of the library, and under which id its object goes."""
+    """One file of the library, and the id of its track."""
 
     id: str
     name: str
@@ -35,14 +35,14 @@ class Sample(NamedTuple):
 
 @dataclass(slots=True)
 class Shelved:
-    """How many tracks a seeding made, and how many it found there already."""
+    """The numbers of tracks that a seeding created and found."""
 
     created: int = 0
     found: int = 0
 
 
 def library() -> Iterator[Sample]:
-    """The files: an album in lossless formats, and a compilation of lossy ones."""
+    """Yield the files: an album in lossless formats, and a compilation of lossy ones."""
     for number, tags in enumerate(_tracks(), start=1):
         form = FORMS[number - 1]
         name = f"{tags.track:02} {tags.title}.{form}"
@@ -50,7 +50,7 @@ def library() -> Iterator[Sample]:
 
 
 async def shelve(store: Store, user: str) -> Shelved:
-    """Put the sample library into the user's, as far as it is not there."""
+    """Add the missing sample tracks to the user's library."""
     audio, shelved = _of(store, user), Shelved()
     for sample in library():
         key = upload_key(user, sample.id, sample.name)
@@ -67,7 +67,7 @@ async def shelve(store: Store, user: str) -> Shelved:
 
 
 async def unshelve(store: Store, user: str) -> int:
-    """Take the sample tracks out of the user's library; how many there were."""
+    """Delete the sample tracks from the user's library, and return their number."""
     audio, deleted = _of(store, user), 0
     window: Window | None = Window(size=100)
     while window is not None:

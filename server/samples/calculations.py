@@ -1,4 +1,4 @@
-"""The calculations of the sample catalogue, those that are called first."""
+"""The calculations of the sample catalogue; a calculation comes before its callers."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _NUMBER, _STRING = ValueType.NUMBER, ValueType.STRING
 
 
 def calculations() -> tuple[Sample, ...]:
-    """The calculation of the calculations document, and others that call each other."""
+    """Return the calculation of the documentation, and some that call each other."""
     usa, northwest = GROUPS[0], GROUPS[1]
     return (
         Sample(usa, _vehicle_emissions()),
@@ -68,7 +68,7 @@ def _content(
     parameters: tuple[Parameter, ...],
     described: tuple[str, str, str],
 ) -> dict[str, Any]:
-    """The fields a user gives; `described` are the data source, the type and the unit."""
+    """Return a calculation's input; `described` are the data source, the type and the unit."""
     source, type, unit = described
     return {
         "name": name,

@@ -1,6 +1,6 @@
-"""Input files for the sample pipelines: made up, the same ones each time.
+"""The sample catalogue: groups and pipelines of a company that reports its emissions.
 
-The sample catalogue: groups and pipelines of a company that reports its emissions.
+It also makes input files for these pipelines. Both are the same each time.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ BAD_EVERY = 1000
 
 
 def sample_rows(count: int) -> Iterator[str]:
-    """The lines of a file with so many rows; of every thousandth, the activity is no number."""
+    """Yield the lines of a file with `count` rows; every thousandth activity is no number."""
     yield HEADER
     for n in range(1, count + 1):
         activity = "unknown" if n % BAD_EVERY == 0 else f"{n % 9000 + 1}.{n % 10}"
@@ -23,7 +23,7 @@ def sample_rows(count: int) -> Iterator[str]:
 
 
 def total(count: int) -> Decimal:
-    """What the outputs of the good rows add up to, in kg CO2e."""
+    """Return the sum of the good rows' outputs, in kg CO2e."""
     found = Decimal(0)
     for n in range(1, count + 1):
         if n % BAD_EVERY:
@@ -60,14 +60,14 @@ _PLANTS = ("abc", "def", "ghi", "jkl", "mno")
 
 
 class Sample(NamedTuple):
-    """One resource of the catalogue and the group it belongs to."""
+    """One resource of the catalogue, and its group."""
 
     group: GroupPath
     content: dict[str, Any]
 
 
 def samples(size: int) -> Iterator[Sample]:
-    """The first `size` pipelines; the same ones each time."""
+    """Yield the first `size` pipelines, the same ones each time."""
     if size > 0:
         yield _first()
     for n in range(1, size):
@@ -75,7 +75,7 @@ def samples(size: int) -> Iterator[Sample]:
 
 
 def _first() -> Sample:
-    """The pipeline of the pipelines document."""
+    """Return the pipeline of the documentation."""
     vehicle = Output(
         index=0,
         key="vehicle",

@@ -1,4 +1,4 @@
-"""The sample reference data: emission factors that the sample calculations look up."""
+"""The sample reference data: emission factors for the sample calculations."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ JH2SC5902AK000017,3
 
 
 class SampleDataset(NamedTuple):
-    """A reference dataset of the catalogue, with its file, and the group it belongs to."""
+    """A reference dataset of the catalogue, with its file and its group."""
 
     group: GroupPath
     name: str
@@ -45,7 +45,7 @@ class SampleDataset(NamedTuple):
 
 
 def datasets() -> tuple[SampleDataset, ...]:
-    """What `vehicle_emissions` and the pipeline of the pipelines document look up."""
+    """Return the datasets for `vehicle_emissions` and the pipeline of the documentation."""
     factors = _columns(*_FACTORS)
     source = (
         Tag(key="Datasource", value="GHG Protocol"),

@@ -18,13 +18,13 @@ _DAY = 24 * 3600
 
 
 async def seed_runs(view: View) -> None:
-    """Put the runs into their manifest, as far as they are not there."""
+    """Add the missing sample runs to their manifest."""
     items = [Found(str(day), _item(day, view.caller.user_id)) for day in range(DAYS)]
     await view.importing.batch(MANIFEST, items)
 
 
 async def purge_runs(view: View) -> None:
-    """Delete the runs that were seeded, and the manifest if no other is in it."""
+    """Delete the sample runs, and the manifest if it is then empty."""
     names = [RunName(MANIFEST, str(_item(day, "")["RunId"])) for day in range(DAYS)]
     for run in await view.runs.many(names, consistent=True):
         if isinstance(run, Run) and run.added_by == view.caller.user_id:
@@ -34,7 +34,7 @@ async def purge_runs(view: View) -> None:
 
 
 def _item(day: int, added_by: str) -> dict[str, Any]:
-    """The first days are loaded, the next is to be loaded, and the last is to be skipped."""
+    """Return a day's run: the first days are loaded, the next is processed, the last is skipped."""
     added = _FIRST + day * _DAY
     folder = f"run=2018-12-{11 + day}-00-00-00/"
     item: dict[str, Any] = {

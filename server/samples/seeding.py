@@ -1,4 +1,4 @@
-"""Puts the sample catalogue into a store, and takes it out again; both as often as one likes."""
+"""Adds the sample catalogue to a store, and removes it again; both can be repeated."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -26,23 +26,23 @@ Progress = Callable[[], None]
 
 @dataclass(slots=True)
 class Seeded:
-    """How many pipelines a seeding made, and how many it found there already."""
+    """The numbers of pipelines that a seeding created and found."""
 
     created: int = 0
     found: int = 0
 
 
 async def is_empty(store: Store) -> bool:
-    """Whether nobody has made a group or a pipeline yet."""
+    """Tell whether the store has no groups and no resources yet."""
     view = store.seen_by(SEEDER)
     root = await view.groups.one(ROOT)
     return root.children == 0 and root.grants == 0
 
 
 async def seed(store: Store, size: int, progress: Progress) -> Seeded:
-    """Make all but the pipelines, and the first `size` of these, as far as they are not there.
+    """Create the missing part of the catalogue, with its first `size` pipelines.
 
-    Without a place for files there is no reference data.
+    Without a file store there is no reference data.
     """
     view, seeded = store.seen_by(SEEDER), Seeded()
     for group in GROUPS:
@@ -69,9 +69,9 @@ async def seed(store: Store, size: int, progress: Progress) -> Seeded:
 
 
 async def purge(store: Store, progress: Progress) -> int:
-    """Delete all that was seeded, and the sample groups that are empty then.
+    """Delete all seeded data, and the sample groups that are then empty.
 
-    Gives the number of pipelines, of which alone there can be many.
+    Returns the number of deleted pipelines.
     """
     view = store.seen_by(SEEDER)
     deleted = 0

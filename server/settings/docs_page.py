@@ -1,4 +1,4 @@
-"""The page docs/settings.md, as `python -m penstock.server.settings.docs_page` writes it."""
+"""Writes the page docs/settings.md: `python -m penstock.server.settings.docs_page`."""
 
 import sys
 from typing import Literal, get_args, get_origin

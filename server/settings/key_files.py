@@ -1,4 +1,4 @@
-"""Files that hold a secret of this installation: made once, whoever comes first."""
+"""Files with a secret of this installation; the first process that needs one creates it."""
 
 import os
 import secrets
@@ -12,13 +12,13 @@ KEY_BYTES = 32
 
 
 class BadKeyFile(Exception):
-    """The file holds something else, or cannot be read or made; the message names it."""
+    """The key file has other content, or cannot be read or created; the message names it."""
 
 
 def make_once(path: Path, content: Callable[[], bytes]) -> None:
-    """Write the file under a name of its own, then link it: the first link wins, never half.
+    """Write the file under a temporary name and link it: the first link wins, and is complete.
 
-    It can be read by its owner only.
+    Only the owner can read the file.
     """
     made = content()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,10 +37,7 @@ def make_once(path: Path, content: Callable[[], bytes]) -> None:
 
 
 def url_key(data_dir: Path) -> bytes:
-    """Return the key that signs the URLs of files, kept in the directory, made on first use.
-
-    Raises BadKeyFile.
-    """
+    """Return the key that signs the URLs of files; the directory's file is made on first use."""
     key = _kept(data_dir / URL_KEY)
     if len(key) < KEY_BYTES:
         raise BadKeyFile(f"{data_dir / URL_KEY} is too short; remove it and one will be made.")
@@ -48,10 +45,7 @@ def url_key(data_dir: Path) -> bytes:
 
 
 def vault_key(data_dir: Path) -> bytes:
-    """Return the key that users' secrets are encrypted with; what it sealed is lost without it.
-
-    Raises BadKeyFile.
-    """
+    """Return the key that encrypts users' secrets, which are lost without it."""
     key = _kept(data_dir / VAULT_KEY)
     if len(key) != KEY_BYTES:
         raise BadKeyFile(f"{data_dir / VAULT_KEY} does not have {KEY_BYTES} bytes.")

@@ -1,11 +1,11 @@
-"""The settings that bound what a request, a stream or a search may take."""
+"""The settings that limit a request, a stream or a search."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
 
 class LimitSettings(BaseSettings):
-    """Limits, each of which stands by itself."""
+    """Limits that are independent of each other."""
 
     max_body_bytes: int = Field(1_000_000, gt=0, description="Largest request body, in bytes.")
     max_document_chars: int = Field(
@@ -26,22 +26,22 @@ class LimitSettings(BaseSettings):
     max_input_values: int = Field(
         4_000,
         gt=0,
-        description="Most values in the variables of an operation, lists and inputs counted, what "
-        "is inside a JSON value left aside; those of a variable count wherever it is mentioned.",
+        description="Most values in the variables of an operation. Lists and inputs count, the "
+        "inside of a JSON value does not. The values of a variable count at each of its uses.",
     )
     max_cost: int = Field(5_000, gt=0, description="Highest computed cost of an operation.")
     rate_limit_per_second: float = Field(
         2_000,
         ge=0,
-        description="Cost that one caller may spend a second in each server process, so divide by "
-        "their number; 0 for no limit. An operation spends its computed cost, 1 at least.",
+        description="Cost that one caller may spend a second at each server, so divide by the "
+        "number of servers; 0 for no limit. An operation spends its computed cost, at least 1.",
     )
     rate_limit_burst: int = Field(
-        20_000, gt=0, description="Cost that one caller may spend at once after a pause, likewise."
+        20_000, gt=0, description="Cost that one caller may spend at once after a pause."
     )
     max_errors: int = Field(5, gt=0, description="Most errors reported for one document.")
     deadline_seconds: float = Field(
-        10, gt=0, description="Time for an operation, in seconds; TIMEOUT afterwards."
+        10, gt=0, description="Time limit of an operation, in seconds; then it fails with TIMEOUT."
     )
     body_read_seconds: float = Field(
         2, gt=0, description="Time for the client to send a request body, in seconds."
@@ -55,8 +55,8 @@ class LimitSettings(BaseSettings):
     max_unproven_streams: int = Field(
         200,
         gt=0,
-        description="Most WebSocket connections in one server process whose client has not yet "
-        "said who it is; more are closed with 1013, try again later.",
+        description="Most WebSocket connections in one server process whose client is not yet "
+        "authenticated; the server closes more with 1013, try again later.",
     )
     max_stream_operations: int = Field(
         50, gt=0, description="Most operations that run at once over one WebSocket connection."
@@ -64,14 +64,14 @@ class LimitSettings(BaseSettings):
     stream_messages_per_second: int = Field(
         50,
         gt=0,
-        description="Messages a second that are read from a WebSocket connection; a second's worth "
-        "may come at once, more are left waiting.",
+        description="Messages a second that the server reads from a WebSocket connection. After a "
+        "pause it reads as many at once; more have to wait.",
     )
     stream_queue: int = Field(
         16,
         gt=0,
-        description="Answers kept for a stream whose client reads slowly. When they are as many, "
-        "subscriptions wait; those to changes then skip to the latest.",
+        description="Answers in the queue of a stream whose client reads slowly. When the queue is "
+        "full, subscriptions wait; those to changes then skip to the latest.",
     )
     stream_init_seconds: float = Field(
         10,
@@ -82,13 +82,13 @@ class LimitSettings(BaseSettings):
     change_poll_seconds: float = Field(
         1,
         gt=0,
-        description="How often the store is asked for changes that somebody is subscribed to, in "
-        "seconds. Each time costs half a read unit or more for each row that is followed.",
+        description="Seconds between two reads of the rows that subscriptions follow. Each read "
+        "costs half a read unit or more for each row.",
     )
     dataset_cache_bytes: int = Field(
         128 * 2**20,
         ge=0,
-        description="About how much memory the reference datasets used last may take, in bytes.",
+        description="Memory for the cache of recently used reference datasets, in bytes, roughly.",
     )
     search_max_units: int = Field(
         500,
@@ -96,5 +96,8 @@ class LimitSettings(BaseSettings):
         description="Read units a search by tags may use before it ends with a short page.",
     )
     search_max_round_trips: int = Field(
-        50, gt=0, description="Round trips to the store a search by tags may make before it does."
+        50,
+        gt=0,
+        description="Round trips to the store a search by tags may make before it ends with a "
+        "short page.",
     )

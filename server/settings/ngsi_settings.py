@@ -1,4 +1,4 @@
-"""The settings of the NGSI sink: those that its document names, with the defaults it gives."""
+"""The settings of the NGSI sink, under the names and defaults of its documentation."""
 
 from typing import Annotated, Literal
 
@@ -24,27 +24,29 @@ from penstock.datastore.ngsi.options import (
 
 
 class NgsiSettings(BaseSettings):
-    """Whether and how notifications are taken and stored."""
+    """The settings that accept, batch and store NGSI notifications."""
 
     ngsi: bool | None = Field(
         None,
-        description="Whether NGSI notifications are taken. By default where there is a place for "
-        "what is taken: with the embedded store, or with a bucket.",
+        description="Whether the server accepts NGSI notifications. By default it does if it can "
+        "store them: with the embedded store, or with a bucket.",
     )
     ngsi_enable_grouping: bool = Field(
-        False, description="Whether grouping rules change what destinations are named after."
+        False, description="Whether grouping rules change the names of destinations."
     )
     ngsi_enable_name_mappings: bool = Field(
-        False, description="Whether name mappings change what destinations are named after."
+        False, description="Whether name mappings change the names of destinations."
     )
     ngsi_enable_lowercase: bool = Field(
         False, description="Whether the names of destinations are in lower case."
     )
     ngsi_data_model: Literal["dm-by-entity", "dm-by-service-path"] = Field(
-        "dm-by-entity", description="What has a table of its own."
+        "dm-by-entity", description="Scope of a table: an entity, or a service path."
     )
     ngsi_attr_persistence: Literal["row", "column"] = Field(
-        "row", description="What is stored as one item: an attribute (`row`), or a whole update."
+        "row",
+        description="Content of one stored item: an attribute (`row`), or a whole update "
+        "(`column`).",
     )
     ngsi_access_key_id: str | None = Field(
         None,
@@ -53,7 +55,9 @@ class NgsiSettings(BaseSettings):
         "ordinary chain of credentials.",
     )
     ngsi_secret_access_key: SecretStr | None = Field(
-        None, validate_default=True, description="Its secret, which is shown and logged nowhere."
+        None,
+        validate_default=True,
+        description="Secret of the access key. The server never shows or logs it.",
     )
     ngsi_region: str = Field(
         "eu-central-1",
@@ -68,23 +72,23 @@ class NgsiSettings(BaseSettings):
         "have 25 items at most, whatever this says.",
     )
     ngsi_batch_timeout: float = Field(
-        30, gt=0, description="How long a batch waits to be full after its first event, in seconds."
+        30, gt=0, description="Longest time from a batch's first event to its storage, in seconds."
     )
     ngsi_batch_ttl: int = Field(
         10,
         ge=-1,
-        description="How often a batch that cannot be stored is tried again before it becomes a "
-        "dead letter: 0 for never, -1 for ever.",
+        description="Number of retries for a batch that cannot be stored, before it becomes a dead "
+        "letter: 0 for none, -1 for no limit.",
     )
     ngsi_batch_retry_intervals: Annotated[tuple[int, ...], NoDecode] = Field(
         (5000,),
-        description="Times between such tries, in milliseconds, separated by commas. The last one "
-        "repeats.",
+        description="Times between the retries of a batch, in milliseconds, separated by commas. "
+        "The last one repeats.",
     )
     ngsi_encoding: Literal["cygnus", "strict"] = Field(
         "cygnus",
-        description="How texts are written in names of tables: by the documented rule, or by one "
-        "from which every text can be read back.",
+        description="Encoding of texts in names of tables: by the documented rule (`cygnus`), or "
+        "by one that can be decoded again (`strict`).",
     )
     ngsi_compat: Literal["documented", "cygnus"] = Field(
         "documented",
@@ -103,8 +107,8 @@ class NgsiSettings(BaseSettings):
     )
     ngsi_ack: Literal["durable", "queued"] = Field(
         "durable",
-        description="When a notification is answered: when nothing can lose it any more, or when "
-        "it is in memory.",
+        description="Time of the answer to a notification: when it is stored durably (`durable`), "
+        "or when it is in memory (`queued`).",
     )
     ngsi_default_service: str = Field(
         "default", description="The service of notifications without a `Fiware-Service`."
@@ -122,15 +126,16 @@ class NgsiSettings(BaseSettings):
         60,
         ge=2,
         le=3600,
-        description="How long what a server has taken stays in its hands without a sign of life, "
-        "in seconds: after a crash, another server, or the same one, stores it then.",
+        description="Time without a sign of life after which a server loses its accepted "
+        "notifications, in seconds. After a crash, another server or the same one then stores "
+        "them.",
     )
     ngsi_keep_segments_days: int = Field(
         7,
         ge=1,
         le=3650,
-        description="How long the files of what was stored are kept, in days: until then a run "
-        "can be loaded once more.",
+        description="Days for which the files of stored notifications are kept. Until then a run "
+        "can be loaded again.",
     )
 
     @field_validator("ngsi_batch_retry_intervals", mode="before")
@@ -163,7 +168,7 @@ class NgsiSettings(BaseSettings):
 
     @property
     def sink_options(self) -> SinkOptions:
-        """The same, as the sink is told."""
+        """The options of the sink that these settings describe."""
         return SinkOptions(
             naming=Naming(
                 data_model=DataModel(self.ngsi_data_model),
@@ -190,7 +195,7 @@ class NgsiSettings(BaseSettings):
 
     @property
     def access_key(self) -> AccessKey | None:
-        """The key that the destinations are written with, None for the ordinary chain."""
+        """The key for writing to the destinations; None for AWS's ordinary chain."""
         if self.ngsi_access_key_id is None or self.ngsi_secret_access_key is None:
             return None
         return AccessKey(self.ngsi_access_key_id, self.ngsi_secret_access_key.get_secret_value())

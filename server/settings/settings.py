@@ -1,9 +1,4 @@
-"""Which URLs may carry what identity rests on.
-
-The settings of the processes that serve, and of those that run executions.
-
-Every environment variable, once: typed, checked together, frozen.
-"""
+"""The settings of a server: one environment variable each, typed, checked together, and frozen."""
 
 import re
 from ipaddress import ip_address
@@ -20,7 +15,7 @@ from penstock.server.settings.ngsi_settings import NgsiSettings
 
 
 def is_secure(url: str) -> bool:
-    """Whether the URL names a host, over TLS unless that is the machine itself; no credentials."""
+    """Tell whether the URL has a host and no credentials, and uses TLS unless on loopback."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -39,41 +34,42 @@ def _is_loopback(host: str) -> bool:
 
 
 class WorkerSettings(BaseSettings):
-    """How many processes serve, and who runs executions, and where."""
+    """The settings of serving processes, of workers, and of the Dask cluster."""
 
     workers: int = Field(
         1,
         gt=0,
         le=64,
-        description="How many processes serve the port. One uses one core; those that die are "
+        description="Number of processes that serve the port. Each uses one core; a dead one is "
         "replaced.",
     )
     execution_workers: int = Field(
         2,
         ge=0,
         le=64,
-        description="How many processes of this server run executions. They are started when there "
-        "is something to run and end after a minute without; 0 leaves it to `penstock worker`.",
+        description="Most processes of this server that run executions. They start when an "
+        "execution is ready and end after an idle minute; 0 leaves executions to `penstock "
+        "worker`.",
     )
     execution_poll_seconds: float = Field(
         5,
         gt=0,
         le=60,
-        description="How often is looked for executions that became ready elsewhere, in seconds. "
-        "Those of the same server are begun at once.",
+        description="Seconds between two searches for executions that became ready on other "
+        "servers. Those of the same server start at once.",
     )
     upload_poll_seconds: float = Field(
         10,
         gt=0,
         le=3600,
-        description="How often a server looks for inputs that were uploaded without anybody saying "
-        "so, in seconds. Each time costs a request to S3 for each execution that waits for one.",
+        description="Seconds between two searches for uploaded inputs that no client has "
+        "confirmed. Each search costs a request to S3 for each execution that waits for its input.",
     )
     dask: str | None = Field(
         None,
         pattern=r"^(tcp|tls)://[^\s/]+:\d{1,5}$",
-        description="Address of a Dask scheduler (`tcp://scheduler:8786`), on whose cluster "
-        "whoever runs executions has large inputs worked on. Needs the extra `penstock[dask]`.",
+        description="Address of a Dask scheduler (`tcp://scheduler:8786`). Workers then transform "
+        "large inputs on its cluster. Needs the extra `penstock[dask]`.",
     )
 
 
@@ -89,7 +85,7 @@ _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
 
 
 class InvalidSettings(Exception):
-    """The settings make no sense; `problems` holds one sentence for every one that was found."""
+    """The settings are invalid; `problems` holds one sentence for each problem."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("; ".join(problems))
@@ -97,7 +93,7 @@ class InvalidSettings(Exception):
 
 
 class Settings(WorkerSettings, NgsiSettings, LimitSettings):
-    """What an operator may choose. Lists are comma-separated; an empty variable counts as unset."""
+    """All settings. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True
@@ -110,13 +106,13 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^/?#\s]+(/[^?#\s]*[^/?#\s])?$",
-        description="URL under which clients reach the server, without a slash at its end. URLs of "
-        "files in the data directory begin with it. By default the address it listens on.",
+        description="Public URL of the server, without a slash at its end. URLs of files in the "
+        "data directory begin with it. By default the address that the server listens on.",
     )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="Host names that requests may be sent to, `*.example.org` for all below one. "
-        "Empty allows every name, but only those of this machine while listening on loopback. "
+        description="Host names that requests may name, `*.example.org` for all names below one. "
+        "Empty allows every name, or on a loopback address only the names of this machine. "
         "The health endpoints answer under any name.",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -139,11 +135,12 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         None, description="AWS region. By default the one that the AWS configuration names."
     )
     endpoint_url: str | None = Field(
-        None, pattern="^https?://", description="URL of DynamoDB, where it is not that of AWS."
+        None, pattern="^https?://", description="URL of DynamoDB, if it is not AWS's."
     )
     dynamodb_client: ClientKind = Field(
         DEFAULT,
-        description="DynamoDB client: `thin`, or `stock` of AWS's library, as with proxies always.",
+        description="DynamoDB client: `thin`, or AWS's library (`stock`), which proxies always "
+        "need.",
     )
     bucket: str | None = Field(
         None,
@@ -153,24 +150,24 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         description="Name of the S3 bucket for files.",
     )
     s3_endpoint_url: str | None = Field(
-        None, pattern="^https?://", description="URL of S3, where it is not that of AWS."
+        None, pattern="^https?://", description="URL of S3, if it is not AWS's."
     )
     kms_key: str | None = Field(
         None,
         min_length=1,
-        description="Id or ARN of the KMS key that encrypts keys of users' own buckets, on "
-        "`dynamodb`. Without one the server keeps no such keys. An embedded store has a key in the "
-        "data directory.",
+        description="Id or ARN of the KMS key that encrypts the access keys of users' own buckets, "
+        "on `dynamodb`. Without it the server stores no such access keys. The embedded store uses "
+        "a key in the data directory.",
     )
     assume_roles: bool = Field(
         False,
-        description="Whether users may connect buckets of their own by IAM roles for the server to "
-        "assume, on `dynamodb`.",
+        description="Whether users may connect their own buckets by IAM roles that the server "
+        "assumes, on `dynamodb`.",
     )
     private_endpoints: bool = Field(
         False,
         description="Whether users may connect buckets at addresses that are not public, and over "
-        "http. The server then asks, for whoever may sign in, what stands on its own network.",
+        "http. Every user who can sign in then makes the server send requests on its own network.",
     )
     seed: bool = Field(
         True,
@@ -185,7 +182,7 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     audience: str | None = Field(
         None,
         validate_default=True,
-        description="The `aud` that tokens must be meant for. Required with an issuer.",
+        description="The `aud` claim that tokens must have. Required with an issuer.",
     )
     jwks_url: str | None = Field(
         None,
@@ -202,17 +199,20 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     default_group_claim: str = Field(
         "penstock:defaultGroup",
         min_length=1,
-        description="Claim that names the group to use where a request names none.",
+        description="Claim with the group of requests that name none.",
     )
     clock_skew_seconds: int = Field(
-        60, ge=0, le=600, description="How far the issuer's clock may be off, in seconds."
+        60, ge=0, le=600, description="Largest difference to the issuer's clock, in seconds."
     )
 
     api_key_max_days: int = Field(
         365, gt=0, le=3650, description="Longest life of an API key, in days."
     )
     api_key_cache_seconds: float = Field(
-        5, ge=0, le=60, description="How long a revoked API key may still be accepted, in seconds."
+        5,
+        ge=0,
+        le=60,
+        description="Longest time for which a revoked API key may still be accepted, in seconds.",
     )
 
     graphiql: bool | None = Field(
@@ -220,7 +220,9 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         description="Whether the GraphiQL page is served. By default only without an issuer.",
     )
     introspection: Literal["authenticated", "off"] = Field(
-        "authenticated", description="Who may read the schema by introspection."
+        "authenticated",
+        description="Callers who may read the schema by introspection: all who are authenticated, "
+        "or none (`off`).",
     )
     http_statuses: Literal["2025", "draft"] = Field(
         "2025",
@@ -229,9 +231,9 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     )
     persisted_queries: Literal["automatic", "trusted", "off"] = Field(
         "automatic",
-        description="Which documents may be named in place of sent: those that were sent once "
-        "with their digest (`automatic`), those of a fixed list, which are then the only ones that "
-        "run at all (`trusted`), or none (`off`).",
+        description="Documents that a request may name by id: those that a client sent once with "
+        "their digest (`automatic`), those of a fixed list, and then no other document runs "
+        "(`trusted`), or none (`off`).",
     )
     trusted_documents: Path | None = Field(
         None,
@@ -241,24 +243,23 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     )
     executor: Literal["compiled", "reference"] = Field(
         "compiled",
-        description="How operations are run: compiled when they come again (`compiled`), or always "
-        "by graphql-core (`reference`), which is much slower.",
+        description="Executor of operations: one that compiles repeated operations (`compiled`), "
+        "or graphql-core (`reference`), which is much slower.",
     )
     metrics: bool = Field(
         True,
-        description="Whether `/metrics` is served, to whoever can connect. It holds counts and "
-        "times, and nothing that a client sent.",
+        description="Whether `/metrics` is served, to every client that can connect. It holds "
+        "counts and times, and no data that a client sent.",
     )
     access_log: bool = Field(
         True,
-        description="Whether each operation is logged: its name, type and digest, how it went and "
-        "what it cost.",
+        description="Whether each operation is logged: its name, type, digest, outcome and cost.",
     )
     shutdown_seconds: int = Field(
         10,
         gt=0,
-        description="Time for requests to be answered after the server is told to stop, in "
-        "seconds. Those that are not get 503.",
+        description="Time to finish open requests after the signal to stop, in seconds. Unfinished "
+        "requests get 503.",
     )
     log_format: Literal["text", "json"] = Field(
         "text", description="Form of the log: `text` for people, or one JSON object a line."
@@ -269,7 +270,7 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
 
     @classmethod
     def load(cls, **given: Any) -> Self:
-        """Read the environment, `given` values (flags; None where absent) first.
+        """Read the environment, overridden by the `given` values that are not None.
 
         Raises InvalidSettings with every problem.
         """

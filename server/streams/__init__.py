@@ -1,1 +1,1 @@
-"""Answers that go on: GraphQL over WebSocket and over server-sent events."""
+"""GraphQL over WebSocket and over server-sent events."""

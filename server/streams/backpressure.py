@@ -1,9 +1,4 @@
-"""What one stream may take up, and how long it is waited for.
-
-How fast messages are taken from a connection.
-
-What waits to be sent to one client, and the one task that sends it.
-"""
+"""The limits of a stream, the pace of its incoming messages, and the queue of outgoing ones."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,10 +10,10 @@ from penstock.server.streams.registry import Ending, Lifetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamLimits:
-    """Each limit stands by itself; times are in seconds.
+    """The limits of a stream, independent of each other; times are in seconds.
 
-    A client that takes none of what is sent for `stall_seconds` is given up. An event stream that
-    has nothing to say gets a comment every `keep_alive_seconds`.
+    After `stall_seconds` without any progress the server gives up a client. An idle event stream
+    gets a comment every `keep_alive_seconds`.
     """
 
     operations: int = 50
@@ -30,14 +25,14 @@ class StreamLimits:
 
 
 class Pace:
-    """Lets a number of messages through a second; after a pause, a second's worth at once."""
+    """Lets a number of messages through each second; after a pause, as many at once."""
 
     def __init__(self, per_second: int) -> None:
         self._step = 1 / per_second
         self._reached = 0.0
 
     async def wait(self) -> None:
-        """Wait until the next message may be taken."""
+        """Wait until the next message may be read."""
         now = asyncio.get_running_loop().time()
         self._reached = max(self._reached, now - 1) + self._step
         if self._reached > now:
@@ -45,9 +40,9 @@ class Pace:
 
 
 class Outbox:
-    """A queue of `limits.queue` messages: when it is full, whoever has more to say waits.
+    """A queue of `limits.queue` outgoing messages; senders wait while it is full.
 
-    `idle` is sent when there was nothing else to send for `limits.keep_alive_seconds`.
+    After `limits.keep_alive_seconds` without a message it sends `idle`.
     """
 
     def __init__(
@@ -69,11 +64,11 @@ class Outbox:
         await self._queue.put(message)
 
     async def flushed(self) -> None:
-        """Wait until everything was sent, or given up."""
+        """Wait until every message was sent or given up."""
         await self._queue.join()
 
     async def run(self) -> NoReturn:
-        """Send what comes; a client that does not take it loses its stream and the rest of it."""
+        """Send the messages; a client that does not read them loses its stream and the rest."""
         while True:
             try:
                 async with asyncio.timeout(self._idle_seconds):
@@ -90,7 +85,7 @@ class Outbox:
         try:
             async with asyncio.timeout(self._stall_seconds):
                 await self._write(message)
-        # Among them TimeoutError, and whatever servers raise when the client is about to leave.
+        # TimeoutError is an OSError. Servers raise either while a client disconnects.
         except (OSError, RuntimeError):
             self._given_up = True
             self._lifetime.end(Ending.STALLED)

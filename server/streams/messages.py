@@ -1,7 +1,4 @@
-"""The messages of the graphql-transport-ws protocol, and the codes a connection is closed with.
-
-An accepted WebSocket, as texts.
-"""
+"""The messages and close codes of the graphql-transport-ws protocol, and a text WebSocket."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -22,7 +19,7 @@ _MAX_REASON: Final = 123  # bytes, by the WebSocket protocol
 
 
 class CloseCode(IntEnum):
-    """Those of the protocol, and four of WebSocket itself."""
+    """The close codes of the protocol, and four of WebSocket itself."""
 
     MESSAGE_TOO_BIG = 1009
     INTERNAL_ERROR = 1011
@@ -38,7 +35,7 @@ class CloseCode(IntEnum):
 
 
 class Closing(Exception):
-    """The connection is to be closed, and why."""
+    """The connection must be closed, with this code and reason."""
 
     def __init__(self, code: CloseCode, reason: str) -> None:
         super().__init__(reason)
@@ -47,7 +44,7 @@ class Closing(Exception):
 
 
 class _Message(msgspec.Struct, frozen=True, tag_field="type"):
-    """What every message has; fields that the protocol does not know are left aside."""
+    """The base of all messages; unknown fields are ignored."""
 
 
 class ConnectionInit(_Message, frozen=True, tag="connection_init"):
@@ -70,7 +67,7 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     payload: msgspec.Raw
 
     def request(self) -> OperationRequest:
-        """Read the payload by the rules for a request body; Closing where it is none."""
+        """Read the payload as a request body; raises CloseRequest for an invalid one."""
         try:
             return from_json(bytes(self.payload))
         except Problem as problem:
@@ -87,7 +84,7 @@ _decoder: Final[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(Clie
 
 
 def parsed(text: str, most: int) -> ClientMessage:
-    """Read a message of at most so many bytes; Closing where it is none."""
+    """Parse a message of at most `most` bytes; raises CloseRequest for an invalid one."""
     try:
         raw = text.encode()
         if len(raw) > most:
@@ -98,7 +95,7 @@ def parsed(text: str, most: int) -> ClientMessage:
 
 
 def next_message(id: str, body: Mapping[str, Any]) -> bytes:
-    """Write an answer; TypeError where it holds what JSON has no form for."""
+    """Encode an answer; TypeError for a value without a JSON form."""
     return encode({"id": id, "type": "next", "payload": body})
 
 
@@ -111,18 +108,18 @@ def complete_message(id: str) -> bytes:
 
 
 class ClientLeft(Exception):
-    """The client closed the socket, or was cut off."""
+    """The client closed the socket, or lost its connection."""
 
 
 class Socket:
-    """Carries texts, and refuses to read anything else."""
+    """An accepted WebSocket that carries texts only."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
 
     async def read(self) -> str:
-        """Wait for a text; ClientLeft at the end, Closing where something else comes."""
+        """Wait for a text; raises ClientLeft at the end, and CloseRequest for other messages."""
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
             raise ClientLeft

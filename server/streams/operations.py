@@ -1,7 +1,4 @@
-"""Running an operation for a client that stays: any number of answers, then an end.
-
-What every stream is served with, over whichever transport.
-"""
+"""Runs an operation for a streaming client over any transport: any number of answers, an end."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -23,23 +20,23 @@ from penstock.server.telemetry.operation import Seen, WatchOperation, ended, sho
 
 
 class Sink(Protocol):
-    """Where the answers of one operation go; each call may wait for a client that reads slowly."""
+    """The receiver of an operation's answers; each call may wait for a slow client."""
 
     async def next(self, body: dict[str, Any]) -> None:
-        """Send an answer; TypeError where it holds what JSON has no form for."""
+        """Send an answer; TypeError for a value without a JSON form."""
 
     async def error(self, errors: list[FormattedError]) -> None:
-        """Send errors in place of an answer; the operation is over."""
+        """Send errors in place of an answer; they end the operation."""
 
     async def complete(self) -> None:
-        """Say that there are no more answers."""
+        """Report that there are no more answers."""
 
 
 class Runner(NamedTuple):
-    """The engine, and the way to open the contexts that operations run with.
+    """The engine, and the function that opens contexts for its operations.
 
-    A subscription opens one for as long as it lasts, and a fresh one for each of its events: what
-    is loaded for one event must not be taken for the state at the next.
+    A subscription has one context for its whole time, and a fresh one for each event: data loaded
+    for one event must not serve the next one.
     """
 
     engine: Engine
@@ -47,7 +44,7 @@ class Runner(NamedTuple):
     introspection: bool = True
 
     def prepare(self, request: OperationRequest, seen: Seen) -> Prepared | Refused:
-        """Settle what to run, or why nothing is."""
+        """Return the prepared operation, or the refusal."""
         seen.asked(request)
         try:
             prepared = self.engine.prepare(request, introspection=self.introspection)
@@ -61,7 +58,7 @@ class Runner(NamedTuple):
     async def answers(
         self, caller: Caller, prepared: Prepared, seen: Seen
     ) -> AsyncGenerator[Answer]:
-        """Yield the answers of an operation; Refused where there is none, or no more of them."""
+        """Yield the answers of an operation; raises Refused if it cannot go on."""
         id = seen.request_id
         admission = Admission(id, prepared.operation, prepared.cost)
         seen.units = spent = Units()
@@ -97,7 +94,7 @@ class Runner(NamedTuple):
     def _opened(
         self, caller: Caller, admission: Admission, spent: Units
     ) -> Iterator[MeteredContext]:
-        """Open a context whose units are added to those spent when it closes."""
+        """Open a context, and add its units to `spent` when it closes."""
         context = self.open_context(caller, admission)
         try:
             yield context
@@ -108,10 +105,9 @@ class Runner(NamedTuple):
 
 
 class Operation:
-    """One operation on its way from a request to its end, shown to every watcher.
+    """One operation from its request to its end, shown to every watcher.
 
-    A mutation, once begun, runs to its result even when nobody waits for it any more: a client
-    that leaves over HTTP does not undo half of one either.
+    A mutation that has started runs to its result even if its client leaves, as over plain HTTP.
     """
 
     def __init__(
@@ -136,12 +132,12 @@ class Operation:
         return isinstance(self._asked, Refused) or not self._asked.is_subscription
 
     def start(self, sink: Sink, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
-        """Run in a task of the group; the sink gets every answer and how it ended."""
+        """Run in a task of the group; the sink gets every answer and the end."""
         self._task = tasks.create_task(self._run(sink))
         return self._task
 
     def stop(self) -> bool:
-        """Say no more; returns whether the operation itself stops as well."""
+        """Send no more answers; returns whether the operation itself stops as well."""
         self._muted = True
         if self._task is not None and not self._must_finish:
             self._task.cancel()
@@ -192,9 +188,10 @@ Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Session]]
 
 @dataclass(frozen=True, slots=True)
 class StreamService:
-    """`authenticate` gives the session that headers prove, or raises a PenstockError.
+    """The parts that serve a stream over any transport.
 
-    `watchers` are shown the operations of a WebSocket; around a request, others see to that.
+    `authenticate` returns the session that headers prove, or raises a PenstockError. `watchers` see
+    the operations of a WebSocket; ObservedApp shows those of a request.
     """
 
     runner: Runner

@@ -1,7 +1,4 @@
-"""How long a stream lasts, and why it ended.
-
-The open streams of this process: how many each caller holds, and how all of them end.
-"""
+"""The open streams of this process: their number for each caller, their lifetime and their end."""
 
 import asyncio
 import time
@@ -18,7 +15,7 @@ _LONGEST: Final = 100 * 24 * 3600.0
 
 
 class Ending(Enum):
-    """Why the server ends a stream."""
+    """The reason for which the server ends a stream."""
 
     DONE = auto()
     EXPIRED = auto()
@@ -27,9 +24,9 @@ class Ending(Enum):
 
 
 class Lifetime:
-    """Interrupts what is awaited inside it when the stream has to end; entered once.
+    """A context that interrupts its body when the stream has to end; entered once.
 
-    `ending` says why; it stays None when the inside came to its end by itself.
+    `ending` is the reason; it stays None if the body ends by itself.
     """
 
     def __init__(self) -> None:
@@ -38,13 +35,13 @@ class Lifetime:
         self.ending: Ending | None = None
 
     def end(self, why: Ending) -> None:
-        """End the stream now; the first reason stays."""
+        """End the stream now; a first reason is kept."""
         if self.ending is None:
             self.ending = why
             self._interrupt_after(0)
 
     def until(self, expires_at: float | None) -> None:
-        """Let the stream end as expired at this time, in seconds since 1970."""
+        """Expire the stream at this time, in seconds since 1970."""
         if self.ending is None and expires_at is not None:
             self._interrupt_after(min(max(expires_at - time.time(), 0), _LONGEST))
 
@@ -75,21 +72,21 @@ class Lifetime:
 
 
 class TooManyStreams(Exception):
-    """The caller holds as many streams as one may."""
+    """The caller already holds the most allowed streams."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"You hold {most} streams already; that is the most.")
 
 
 class TooManyUnproven(Exception):
-    """As many clients as may have connected and not said who they are."""
+    """Too many clients have connected without authenticating yet."""
 
 
 class Streams:
-    """Counts streams and tells all of them to end.
+    """Counts the open streams and can end all of them.
 
-    At most `per_caller` for each user id, and `unproven` of clients who have not yet said who they
-    are.
+    It allows `per_caller` streams for each user id, and `unproven` streams of clients who are not
+    yet authenticated.
     """
 
     def __init__(self, per_caller: int, unproven: int = 200) -> None:
@@ -111,7 +108,7 @@ class Streams:
 
     @contextmanager
     def enrolled(self, lifetime: Lifetime) -> Iterator[None]:
-        """Count a stream as open, and end its lifetime when the server stops."""
+        """Register a stream as open; its lifetime ends when the server stops."""
         self._open.add(lifetime)
         self._none_open.clear()
         if self.stopping:
@@ -125,7 +122,7 @@ class Streams:
 
     @contextmanager
     def unproven(self) -> Iterator[None]:
-        """Count a stream as nobody's yet; TooManyUnproven where there are no more of them."""
+        """Count a stream as not yet authenticated; raises TooManyUnproven."""
         if self._unproven >= self._most_unproven:
             raise TooManyUnproven
         self._unproven += 1
@@ -136,7 +133,7 @@ class Streams:
 
     @contextmanager
     def held_by(self, caller: Caller) -> Iterator[None]:
-        """Count a stream as the caller's; TooManyStreams where they have no more of them."""
+        """Count a stream as the caller's; raises TooManyStreams."""
         if self._held[caller.user_id] >= self._per_caller:
             raise TooManyStreams(self._per_caller)
         self._held[caller.user_id] += 1
@@ -148,7 +145,7 @@ class Streams:
                 del self._held[caller.user_id]
 
     def stop(self) -> None:
-        """End every stream, those opened from now on included; they leave as they finish."""
+        """End every stream, also those opened from now on."""
         self.stopping = True
         for lifetime in tuple(self._open):
             lifetime.end(Ending.STOPPING)

@@ -1,4 +1,4 @@
-"""GraphQL over server-sent events: each operation has a connection of its own."""
+"""GraphQL over server-sent events: each operation has its own connection."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -38,14 +38,14 @@ _END: Final = b""
 
 
 class EventStreams:
-    """Answers clients that prefer events to JSON, and leaves all others to `plain`."""
+    """Answers clients that prefer events to JSON, and passes all others to `plain`."""
 
     def __init__(self, service: StreamService, plain: GraphQLApp) -> None:
         self._service = service
         self._plain = plain
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer one request: with an error over plain HTTP until it is clear what to run."""
+        """Answer one request; errors before the operation starts are plain HTTP answers."""
         answer = self._stream if _wants_events(scope) else self._plain
         return answer(scope, receive, send)
 
@@ -100,7 +100,7 @@ class EventStreams:
 
 
 class EventStream:
-    """One answer in events; also the sink of the operation it answers."""
+    """One answer in events, which is also the sink of its operation."""
 
     def __init__(
         self, service: StreamService, exchange: Exchange, send: Send, expires_at: float | None
@@ -113,9 +113,9 @@ class EventStream:
         self._outbox = Outbox(self._write, self._lifetime, service.limits, _KEEP_ALIVE)
 
     async def serve(self, operation: Operation) -> None:
-        """Send answers until there are no more, or the client leaves, or it has to end.
+        """Send answers until the operation, the client or the server ends the stream.
 
-        A stream that ends without `complete` may be asked for again.
+        A client may request a stream again that ended without `complete`.
         """
         with self._streams.enrolled(self._lifetime):
             id = (b"x-request-id", self._exchange.request_id.encode())
@@ -172,7 +172,7 @@ def _wants_events(scope: Scope) -> bool:
 
 
 def _prefers_events(headers: Headers) -> bool:
-    """Tell whether the client names events, and no form of JSON as highly."""
+    """Tell whether the client ranks events above every form of JSON."""
     accept = ",".join(headers.getlist("accept")).lower()
     if MEDIA not in accept:
         return False

@@ -1,11 +1,4 @@
-"""Which pages may open a WebSocket: browsers let any page try, and only say which one it is.
-
-The operations of one connection, by the ids that its client gave them.
-
-One connection of graphql-transport-ws, from its `connection_init` to its close.
-
-GraphQL over WebSocket: the handshake.
-"""
+"""GraphQL over WebSocket: the handshake, the connection of graphql-transport-ws, its operations."""
 
 import asyncio
 import logging
@@ -51,7 +44,10 @@ _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
 def is_allowed(headers: Headers, allowed: Collection[str]) -> bool:
-    """Tell whether the handshake comes from our own page, an allowed one, or from no page."""
+    """Tell whether the handshake comes from our own page, an allowed origin, or no page.
+
+    Browsers let any page open a WebSocket, and only report its origin.
+    """
     origins = headers.getlist("origin")
     if not origins:
         return True
@@ -60,7 +56,7 @@ def is_allowed(headers: Headers, allowed: Collection[str]) -> bool:
 
 
 def _is_own(origin: str, host: str) -> bool:
-    """Compare without the scheme: behind a proxy that ends TLS, ours is not the page's."""
+    """Compare the origin to the host without the scheme, which a proxy for TLS changes."""
     try:
         parts = urlsplit(origin)
     except ValueError:
@@ -72,7 +68,7 @@ def _is_own(origin: str, host: str) -> bool:
 
 
 class _Sink:
-    """Answers under one id."""
+    """Sends answers under one operation id."""
 
     def __init__(self, id: str, outbox: Outbox) -> None:
         self._id = id
@@ -89,9 +85,9 @@ class _Sink:
 
 
 class Running:
-    """Runs at most `service.limits.operations` at once, in tasks of the group.
+    """The operations of one connection by id; at most `service.limits.operations` run at once.
 
-    A mutation whose client has lost interest counts until it is through. `headers` are those of the
+    A mutation that its client has completed counts until its result. `headers` are those of the
     handshake.
     """
 
@@ -110,7 +106,7 @@ class Running:
         self._running: dict[Operation, asyncio.Task[None]] = {}
 
     async def begin(self, message: Subscribe, caller: Caller) -> None:
-        """Run what the message asks for; Closing where its id is taken or it asks for nothing."""
+        """Run the operation of the message; raises CloseRequest for a used id or a bad payload."""
         if message.id in self._by_id:
             reason = f"Subscriber for {message.id} already exists"
             raise Closing(CloseCode.SUBSCRIBER_EXISTS, reason)
@@ -128,18 +124,18 @@ class Running:
         self._start(operation, message.id, sink)
 
     def complete(self, id: str) -> None:
-        """End an operation that the client has no more interest in, if it still runs."""
+        """Stop an operation at its client's request, if it still runs."""
         operation = self._by_id.pop(id, None)
         if operation is not None and operation.stop():
             self._running.pop(operation, None)
 
     def stop(self) -> None:
-        """End every operation."""
+        """Stop every operation."""
         for id in tuple(self._by_id):
             self.complete(id)
 
     async def finish(self) -> None:
-        """End the subscriptions, and wait until the rest is answered."""
+        """End the subscriptions, and wait for the answers of the others."""
         for operation in tuple(self._running):
             if not operation.has_one_answer:
                 operation.stop()
@@ -175,9 +171,9 @@ class Connection:
         self._pace = Pace(service.limits.messages_per_second)
 
     async def serve(self) -> None:
-        """Converse until either side ends it, then close the socket if it is still open.
+        """Exchange messages until either side ends it, then close the socket if it is open.
 
-        Returns when the last mutation that was begun is through.
+        It returns after the last started mutation.
         """
         with self._service.streams.enrolled(self._lifetime), ExitStack() as held:
             async with asyncio.TaskGroup() as tasks:
@@ -193,7 +189,7 @@ class Connection:
                     await self._close(closing)
 
     async def _until_closing(self, running: Running, held: ExitStack) -> Closing | None:
-        """Converse; how to close the socket in the end, None where nobody is there any more."""
+        """Exchange messages; returns how to close the socket, None if the client left."""
         try:
             async with self._lifetime:
                 with self._service.streams.unproven():
@@ -211,7 +207,7 @@ class Connection:
         return self._closing_at_end()
 
     def _closing_at_end(self) -> Closing | None:
-        """Close so that clients connect again by themselves, with the token they then have."""
+        """Return the close request for the end, so that clients reconnect by themselves."""
         match self._lifetime.ending:
             case Ending.STOPPING:
                 return Closing(CloseCode.SERVICE_RESTART, "The server is stopping")
@@ -221,7 +217,7 @@ class Connection:
                 return None
 
     async def _session(self) -> Session:
-        """Wait for `connection_init`, and tell by its payload or the handshake who connects."""
+        """Wait for `connection_init`, and authenticate its payload or else the handshake."""
         try:
             async with asyncio.timeout(self._service.limits.init_seconds):
                 message = await self._initialisation()
@@ -264,7 +260,7 @@ class Connection:
         return parsed(text, self._service.runner.engine.limits.body_bytes)
 
     async def _close(self, closing: Closing) -> None:
-        # The client may be gone, or about to go, or not take even this.
+        # The client may have left, or may not read even this message.
         with suppress(OSError, RuntimeError):
             async with asyncio.timeout(self._service.limits.stall_seconds):
                 await self._socket.close(closing)
@@ -286,9 +282,9 @@ def _closing_for(error: Exception) -> Closing:
 
 
 class WebSocketApp:
-    """Serves graphql-transport-ws, and no other protocol, at whatever path it is mounted on.
+    """Serves graphql-transport-ws and no other protocol, at any path.
 
-    `origins` are those of other sites whose pages may connect.
+    `origins` are the other sites whose pages may connect.
     """
 
     def __init__(self, service: StreamService, *, origins: Collection[str] = ()) -> None:

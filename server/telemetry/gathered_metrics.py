@@ -1,4 +1,4 @@
-"""The metrics of every process of a server, whichever of them is asked."""
+"""Gathers the metrics of all processes of a server, in any of them."""
 
 import asyncio
 import logging
@@ -27,9 +27,10 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ProcessMetrics(Collector):
-    """Metrics of several processes, each sample labelled with the number of its process.
+    """The metrics of several processes, each sample labelled with its process number.
 
-    They are not added up: a process that is replaced begins at zero, as only its own series may.
+    They are not added up: the series of a replaced process restarts at zero, which a sum must not
+    do.
     """
 
     def __init__(self, encoded: Iterable[tuple[int, bytes]]) -> None:
@@ -66,7 +67,7 @@ def encode_metrics(registry: Collector) -> bytes:
 
 
 async def gather_metrics(registry: Collector, siblings: Siblings) -> ProcessMetrics:
-    """Ask every sibling for its metrics; one that does not answer is left out."""
+    """Fetch the metrics of every sibling; one that does not answer is left out."""
     others = [index for index in range(siblings.count) if index != siblings.index]
     answers = await asyncio.gather(*(_fetch_metrics(siblings, index) for index in others))
     found = [(index, each) for index, each in zip(others, answers, strict=True) if each is not None]
@@ -75,7 +76,7 @@ async def gather_metrics(registry: Collector, siblings: Siblings) -> ProcessMetr
 
 @asynccontextmanager
 async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterator[None]:
-    """Answer the siblings that ask for metrics."""
+    """Answer the siblings' requests for metrics."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(encode_metrics(registry))
@@ -89,7 +90,7 @@ async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterato
 
 
 def _connect(address: str) -> socket.socket:
-    """Connect without waiting: libuv knows no names of the abstract space, Python does."""
+    """Connect a socket by Python itself: libuv does not support the abstract namespace."""
     asking = socket.socket(socket.AF_UNIX)
     asking.setblocking(False)
     try:

@@ -1,4 +1,4 @@
-"""Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
+"""Attaches metrics, tracing and the access log to the application, its loaders and its store."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -24,9 +24,9 @@ from penstock.server.telemetry.tracing import Tracing, tracing
 
 
 class Watched:
-    """An application whose HTTP requests are operations, each shown to every watcher.
+    """An application that shows each of its HTTP operations to every watcher.
 
-    A preflight asks for no operation. What comes over a WebSocket shows its operations itself.
+    A preflight is no operation. A WebSocket shows its operations itself.
     """
 
     def __init__(self, app: ASGIApp, watchers: Sequence[WatchOperation]) -> None:
@@ -49,7 +49,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """What the settings and OpenTelemetry's own configuration want one application to show."""
+    """The instrumentation that the settings and OpenTelemetry's configuration ask for."""
 
     metrics: Metrics | None
     tracing: Tracing | None
@@ -67,12 +67,12 @@ class Watching:
 
     @property
     def operations(self) -> tuple[WatchOperation, ...]:
-        """The watchers of operations, the span's first: the others run inside it."""
+        """The watchers of operations; the span's comes first, so the others run inside it."""
         sources = [*self._sources, *(() if self.log is None else (self.log,))]
         return tuple(source.operation for source in sources)
 
     def store(self, store: Store) -> Store:
-        """Show what goes through the store from now on."""
+        """Return a store that shows its calls and loader batches."""
         if not self._sources:
             return store
         table = Observed(store.table, [source.call for source in self._sources])
@@ -83,11 +83,11 @@ class Watching:
         return replace(store, table=table, files=files, watch=_together(batches))
 
     def app(self, app: ASGIApp) -> ASGIApp:
-        """Show the operations of an application."""
+        """Return an application that shows its operations."""
         return Watched(app, self.operations) if self.operations else app
 
     def count(self, engine: Engine, streams: Sized) -> None:
-        """Count the documents that an engine keeps, and the streams that are open."""
+        """Count the documents in the engine's caches, and the open streams."""
         if self.metrics is not None:
             holdings = self.metrics.holdings
             holdings.count_cache("documents", lambda: engine.documents_kept)
@@ -95,12 +95,12 @@ class Watching:
             holdings.count_streams(lambda: len(streams))
 
     def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
-        """Show why operations were not run compiled."""
+        """Count the reasons for which operations were not run compiled."""
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
     def share_with_workers(self) -> AbstractAsyncContextManager[None]:
-        """Give what is measured here to the other processes of the server."""
+        """Share the metrics of this process with the server's other processes."""
         return nullcontext() if self.metrics is None else self.metrics.share_with_workers()
 
     def routes(self) -> Iterator[BaseRoute]:

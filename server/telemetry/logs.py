@@ -1,4 +1,4 @@
-"""One line of log for each event, for people or as JSON; never a document, a value or a token."""
+"""Log lines, for people or as JSON; they never hold a document, a value or a token."""
 
 import logging
 import re
@@ -13,13 +13,13 @@ OPERATIONS: Final = "penstock.operations"
 """The name of the logger of operations."""
 
 _ODD: Final = re.compile(r"""[\s="']""")
-"""The characters for which a text is quoted."""
+"""Texts with one of these characters are quoted."""
 
 _QUIET = ("aiobotocore", "aiohttp", "asyncio", "botocore", "httpx", "uvicorn.access")
 
 
 def configure(form: Literal["text", "json"]) -> None:
-    """Send what Penstock and its libraries log to standard error, in one form."""
+    """Send the logs of Penstock and its libraries to standard error, in one form."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -39,7 +39,7 @@ def configure(form: Literal["text", "json"]) -> None:
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
-    # A malformed form of a stranger is a line of the access log, and no trouble of the server's.
+    # A client's malformed form belongs in the access log, and is not a problem of the server.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -50,9 +50,9 @@ def configure(form: Literal["text", "json"]) -> None:
 
 
 def operation_logger(form: Literal["text", "json"]) -> FilteringBoundLogger:
-    """Make the logger of operations: it writes to standard error past the handlers of `logging`.
+    """Return the logger of operations, which bypasses the handlers of `logging`.
 
-    One line for each request is too many for those handlers. Text is coloured on a terminal.
+    Those handlers are too slow for a line per request. Text is coloured on a terminal.
     """
     logger: FilteringBoundLogger = structlog.wrap_logger(
         structlog.BytesLogger(sys.stderr.buffer, name=OPERATIONS),
@@ -65,7 +65,7 @@ def operation_logger(form: Literal["text", "json"]) -> FilteringBoundLogger:
         event="operation",
         level="info",
     )
-    # What is bound is kept: the proxy would put the logger together again for each line.
+    # Bound once: structlog's lazy proxy would assemble the logger again for each line.
     return logger.bind()
 
 
@@ -78,7 +78,7 @@ def _operation_renderers(form: Literal["text", "json"]) -> list[Processor]:
 
 
 def _plain_text(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    """Render a line as structlog's renderer without colours does, in a fifth of its time."""
+    """Render a line like structlog's renderer without colours, in a fifth of its time."""
     head = f"{event.pop('timestamp')} [{event.pop('level'):<9}] {event.pop('event'):<30}"
     name = event.pop("logger")
     facts = " ".join([f"{fact}={_quote(value)}" for fact, value in sorted(event.items())])
@@ -97,7 +97,7 @@ def _encode(_logger: WrappedLogger, _method: str, line: EventDict | str) -> byte
 
 def _last(form: Literal["text", "json"]) -> list[Processor]:
     if form == "text":
-        # The usual formatter shows what local variables hold, tokens among them.
+        # The default formatter shows local variables, which may hold tokens.
         plain = structlog.dev.plain_traceback
         colors = sys.stderr.isatty()
         return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]

@@ -1,7 +1,7 @@
-"""`/metrics`: counts and times of this process, as Prometheus reads them.
+"""`/metrics`: counts and times of this process, in Prometheus's format.
 
-No label holds anything a client chose: each comes from a closed list, or from the code. So the
-series of each metric are few, and `cache` keeps them: to find one again takes longer than to count.
+No label holds a client's text: each value comes from a closed list or from the code. So each metric
+has few series, and `cache` keeps them, because finding one takes longer than counting.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -96,7 +96,7 @@ class Operations:
 
 
 class FileCalls:
-    """The metrics of calls for files."""
+    """The metrics of calls to the file store."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         total = Counter(
@@ -120,7 +120,7 @@ class FileCalls:
 
 
 class Calls:
-    """The metrics of calls of the table."""
+    """The metrics of calls to the table."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         total = Counter(
@@ -155,7 +155,7 @@ class Calls:
 
 
 class Holdings:
-    """The metrics of the memory of the process, counted each time they are read."""
+    """The metrics of caches and streams, read from callbacks at each scrape."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._streams = Gauge(
@@ -168,16 +168,16 @@ class Holdings:
         )
 
     def count_streams(self, count: Callable[[], int]) -> None:
-        """Ask `count` for the streams that are open."""
+        """Report the number of open streams from `count`."""
         self._streams.set_function(count)
 
     def count_cache(self, cache: str, count: Callable[[], int]) -> None:
-        """Ask `count` for the entries of a cache."""
+        """Report the number of entries of a cache from `count`."""
         self._cached.labels(cache).set_function(count)
 
 
 class Fallbacks(Collector):
-    """The reasons for which operations were not run compiled, as counted elsewhere."""
+    """Counts the reasons for which operations were not run compiled; the executor keeps them."""
 
     def __init__(self, reasons: Mapping[Reason, int]) -> None:
         self._reasons = reasons
@@ -194,7 +194,7 @@ class Fallbacks(Collector):
 
 
 class Metrics:
-    """The metrics of one application, in a registry of their own."""
+    """The metrics of one application, in a separate registry."""
 
     def __init__(self, siblings: Siblings | None = None) -> None:
         self._siblings = siblings
@@ -218,17 +218,17 @@ class Metrics:
         return partial(self._batches(loader).observe, size)
 
     def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
-        """Show counts that grow elsewhere."""
+        """Report the counters in `reasons`, which change elsewhere."""
         self.registry.register(Fallbacks(reasons))
 
     def share_with_workers(self) -> AbstractAsyncContextManager[None]:
-        """Give the metrics to the other processes of the server, if there are any."""
+        """Share the metrics with the server's other processes, if there are any."""
         if self._siblings is None:
             return nullcontext()
         return share_metrics(self.registry, self._siblings)
 
     def route(self) -> Route:
-        """Make `/metrics`, in OpenMetrics where that is asked for; it asks for no token."""
+        """Return `/metrics`, in OpenMetrics if the client accepts it; it needs no token."""
 
         async def metrics(request: Request) -> Response:
             encode, content_type = choose_encoder(request.headers.get("accept", ""))

@@ -1,6 +1,6 @@
-"""What is noted of each operation while it goes on, for metrics, spans and the log.
+"""The record of an operation for metrics, spans and the log, and the access log itself.
 
-One line of log for each operation, with its facts and its cost, and nothing that was sent.
+The log has one line for each operation, with its facts and its cost, and no data of the client.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ Transport: TypeAlias = Literal["http", "sse", "websocket"]
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 
 SEEN = "penstock.seen"
-"""Where an ASGI scope holds what is seen of its request."""
+"""The key of the operation's record in an ASGI scope."""
 
 NAME_CHARS = 100
 OK = "OK"
@@ -29,7 +29,7 @@ _TRACE_HEADERS = ("traceparent", "tracestate")
 
 
 class MeasuredUnits(Protocol):
-    """What an operation used of the store: capacity units, and calls made."""
+    """The capacity units and calls that an operation consumed."""
 
     @property
     def rcu(self) -> float: ...
@@ -40,12 +40,12 @@ class MeasuredUnits(Protocol):
 
 
 class Seen(msgspec.Struct, kw_only=True):
-    """One operation as far as it has come; None and "unknown" are what was not reached.
+    """The record of one operation so far; None and "unknown" stand for stages not reached.
 
-    Of `headers` nobody is told more than the caller's trace, and of `text` and `document` no more
-    than the digest. `trace_id` is that of the operation's span, if it has one. `codes` are those of
-    the errors in the answer, in their order, and `outcome` is the first of these or OK; ABORTED
-    where nobody was left to answer to.
+    Telemetry uses only the trace of `headers`, and only the digest of `text` and `document`.
+    `trace_id` is that of the operation's span, if it has one. `codes` are the error codes of the
+    answer in their order; `outcome` is the first of these, or OK, or ABORTED if no client was left
+    to answer.
     """
 
     request_id: str
@@ -79,11 +79,11 @@ class Seen(msgspec.Struct, kw_only=True):
         self.cost = prepared.cost
 
     def failed(self, errors: Sequence[Mapping[str, object]]) -> None:
-        """Note the codes of errors in their answered form."""
+        """Record the codes of the answer's errors."""
         self.codes = tuple([_code(error) for error in errors]) if errors else ()
 
     def answered(self, status: int | None) -> None:
-        """Note that an answer was made; only what is sent over HTTP has a status."""
+        """Record that an answer was made; only HTTP answers have a status."""
         self.status = status
         self.outcome = self.codes[0] if self.codes else OK
 
@@ -95,28 +95,28 @@ class Seen(msgspec.Struct, kw_only=True):
 
     @property
     def digest(self) -> str | None:
-        """The SHA-256 of the document in hex, the one persisted documents go by."""
+        """The SHA-256 of the document in hex, which is also the id of a persisted document."""
         if self.document is not None:
             return self.document.digest
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
 
 
 OperationEnded: TypeAlias = Callable[[Seen], None]
-"""Called once with what was seen, which is complete then, however the operation ended."""
+"""Called once with the complete record, however the operation ended."""
 
 WatchOperation: TypeAlias = Callable[[Seen], OperationEnded]
 """Called when a request for an operation begins."""
 
 
 def shown(watchers: Sequence[WatchOperation], seen: Seen) -> list[OperationEnded]:
-    """Show an operation that begins to every watcher; it is `ended` in the same task."""
+    """Show a new operation to every watcher; `end_operation` is called in the same task."""
     called = [watch(seen) for watch in watchers]
     seen.started = perf_counter()
     return called
 
 
 def ended(called: list[OperationEnded], seen: Seen) -> None:
-    """Tell those that were shown an operation that it has ended, the last of them first."""
+    """Report the end of an operation to its watchers, in reverse order."""
     seen.seconds = perf_counter() - seen.started
     for each in reversed(called):
         each(seen)
@@ -131,7 +131,7 @@ def _code(error: Mapping[str, object]) -> str:
 
 
 class AccessLog:
-    """Logs operations to standard error, beside the other lines of the same form."""
+    """Logs operations to standard error, in the form of the other lines."""
 
     def __init__(self, form: Literal["text", "json"]) -> None:
         self._logger = operation_logger(form)
@@ -143,7 +143,7 @@ class AccessLog:
     def _log(self, seen: Seen) -> None:
         units = seen.units
         rcu, wcu, calls = (units.rcu, units.wcu, units.calls) if units else (0.0, 0.0, 0)
-        # A line that nobody takes, as over a broken pipe, fails no operation.
+        # A line that cannot be written, as on a broken pipe, must not fail the operation.
         with suppress(OSError):
             self._logger.info(
                 "operation",

@@ -1,4 +1,4 @@
-"""A provider of spans that sends them by OTLP; imported only where a collector is named."""
+"""A provider of spans that sends them by OTLP; imported only if a collector is configured."""
 
 import os
 
@@ -11,14 +11,14 @@ SERVICE = "penstock"
 
 
 def provider() -> TracerProvider:
-    """Make one from the `OTEL_...` variables; whoever asked for it must shut it down."""
+    """Create one from the `OTEL_...` variables; the caller must shut it down."""
     made = TracerProvider(resource=_resource(), shutdown_on_exit=False)
     made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return made
 
 
 def _resource() -> Resource:
-    """Name the service, unless its operator did."""
+    """Name the service, unless the operator named it."""
     operators = os.environ.get("OTEL_SERVICE_NAME") or (
         "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     )

@@ -1,9 +1,8 @@
-"""Spans by OpenTelemetry: one for each operation, loader batch and call of the store.
+"""OpenTelemetry spans: one for each operation, loader batch and call of the store.
 
-They hold names, sizes and costs: no document, no argument, no key and no value. Nothing is made
-unless somebody configured OpenTelemetry's SDK before the application is opened.
-
-Sends spans to a collector, where OpenTelemetry's own variables name one.
+Spans hold names, sizes and costs, but no document, argument, key or value. There are none unless
+OpenTelemetry's SDK is configured before the application opens. They go to a collector if
+OpenTelemetry's own variables name one.
 """
 
 import asyncio
@@ -37,7 +36,7 @@ class Tracing:
         self._names = {"db.system.name": system, "db.collection.name": table}
 
     def operation(self, seen: Seen) -> OperationEnded:
-        """Begin the span that the others lie below; it continues the caller's trace."""
+        """Begin the operation's span, the parent of the others; it continues the caller's trace."""
         callers = seen.trace
         above = _CALLERS.extract(callers) if callers else None
         span = self._tracer.start_span("GraphQL", above, SpanKind.SERVER)
@@ -68,7 +67,7 @@ class Tracing:
         return ended
 
     def call(self, call: Call) -> Ended:
-        """Begin the span of a call of the table made for an operation; others have none."""
+        """Begin the span of a table call within an operation; other calls have none."""
         return self._call(
             call,
             f"{call.method} {self._names['db.collection.name']}",
@@ -80,7 +79,7 @@ class Tracing:
         )
 
     def file_call(self, call: Call) -> Ended:
-        """Begin the span of a call for a file, likewise."""
+        """Begin the span of a file call within an operation; other calls have none."""
         return self._call(call, f"{call.method} file", {"penstock.files.operation": call.method})
 
     def _call(self, call: Call, name: str, attributes: dict[str, str | int]) -> Ended:
@@ -100,7 +99,7 @@ class Tracing:
 
 
 def tracing(system: str, table: str) -> Tracing | None:
-    """Trace if the SDK is configured, or an agent did so; else None, which costs nothing."""
+    """Return the tracing if the SDK or an agent is configured, else None, which costs nothing."""
     provider = trace.get_tracer_provider()
     if isinstance(provider, ProxyTracerProvider):
         return None
@@ -136,10 +135,10 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_E
 
 @asynccontextmanager
 async def exporting() -> AsyncIterator[None]:
-    """Export spans from here on if a collector is named, and what is left of them in the end.
+    """Export spans if a collector is configured, and flush the rest at the end.
 
-    An agent that configured the SDK already is left in charge. Raises CommandFailed where the SDK
-    is not installed. A collector that does not answer in the end is given up in FLUSH_SECONDS.
+    If an agent configured the SDK already, that stays. Raises CommandFailed if the SDK is not
+    installed. A collector that does not answer at the end is given up after FLUSH_SECONDS.
     """
     if not _is_wanted() or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
         yield
@@ -149,7 +148,7 @@ async def exporting() -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # A thread that may be left behind, as the SDK would wait for half a minute.
+        # A daemon thread can be abandoned; the SDK itself would wait for half a minute.
         flushing = Thread(target=provider.shutdown, daemon=True)
         flushing.start()
         await asyncio.to_thread(flushing.join, FLUSH_SECONDS)

@@ -1,4 +1,4 @@
-"""A browser that can reach localhost only, and the server it looks at."""
+"""A browser that can reach localhost only, and its server."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 
 @dataclass
 class Visit:
-    """A fresh profile on the page, with everything the browser did there."""
+    """A fresh browser profile on the page, with a record of everything it did."""
 
     page: Page
     context: BrowserContext

@@ -1,4 +1,4 @@
-"""Install Debian's Chromium for the browser tests, where that can be done without asking."""
+"""Installs Debian's Chromium for the browser tests, if that works without questions."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ NAMES = ("chromium", "chromium-browser")
 
 
 def chromium() -> str | None:
-    """The path of the browser; None where there is none."""
+    """Return the path of the browser; None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def main() -> int:
-    """Install it as root on Debian; elsewhere the tests that need it say so and skip."""
+    """Install it as root on Debian; elsewhere the browser tests skip with a reason."""
     if chromium() or os.geteuid() != 0 or not shutil.which("apt-get"):
         return 0
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

@@ -1,4 +1,4 @@
-"""A track of the library played by a real `<audio>` element, which seeks by ranges."""
+"""A real `<audio>` element plays a track of the library, and seeks by ranges."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ask(server: Serving, query: str, **input: Any) -> Any:
 
 
 def taken_in(server: Serving, name: str, content: bytes) -> Any:
-    """Upload a file by the form that is given for it, and add it."""
+    """Upload a file by the form that the server returns, and add it to the library."""
     upload = ask(server, UPLOAD, fileName=name)
     fields = {field["name"]: field["value"] for field in upload["form"]["fields"]}
     sent = httpx.post(upload["form"]["url"], data=fields, files={"file": content}, timeout=60)
@@ -110,11 +110,11 @@ async def test_a_track_is_played_and_sought_in(page: Page, server: Serving) -> N
     for answer in answers:
         headers = await answer.all_headers()
         assert (answer.status, headers["content-type"]) == (206, "audio/wav")
-        # The browser puts some answers together from what it keeps, without saying of which part.
+        # The browser assembles some answers from its cache, without naming the part.
         if told := headers.get("content-range"):
             assert told.endswith(f"/{len(content)}")
             starts.append(int(told.removeprefix("bytes ").partition("-")[0]))
-    # It asked for what it was sent to, and not for all that lies between.
+    # It requested the range at the new position, and not everything before it.
     assert starts[0] == 0
     assert max(starts) > len(content) // 2
 
@@ -126,7 +126,7 @@ async def test_the_sample_library_is_played_in_the_formats_that_the_browser_know
     for sample in library():
         track = taken_in(server, sample.name, sample.content)
         form = sample.name.rpartition(".")[2]
-        if form != "m4a":  # a codec that builds without patents leave out
+        if form != "m4a":  # builds without patented codecs cannot play it
             length = await page.evaluate(LOADED, {"url": track["streamUrl"]["url"], "tag": "audio"})
             assert length == pytest.approx(12, abs=0.2), sample.name
             played.add(form)

@@ -1,4 +1,4 @@
-"""GraphiQL as people use it, in a browser that finds no other host than this one."""
+"""GraphiQL in a browser that can reach no other host than this one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tool_editor(page: Page) -> Locator:
 
 
 async def saved_headers(visit: Visit, headers: str) -> None:
-    """Leave behind what an earlier visit would have, had its headers been kept."""
+    """Store the headers that an earlier visit could have saved."""
     tab = {"id": "1", "title": "t", "query": "{ viewer { userId } }", "variables": None}
     tab |= {"headers": headers, "operationName": None, "response": None}
     items = {

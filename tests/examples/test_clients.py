@@ -1,4 +1,4 @@
-"""The client samples, run as their readers run them against the server as users start it."""
+"""The client samples run as their readers run them, against a real server."""
 
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ CREATE = """mutation Create($name: String!, $material: String!) { createPipeline
 KEYS = "{ tagKeys(kind: PIPELINE) { nodes { key count } } }"
 
 NAMES = [f"Freight {n:02}" for n in range(21)]
-"""What the samples are to find: one more than a page of theirs holds."""
+"""The pipelines that the samples find: one more than fits on a page of theirs."""
 FOUND = [
     "pipelines with source=SAP and material=material/metal:",
     *(f"- {name}, version 1" for name in NAMES),
@@ -44,7 +44,7 @@ CHANGED = [
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a program ended, and the lines that it printed."""
+    """The exit code of a program, and its output lines."""
 
     code: int
     out: list[str]
@@ -53,7 +53,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a server answers, and its data directory."""
+    """The URL of a server, and its data directory."""
 
     url: str
     data_dir: Path
@@ -68,7 +68,7 @@ class Server:
         return httpx.post(self.url, json=body, headers=headers, verify=PLAIN).json()["data"]
 
     def tag_keys(self) -> dict[str, int]:
-        """How many pipelines carry a tag of each key."""
+        """Return the number of pipelines for each tag key."""
         nodes = self.ask(KEYS)["tagKeys"]["nodes"]
         return {node["key"]: node["count"] for node in nodes}
 
@@ -78,7 +78,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that has what is to be found, and something like it."""
+    """A server with the pipelines to find, and some similar ones."""
     with serving(tmp_path_factory.mktemp("data"), ["--no-seed"]) as started:
         server = Server(f"{started.url}/graphql", started.data_dir)
         server.ask(CREATE, name="Packaging", material="material/plastic")
@@ -94,7 +94,7 @@ def python() -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the TypeScript sample, where it lies in a clone, with its types generated."""
+    """A copy of the TypeScript sample in the place of a clone, with its generated types."""
     if reason := skip_reason("examples/typescript"):
         pytest.skip(reason)
     clone = tmp_path_factory.mktemp("clone")
@@ -160,7 +160,7 @@ def test_a_program_that_misreads_the_schema_does_not_compile(project: Path) -> N
     assert wrong != text
     try:
         main.write_text(wrong)
-        # It would write a program all the same, in place of the good one.
+        # The compiler would still write a program, over the good one.
         ran = compiled(project, "--noEmit")
     finally:
         main.write_text(text)

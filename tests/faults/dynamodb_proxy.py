@@ -1,6 +1,6 @@
-"""A proxy before a DynamoDB endpoint that makes the faults happen which no emulator makes.
+"""A proxy for a DynamoDB endpoint that injects faults which no emulator produces.
 
-It also remembers the ClientRequestToken of transactions as AWS does; moto ignores them.
+It also remembers the ClientRequestToken of transactions as AWS does; moto ignores these tokens.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ Body: TypeAlias = dict[str, Any]
 
 
 class Fault(StrEnum):
-    """One thing that goes wrong with one request."""
+    """One fault of one request."""
 
     CONFLICT = "the transaction is cancelled: its last operation meets another transaction"
     DAMAGED = "the answer's body is not the one its checksum is of"
@@ -58,7 +58,7 @@ FITTING = defaultdict(
         "Query": ANYWHERE | {Fault.SHORT_PAGE},
     },
 )
-"""The faults that can happen to each operation."""
+"""The possible faults of each operation."""
 
 _REFUSING: dict[Fault | None, str] = {
     Fault.THROTTLED: "ProvisionedThroughputExceededException",
@@ -69,7 +69,7 @@ _REFUSING: dict[Fault | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request that reached the proxy, and the fault it met."""
+    """A request that reached the proxy, and its fault."""
 
     operation: str
     headers: dict[str, str]
@@ -79,7 +79,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The success of a transaction, and for which body and until when it counts."""
+    """The answer of a successful transaction, for its body and until a time."""
 
     body: Body
     answer: Answer
@@ -87,10 +87,10 @@ class Remembered:
 
 
 class FaultProxy:
-    """Passes requests on to `upstream_url`, one at a time, with faults by script or by chance.
+    """Passes requests on to `upstream_url`, one at a time, with scripted or random faults.
 
     `async with FaultProxy(url) as proxy` serves at `proxy.url`; `proxy.seen` lists the requests and
-    `proxy.upstream` counts those passed on, by operation.
+    `proxy.upstream` counts the forwarded ones by operation.
     """
 
     def __init__(self, upstream_url: str) -> None:
@@ -121,14 +121,14 @@ class FaultProxy:
         await self._session.close()
 
     def script(self, operation: str, *faults: Fault | None) -> None:
-        """Let the next requests of the operation meet these faults in turn, None being none."""
+        """Give the next requests of the operation these faults in turn; None is no fault."""
         unfit = set(faults) - FITTING[operation] - {None}
         if unfit:
             raise ValueError(f"{operation} cannot meet {unfit}")
         self._scripts[operation].extend(faults)
 
     def chance(self, probability: float, faults: Iterable[Fault], *, seed: int) -> None:
-        """Let any request without a script meet, so often, one of those faults that fit it."""
+        """Give any request without a script one of its possible faults, with this probability."""
         self._chance = probability
         self._faults = tuple(sorted(faults))
         self._dice = random.Random(seed)
@@ -163,7 +163,7 @@ class FaultProxy:
     async def _done(
         self, request: Request, operation: str, body: Body, fault: Fault | None
     ) -> Answer:
-        """Carry the request out, as far as the fault lets it."""
+        """Carry the request out, as far as its fault allows."""
         if fault is Fault.SLOW:
             await asyncio.sleep(SLOW_SECONDS)
         async with self._one_at_a_time:
@@ -191,7 +191,7 @@ class FaultProxy:
         return answer
 
     async def _half(self, request: Request, operation: str, body: Body) -> Answer:
-        """Hand on the first half of a batch over one table; one thing alone is handed on whole."""
+        """Forward the first half of a batch over one table; a single item is forwarded whole."""
         ((table, wanted),) = body["RequestItems"].items()
         reading = operation == "BatchGetItem"
         things: list[Body] = wanted["Keys"] if reading else wanted
@@ -220,7 +220,7 @@ def _halves(things: Sequence[Body]) -> tuple[list[Body], list[Body]]:
 
 
 def _refusal(fault: Fault | None, body: Body) -> Answer | None:
-    """Give the answer of a fault that keeps the request from being done; None for the others."""
+    """Return the answer of a fault that prevents the request; None for other faults."""
     match fault:
         case Fault.INTERNAL:
             return _error("InternalServerError", status=500)
@@ -234,7 +234,7 @@ def _refusal(fault: Fault | None, body: Body) -> Answer | None:
 
 
 def cancellation(reasons: Sequence[Body]) -> Answer:
-    """Give the answer to a transaction cancelled for these reasons."""
+    """Return the answer to a transaction cancelled for these reasons."""
     return _error("TransactionCanceledException", CancellationReasons=list(reasons))
 
 

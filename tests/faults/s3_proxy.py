@@ -1,4 +1,4 @@
-"""A proxy before an S3 endpoint that refuses, dawdles and breaks off, by script."""
+"""A proxy for an S3 endpoint that refuses, delays and breaks off requests by script."""
 
 import asyncio
 from collections import Counter, defaultdict, deque
@@ -18,7 +18,7 @@ KEPT = ("Content-Type", "ETag", "Last-Modified", "Content-Length", "Content-Rang
 
 
 class S3Fault(StrEnum):
-    """One thing that goes wrong with one request."""
+    """One fault of one request."""
 
     SLOW_DOWN = "503 SlowDown, nothing done"
     DENIED = "403 AccessDenied, nothing done"
@@ -30,7 +30,7 @@ class S3Fault(StrEnum):
 
 
 class S3Proxy:
-    """Passes requests on to `upstream_url`; `done` counts those passed on, by operation."""
+    """Passes requests on to `upstream_url`; `done` counts the forwarded ones by operation."""
 
     def __init__(self, upstream_url: str) -> None:
         self.url = ""
@@ -54,12 +54,12 @@ class S3Proxy:
         await self._session.close()
 
     def script(self, operation: str, *faults: S3Fault) -> None:
-        """Let the next requests of the operation meet these faults in turn."""
+        """Give the next requests of the operation these faults in turn."""
         self._scripts[operation].extend(faults)
 
     @property
     def left(self) -> int:
-        """How many faults of the scripts nobody met."""
+        """Return the number of scripted faults that no request has met."""
         return sum(map(len, self._scripts.values()))
 
     async def _serve(self, request: Request, connection: Connection) -> None:
@@ -105,7 +105,7 @@ class S3Proxy:
 
 
 def operation_of(request: Request) -> str:
-    """S3's name of what is asked for."""
+    """Return S3's name of the requested operation."""
     parts = urlsplit(request.target)
     query = parse_qs(parts.query, keep_blank_values=True)
     is_object = parts.path.strip("/").count("/") > 0

@@ -1,4 +1,4 @@
-"""The fault-injecting proxy remembers tokens as AWS does, and refuses plans that cannot happen."""
+"""The fault-injecting proxy remembers tokens as AWS does, and refuses impossible scripts."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The server is killed amid notifications, again and again: each sample is there, and is once.
+"""The server is killed during notifications, many times: each sample is stored exactly once.
 
 `KILL_ROUNDS` and `KILL_WRITES`, the notifications in each round, make it longer: see `make kill`.
 """
@@ -68,9 +68,9 @@ class Progress:
 
 
 class Sender:
-    """Sends like Orion, one entity at a time, and repeats what it has no answer to.
+    """Sends like Orion, one entity at a time, and repeats an unanswered notification.
 
-    `sent` are the samples that were acknowledged: entity, attribute and value.
+    `sent` holds the acknowledged samples: entity, attribute and value.
     """
 
     def __init__(self, number: int) -> None:
@@ -82,7 +82,7 @@ class Sender:
         self._waiting: dict[str, Any] | None = None
 
     def send(self, http: httpx.Client, progress: Progress) -> None:
-        """Send until that is enough, or the server is gone."""
+        """Send until there are enough notifications, or the server is gone."""
         while progress.done < progress.until:
             try:
                 self._send_one(http)
@@ -156,7 +156,7 @@ def serving(tmp_path: Path) -> Iterator[Server]:
 def connected(
     server: Server, data_dir: Path, senders: Sequence[Sender]
 ) -> Iterator[list[httpx.Client]]:
-    """A connection for each sender, over which it first repeats what was not answered."""
+    """Open a connection for each sender, which first repeats its unanswered notification."""
     roles = roles_from(["/kill=contributor"])
     group = default_group_from(None, roles)
     token = sign_dev_token(dev_key(data_dir), "orion", roles, group, timedelta(hours=1))
@@ -205,7 +205,7 @@ def send(senders: Sequence[Sender], https: Sequence[httpx.Client], progress: Pro
 
 
 def settled(one: Client) -> dict[str, int]:
-    """The counts when nothing is pending any more; they add up all the while."""
+    """Return the counts once nothing is pending; they must add up at all times."""
     until = time.monotonic() + SETTLE_SECONDS
     while time.monotonic() < until:
         counts: dict[str, int] = one.ask(COUNTS)["counts"]
@@ -218,7 +218,7 @@ def settled(one: Client) -> dict[str, int]:
 
 
 def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:
-    """Every sample of the file: entity, attribute and value."""
+    """Return every sample of the file: entity, attribute and value."""
     with sqlite3.connect(data_dir / "samples.db") as file:
         items = [json.loads(body) for (body,) in file.execute("SELECT body FROM items")]
     file.close()
@@ -226,7 +226,7 @@ def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:
 
 
 async def damage(data_dir: Path) -> list[str]:
-    """What the rows of the file contradict each other in."""
+    """Return the contradictions between the rows of the file."""
     table = SqliteTable.open(data_dir / "penstock.db")
     try:
         return await faults(table)

@@ -1,4 +1,4 @@
-"""The server is killed amid writes, again and again: whatever it acknowledged is there.
+"""The server is killed during writes, many times: every acknowledged write is kept.
 
 `KILL_ROUNDS` and `KILL_WRITES`, the writes in each round, make it longer: see `make kill`.
 """
@@ -54,7 +54,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A write, what is kept once it is done, and what its repetition may be told instead."""
+    """A write, the expected pipeline after it, and the error code if it was already done."""
 
     document: str
     input: Mapping[str, Any]
@@ -71,15 +71,15 @@ class Progress:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def another(self) -> None:
-        """Count one write more."""
+        """Count one more write."""
         with self.lock:
             self.done += 1
 
 
 class Writer:
-    """Writes one thing after another, and repeats what it has no answer to.
+    """Writes one thing after another, and repeats an unanswered write.
 
-    `kept` holds what was acknowledged, by id.
+    `kept` holds the acknowledged pipelines by id.
     """
 
     def __init__(self, number: int) -> None:
@@ -91,7 +91,7 @@ class Writer:
         self._waiting: Sent | None = None
 
     def write(self, one: Client, progress: Progress) -> None:
-        """Write until that is enough, or the server is gone."""
+        """Write until there are enough writes, or the server is gone."""
         while progress.done < progress.until:
             try:
                 self._write_one(one)
@@ -132,7 +132,7 @@ class Writer:
         self._made += 1
         name = f"{self.user} {self._made}"
         input = draft(name, "material=metal/steel", f"writer={self.user}", group="/usa")
-        # Never NameTaken: the pipeline that holds the name is the one that was asked for.
+        # Never NameTaken: the pipeline with that name is the one that this write creates.
         return Sent(CREATE, {**input, "idempotencyKey": name}, Kept(name), "CreatePipelinePayload")
 
     def _update(self, id: str) -> Sent:
@@ -153,7 +153,7 @@ Pairs: TypeAlias = list[tuple[Writer, Client]]
 
 
 def everything(one: Client) -> dict[str, Kept]:
-    """Every pipeline as the server tells it."""
+    """Return every pipeline as the server answers it."""
     found: dict[str, Kept] = {}
     after, more = None, True
     while more:
@@ -167,7 +167,7 @@ def everything(one: Client) -> dict[str, Kept]:
 
 
 async def damage(data_dir: Path) -> list[str]:
-    """What the rows of the file contradict each other in."""
+    """Return the contradictions between the rows of the file."""
     table = SqliteTable.open(data_dir / "penstock.db")
     try:
         return await faults(table)
@@ -180,7 +180,7 @@ def test_what_was_acknowledged_survives_every_kill(tmp_path: Path) -> None:
     writers = [Writer(number) for number in range(WRITERS)]
     progress = Progress(ROUNDS * WRITES)
     for number in range(ROUNDS):
-        # Amid the writes of the round; the rest of them belongs to the next start.
+        # The kill comes during the writes of the round; the rest follows after the next start.
         kill_at = number * WRITES + dice.randrange(1, WRITES)
         with serving(tmp_path, writers) as (server, pairs):
             write_until_killed(server, pairs, progress, kill_at)
@@ -199,9 +199,9 @@ def test_what_was_acknowledged_survives_every_kill(tmp_path: Path) -> None:
 
 @contextmanager
 def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server, Pairs]]:
-    """Start on what the last kill left; each writer has a connection of its own.
+    """Start a server over the state after the last kill; each writer has its own connection.
 
-    What was not answered is asked for again; then all is as it was acknowledged, and no more.
+    The unanswered writes are repeated; then the store holds exactly the acknowledged state.
     """
     data_dir = tmp_path / "data"
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
@@ -222,7 +222,7 @@ def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server,
 
 
 def write_until_killed(server: Server, pairs: Pairs, progress: Progress, kill_at: int) -> None:
-    """Kill while all writers are writing."""
+    """Kill the server while all writers are writing."""
     with ThreadPoolExecutor(len(pairs)) as threads:
         writing = [threads.submit(writer.write, one, progress) for writer, one in pairs]
         while progress.done < kill_at:
@@ -234,7 +234,7 @@ def write_until_killed(server: Server, pairs: Pairs, progress: Progress, kill_at
 
 
 def write(pairs: Pairs, progress: Progress) -> None:
-    """Write until that is enough."""
+    """Write until there are enough writes."""
     with ThreadPoolExecutor(len(pairs)) as threads:
         for each in [threads.submit(writer.write, one, progress) for writer, one in pairs]:
             each.result()

@@ -1,4 +1,4 @@
-"""The real application while its store, or the way there, fails: nothing acknowledged is lost."""
+"""The application while its store or the network fails: no acknowledged write is lost."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ AWAY = (Fault.THROTTLED, Fault.UNAVAILABLE, Fault.RESET_BEFORE)
 
 @dataclass(frozen=True, slots=True)
 class Shaken:
-    """The application over a table behind a proxy; `meanwhile` are the answers, by HTTP status."""
+    """The application over a table behind a faulty proxy; `meanwhile` counts HTTP statuses."""
 
     app: Whole
     proxy: FaultProxy
@@ -49,7 +49,7 @@ class Shaken:
     statuses: Counter[int] = field(default_factory=Counter)
 
     async def ask(self, document: str, **variables: Any) -> Any:
-        """Give the value of the one root field of an answer without errors."""
+        """Return the value of the one root field of an answer without errors."""
         response = await self.app.ask(document, variables)
         self.statuses[response.status_code] += 1
         answer = response.json()
@@ -58,25 +58,25 @@ class Shaken:
         return value
 
     async def refusal(self, document: str, **variables: Any) -> tuple[str, str | None]:
-        """Give the code of an answer's one error, and when to come again."""
+        """Return the code of an answer's one error, and its retry delay."""
         response = await self.app.ask(document, variables)
         (error,) = response.json()["errors"]
         return error["extensions"]["code"], response.headers.get("retry-after")
 
     @asynccontextmanager
     async def impatient(self, seconds: float) -> AsyncIterator[None]:
-        """Wait no longer than that for the store; only what is done in here may run out of time."""
+        """Shorten the store's deadline to `seconds` inside this context only."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(self.table, "_deadline", seconds)
             yield
-        # Reads begun beside one that failed go on until their own deadline.
+        # Reads that run next to a failed one continue until their own deadline.
         await asyncio.sleep(seconds)
 
     def calm(self) -> None:
         self.proxy.chance(0, [], seed=0)
 
     async def damage(self) -> list[str]:
-        """What the rows of the table contradict each other in, read without faults."""
+        """Return the contradictions between the rows of the table, read without faults."""
         self.calm()
         return await faults(self.table)
 
@@ -89,7 +89,7 @@ def short_timeout() -> Iterator[None]:
 
 
 def quick_endpoint() -> str:
-    """A stand-in for DynamoDB: moto takes ten times as long, and is always there."""
+    """Return a local DynamoDB endpoint; moto is ten times slower, but always available."""
     return dynoxide_endpoint() if skip_reason("dynoxide") is None else moto_endpoint()
 
 
@@ -108,7 +108,7 @@ async def shaken(tmp_path: Path, endpoint: str | None = None) -> AsyncIterator[S
             assert (await at.ask(CREATE_GROUP, input={"path": path}))["group"]
         yield at
         at.calm()
-        # A transaction of moto takes the longer the more there is in all its tables.
+        # A transaction of moto takes longer the more items all its tables hold.
         await table._client.call("DeleteTable", {"TableName": table._name})
 
 
@@ -127,7 +127,7 @@ class Kept:
 
 
 class Writer:
-    """Writes one thing after another, and remembers what was acknowledged."""
+    """Writes one thing after another, and records the acknowledged state."""
 
     def __init__(self, at: Shaken, number: int, seed: int) -> None:
         self._at = at

@@ -1,4 +1,4 @@
-"""Run the published GraphQL over HTTP audits against a server of our own: `make audit`."""
+"""Runs the published GraphQL over HTTP audits against a local server: `make audit`."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Start a server, print the table of its audits, and end with 1 if one that must pass fails."""
+    """Start a server and print the table of its audits; exit with 1 if a required one fails."""
     tools = find_tools()
     with TemporaryDirectory() as folder, serving(Path(folder), ["--no-seed"]) as server:
         key = dev_key(server.data_dir)

@@ -1,1 +1,1 @@
-"""Scanners of others, run against the real server: `make scan`."""
+"""Third-party scanners, run against the real server: `make scan`."""

@@ -1,4 +1,4 @@
-"""Runs the scanners against a server with some data; ends with 1 if any of them found something."""
+"""Runs the scanners against a server with some data; exits with 1 if one found a problem."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ SAMPLES = 30
 MAX_EXAMPLES = 200
 SETTINGS = {
     "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
-    # Clairvoyance takes every name for right that no error speaks of, and asks on without end.
+    # Clairvoyance accepts every name that no error mentions, and never stops.
     "PENSTOCK_MAX_ERRORS": "1000",
     "PENSTOCK_LOG_FORMAT": "json",
 }
@@ -66,7 +66,7 @@ def target(directory: Path) -> Iterator[Target]:
 
 
 def schemathesis(at: Target, examples: int) -> str | None:
-    """Let documents be made up from the schema; gives what went wrong."""
+    """Send documents generated from the schema; returns the failures."""
     command = [
         str(PROGRAMS / "schemathesis"), "run", at.url,
         "--header", at.header,
@@ -83,7 +83,7 @@ def schemathesis(at: Target, examples: int) -> str | None:
 
 
 def clairvoyance(at: Target, directory: Path) -> str | None:
-    """Let the schema be guessed from words that are almost right; gives what was learnt."""
+    """Guess the schema from almost correct names; returns the names it learnt."""
     words, learnt = directory / "words", directory / "learnt.json"
     words.write_text("\n".join(sorted(near_misses())))
     command = [
@@ -98,24 +98,24 @@ def clairvoyance(at: Target, directory: Path) -> str | None:
         return f"clairvoyance ended with {done.returncode}"
     types = json.loads(learnt.read_text())["data"]["__schema"]["types"]
     fields = [field["name"] for one in types for field in one.get("fields") or []]
-    # It takes for right whatever it guesses, as it cannot tell from our errors that it is wrong.
+    # It accepts all its guesses, because our errors do not tell it which ones are wrong.
     found = sorted(real_names() & set(fields))
     return f"clairvoyance learnt {found}" if found else None
 
 
 def real_names() -> set[str]:
-    """Every field of Query and Mutation."""
+    """Return every field of Query and Mutation."""
     of = core_schema(schema)
     return {name for root in (of.query_type, of.mutation_type) if root for name in root.fields}
 
 
 def near_misses() -> set[str]:
-    """The same with the last letter missing, which a server that suggests would put right."""
+    """Return the field names without their last letter, which a suggesting server would correct."""
     return {name[:-1] for name in real_names()} - real_names()
 
 
 def what_the_server_says(at: Target) -> str | None:
-    """Look for failures in its metrics and its log."""
+    """Return the failures in the server's metrics and log."""
     metrics = httpx.get(at.url.replace("/graphql", "/metrics"), trust_env=False).text
     total = sum(
         float(line.split()[-1])

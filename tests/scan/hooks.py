@@ -1,6 +1,6 @@
-"""What schemathesis is told of this schema: how its scalars look, and which answers are failures.
+"""Hooks of schemathesis for this schema: values of its scalars, and answers that are failures.
 
-Loaded by schemathesis in an environment of its own.
+Schemathesis loads them in its own environment.
 """
 
 import schemathesis  # type: ignore[import-not-found]
@@ -28,9 +28,9 @@ schemathesis.graphql.scalar(
 
 @schemathesis.check
 def nothing_unexpected(context, response, case):  # type: ignore[no-untyped-def]
-    """Fail for a 5xx, and for `INTERNAL_SERVER_ERROR` and `TIMEOUT` whatever the status.
+    """Fail for a 5xx, and for `INTERNAL_SERVER_ERROR` and `TIMEOUT` with any status.
 
-    The check that comes with schemathesis takes every error with a path for the server's, such as
+    The built-in check of schemathesis treats every error with a path as a server error, such as
     NOT_FOUND.
     """
     assert response.status_code < 500, response.text

@@ -1,4 +1,4 @@
-"""The whole application over a store, and an admin who asks it over HTTP within the process."""
+"""The whole application over a store, and an admin who sends it HTTP within the process."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -21,7 +21,7 @@ from tests.faults.dynamodb_proxy import FaultProxy
 from tests.support.stores import moto_endpoint, open_dynamodb
 
 SECRET = "s3cr3t-literal"
-"""In every literal, variable and stored value of the documents below."""
+"""A text in every literal, variable and stored value of the documents below."""
 
 CREATE = """mutation Add($path: GroupPath!) {
   createGroup(input: {path: $path, name: "s3cr3t-literal-name"}) { __typename } }"""
@@ -51,7 +51,7 @@ class Whole:
         )
 
     async def metrics(self) -> dict[str, float]:
-        """Every sample by its name and labels, as Prometheus reads them."""
+        """Return every sample by its name and labels, as Prometheus reads them."""
         answer = await self.client.get("/metrics")
         assert answer.status_code == 200
         lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
@@ -75,7 +75,7 @@ async def whole(over: Store, data_dir: Path, /, **settings: Any) -> AsyncIterato
 
 @asynccontextmanager
 async def faulty(deadline: float = DEADLINE) -> AsyncIterator[tuple[FaultProxy, DynamoDBTable]]:
-    """A fresh table on moto, and the proxy that it is reached through."""
+    """Open a fresh table on moto behind a faulty proxy."""
     async with AsyncExitStack() as held:
         made = await open_dynamodb(moto_endpoint())
         held.push_async_callback(made.close)

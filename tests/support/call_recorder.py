@@ -1,10 +1,10 @@
-"""Who is shown the calls of a store in tests."""
+"""A recorder of the store's calls."""
 
 from penstock.datastore.table.instrumentation import Call, Ended
 
 
 class Watcher:
-    """Keeps the calls, those that ended apart."""
+    """Records the calls, and separately those that have ended."""
 
     def __init__(self) -> None:
         self.begun: list[Call] = []

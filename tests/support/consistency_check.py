@@ -1,8 +1,8 @@
-"""The whole table read raw, and every row that must stand there worked out anew from the facts.
+"""Reads the whole table raw, and derives every expected row from the facts anew.
 
-The facts are the latest rows of resources and the rows of groups. All else follows from them:
-versions, grants, postings, counters, names and markers. Keys are spelled out here once more, so
-that a slip in the layout shows.
+The facts are the latest rows of resources and the rows of groups. All other rows follow from them:
+versions, grants, postings, counters, names and markers. Keys are written out here again, so that a
+mistake in the layout shows.
 """
 
 from collections import Counter, defaultdict
@@ -18,12 +18,14 @@ from tests.support.table_interceptors import Watched
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:", *NGSI)
-"""Receipts, API keys and jobs, on which nothing else depends; so it is with results (`PER:`).
+"""Key prefixes of receipts, API keys and jobs, from which no row is derived.
 
-Libraries of audio, runs and NGSI are recounted apart.
+Results (`PER:`) are also such rows.
+
+Audio libraries, runs and NGSI have their own checks.
 """
 STAGES = {"waiting": "ready", "in_progress": "ready"}
-"""What has to be done about an execution, by its state; what is over is kept for some time."""
+"""The work list of an execution by its state; a finished one is kept for some time."""
 
 LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
@@ -33,7 +35,7 @@ Facts = dict[Key, dict[str, Any]]
 
 
 async def contents(table: Table) -> Rows:
-    """Every item of the table, by its key."""
+    """Return every item of the table, by its key."""
     while isinstance(table, Watched):
         table = table.table
     return {key_of(item): item for item in await _all_items(table)}
@@ -61,7 +63,7 @@ async def _scanned(table: DynamoDBTable) -> AsyncIterator[Raw]:
 
 
 async def faults(table: Table) -> list[str]:
-    """Say where the table is not what its own facts demand; empty when all is exact."""
+    """Return the differences between the table and its expected rows; empty if there are none."""
     rows = await contents(table)
     wanted, standing = _wanted(rows), _standing(rows)
     found = [f"missing {key}: {wanted[key]}" for key in wanted.keys() - standing.keys()]
@@ -79,12 +81,12 @@ def escaped(text: str) -> str:
 
 
 def form(text: str) -> str:
-    """The comparison form, as far as tests that recount use odd texts."""
+    """Return the comparison form of a text, as far as these tests use unusual texts."""
     return text.strip().casefold()
 
 
 def line(group: str) -> list[str]:
-    """The groups above, from the root down, without the group itself."""
+    """Return the ancestors of a group from the root down, without the group."""
     names = group.strip("/").split("/") if group != "/" else []
     return ["/" + "/".join(names[:n]) for n in range(len(names))]
 
@@ -200,7 +202,7 @@ def _tag(
 
 def _standing(rows: Rows) -> Facts:
     standing = {key: _significant(key, item) for key, item in rows.items()}
-    # The root needs no row; one that counts nothing says nothing.
+    # The root needs no row; a root row with counts of zero holds no information.
     return {
         key: facts
         for key, facts in standing.items()
@@ -209,7 +211,7 @@ def _standing(rows: Rows) -> Facts:
 
 
 def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
-    """What is compared of a row; counts of nothing are left out."""
+    """Return the compared attributes of a row; counts of zero are left out."""
     names: Iterable[str] = ("siKey1", "id", "below", "children", "grants", "count", "deeper")
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):

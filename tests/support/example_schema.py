@@ -1,4 +1,4 @@
-"""A small schema with lists in lists, to try the edge on."""
+"""A small schema with nested lists, for tests of the edge."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from penstock.schema.engine.cost import costs
 
 
 class Notes:
-    """What mutations left behind, and what the store would have been asked."""
+    """The effects of mutations, and the calls that a store would have received."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -93,7 +93,7 @@ class Query:
     ) -> BookConnection:
         return some_books("all", first or last or 20)
 
-    @strawberry.field(metadata=costs(1, sized_by="ids"))  # type: ignore[untyped-decorator]
+    @strawberry.field(name="picked", metadata=costs(1, sized_by="ids"))  # type: ignore[untyped-decorator]
     def picked(self, ids: list[strawberry.ID]) -> list[Shelf]:
         return [Shelf(name=one) for one in ids]
 

@@ -1,4 +1,4 @@
-"""What tests of the whole product share: a store, fresh and empty, and somebody who asks it."""
+"""The fixtures of tests of the whole product: a fresh, empty store, and callers of it."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -17,15 +17,15 @@ from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
 from tests.support.stores import IMPLEMENTATIONS, TWO, open_store
 
-# How long an example takes says how busy the machine is, and nothing of the product.
+# The time of an example depends on the load of the machine, not on the product.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run on two tables what is built upon them: that all are alike is for the tables' own tests.
+    """Run tests of the layers above on two tables; the tables' own tests compare all.
 
-    A test that is marked with its own implementations has those.
+    A test with its own mark of implementations runs on those.
     """
     chosen = metafunc.definition.iter_markers("parametrize")
     if "implementation" in metafunc.fixturenames and not any(
@@ -37,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def executor() -> Iterator[None]:
-    """Run everything as PENSTOCK_TEST_EXECUTOR says; compiled at once where it says nothing."""
+    """Run everything with the executor of PENSTOCK_TEST_EXECUTOR; by default compile at once."""
     with pytest.MonkeyPatch.context() as patch:
         if EXECUTOR is not None:
             patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
@@ -55,7 +55,7 @@ async def clients() -> AsyncIterator[None]:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """The embedded store, which is quick."""
+    """The embedded store, which is fast."""
     async with open_embedded(tmp_path) as store:
         yield store
 
@@ -72,5 +72,5 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 
 @pytest.fixture
 def ask(store: Store) -> Ask:
-    """Ask the store of the test: `await ask(document, variables, caller)`."""
+    """Send a document to the store of the test: `await ask(document, variables, caller)`."""
     return Ask(store)

@@ -1,4 +1,4 @@
-"""Callers, drafts and documents for tests that ask as clients do, without HTTP between."""
+"""Callers, drafts and documents for tests that run GraphQL without HTTP."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ CONTENT: Mapping[str, Any] = {
     "columns": [{"name": "x", "type": "STRING"}, {"name": "y", "type": "NUMBER"}],
     "csv": "x,y\na,1\nb,2.5\n",
 }
-"""What datasets hold in the place of a transformer."""
+"""The content of datasets, in the place of a transformer."""
 
 NOUNS = ("pipeline", "calculation", "reference dataset")
 
@@ -38,7 +38,7 @@ UPDATE = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $inpu
 
 
 def as_caller(user: str, *roles: str, default_group: str | None = None) -> Caller:
-    """Make a caller as a token would: `as_caller("ana", "/usa=admin", "/eu=reader")`."""
+    """Return a caller as a token would: `as_caller("ana", "/usa=admin", "/eu=reader")`."""
     held = roles_from(list(roles))
     return Caller(user, held, default_group_from(default_group, held))
 
@@ -47,34 +47,34 @@ ROOT = as_caller("root", "/=admin")
 
 
 def tagged(*texts: str) -> list[dict[str, str]]:
-    """Make tag inputs of texts like `material=metal/steel`."""
+    """Return tag inputs for texts like `material=metal/steel`."""
     return [{"key": key, "value": value} for key, _, value in (t.partition("=") for t in texts)]
 
 
 def worded(text: str, noun: str, of: str = "pipeline") -> str:
-    """Say of another kind of resource what a text says of pipelines."""
+    """Replace the noun pipeline in a text by the noun of another kind of resource."""
     for form in (title_of, camel, constant):
         text = text.replace(form(of), form(noun))
     return text
 
 
 def title_of(noun: str) -> str:
-    """The noun as the name of a type: `ReferenceDataset`."""
+    """Return the noun as the name of a type: `ReferenceDataset`."""
     return noun.title().replace(" ", "")
 
 
 def camel(noun: str) -> str:
-    """The noun as the name of a field: `referenceDataset`."""
+    """Return the noun as the name of a field: `referenceDataset`."""
     return title_of(noun)[0].lower() + title_of(noun)[1:]
 
 
 def constant(noun: str) -> str:
-    """The noun as the value of an enum: `REFERENCE_DATASET`."""
+    """Return the noun as the value of an enum: `REFERENCE_DATASET`."""
     return noun.upper().replace(" ", "_")
 
 
 def translated(value: Any, noun: str) -> Any:
-    """The same values with the content of another kind in place of that of pipelines."""
+    """Return the same values with the content of another kind in place of a transformer."""
     if isinstance(value, list):
         return [translated(one, noun) for one in value]
     if not isinstance(value, dict):
@@ -99,7 +99,7 @@ def _content(transformer: Any, noun: str) -> dict[str, Any]:
 
 
 def told_of_pipelines(value: Any, noun: str) -> Any:
-    """The answer as it would read if it were about pipelines: names of fields and types."""
+    """Return the answer with the noun pipeline in its names of fields and types."""
     if isinstance(value, list):
         return [told_of_pipelines(one, noun) for one in value]
     if not isinstance(value, dict):
@@ -120,7 +120,7 @@ def draft(name: str, *tags: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one request was answered, and what it consumed of the store."""
+    """The answer to one request, and the units it consumed."""
 
     data: Any
     errors: tuple[Mapping[str, Any], ...]
@@ -144,7 +144,7 @@ class Answer:
 
 @cache
 def engine() -> Engine:
-    """One for all tests: it keeps the documents it has checked."""
+    """Return one engine for all tests, which caches validated documents."""
     return Engine(schema)
 
 
@@ -152,8 +152,8 @@ def engine() -> Engine:
 class Ask:
     """Runs documents over a store, each as one request of one caller.
 
-    With another noun, documents that speak of pipelines are asked of that kind instead, and the
-    answers read as if they were about pipelines: so one test holds for every kind.
+    With another noun, documents about pipelines are sent for that kind instead, and the answers
+    come back as if about pipelines. So one test covers every kind.
     """
 
     store: Store
@@ -177,7 +177,7 @@ class Ask:
         return Answer(data, tuple(body.get("errors", ())), context.units)
 
     async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:
-        """Run a mutation with this input; gives its one result."""
+        """Run a mutation with this input; returns its one result."""
         return (await self(document, {"input": input}, caller)).value
 
     async def grow(self, *paths: str) -> None:
@@ -189,21 +189,21 @@ class Ask:
     async def make(
         self, group: str, name: str, *tags: str, caller: Caller = ROOT, **more: Any
     ) -> str:
-        """Create a pipeline; gives its global id."""
+        """Create a pipeline; returns its global id."""
         created = await self.input(CREATE, caller, **draft(name, *tags, group=group, **more))
         assert created["__typename"] == "CreatePipelinePayload", created
         id: str = created["pipeline"]["id"]
         return id
 
     async def change(self, id: str, expected: int, **changes: Any) -> int:
-        """Update a pipeline; gives its version."""
+        """Update a pipeline; returns its version."""
         updated = await self.input(UPDATE, ROOT, id=id, expectedVersion=expected, **changes)
         assert updated["__typename"] == "UpdatePipelinePayload", updated
         version: int = updated["pipeline"]["version"]
         return version
 
     async def names(self, group: str | None, caller: Caller = ROOT, **listed: Any) -> list[str]:
-        """List a group's first hundred, oldest first unless told otherwise."""
+        """Return the first hundred names in a group, by default oldest first."""
         variables = {"group": group, "order": "OLDEST_FIRST", **listed}
         page = (await self(LIST, variables, caller)).value
         return [node["name"] for node in page["nodes"]]

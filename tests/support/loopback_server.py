@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 for a test server that may also break off in the middle of it."""
+"""A minimal HTTP/1.1 server for tests, which may also break off in the middle of an answer."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; its length is added when it is written, unless it says another."""
+    """An answer; its Content-Length is added when it is written, unless it has one."""
 
     status: int
     body: bytes
@@ -37,7 +37,7 @@ class Connection:
         self._writer = writer
 
     async def request(self) -> Request | None:
-        """Read the next request; None when the client has gone."""
+        """Read the next request; None if the client has left."""
         try:
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.rstrip().split("\r\n")
@@ -62,7 +62,7 @@ class Connection:
             await self._writer.drain()
 
     def reset(self) -> None:
-        """Close with RST, as a machine does that crashes or a balancer that loses its table."""
+        """Close with RST, like a crashed machine or a load balancer that lost its state."""
         connection: socket.socket = self._writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
@@ -79,14 +79,14 @@ class Connection:
 
 
 class LoopbackServer:
-    """Serves connections on a free port of 127.0.0.1; `serve` gets each request in its turn."""
+    """Serves connections on a free port of 127.0.0.1; `serve` gets each request in turn."""
 
     def __init__(self, serve: Callable[[Request, Connection], Awaitable[None]]) -> None:
         self._serve = serve
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self) -> str:
-        """Start, and give the URL to reach it."""
+        """Start, and return the URL."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         port = self._server.sockets[0].getsockname()[1]
         return f"http://127.0.0.1:{port}"

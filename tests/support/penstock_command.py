@@ -1,4 +1,4 @@
-"""`penstock` as processes of their own: commands that end, servers that run, clients that ask."""
+"""`penstock` as separate processes: finished commands, running servers, and clients."""
 
 import signal
 import subprocess
@@ -39,7 +39,7 @@ def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[st
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that has said where it is."""
+    """A server that has printed its URLs."""
 
     process: subprocess.Popen[bytes]
     said: Mapping[str, str]
@@ -49,14 +49,14 @@ class Server:
         return self.said["GraphQL"].removesuffix("/graphql")
 
     def end(self, with_signal: signal.Signals = signal.SIGINT) -> int:
-        """Send the signal; gives the exit code, which comes within ten seconds."""
+        """Send the signal; returns the exit code, which comes within ten seconds."""
         self.process.send_signal(with_signal)
         return self.process.wait(STOP_SECONDS)
 
 
 @contextmanager
 def started(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
-    """Start a server, wait until it says where it is, and stop it at the end if it still runs."""
+    """Start a server, wait for its URLs, and stop it at the end if it still runs."""
     with log.open("wb") as standard_error, aws_environment():
         process = subprocess.Popen(
             [sys.executable, "-m", "penstock.server", "serve", *arguments],
@@ -84,7 +84,7 @@ def _said(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
 
 
 class Client:
-    """Asks a server for one user, over one connection."""
+    """Sends requests of one user over one connection."""
 
     def __init__(self, server: Server, token: str) -> None:
         self._url = f"{server.url}/graphql"
@@ -92,7 +92,7 @@ class Client:
         self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=PLAIN)
 
     def ask(self, query: str, **variables: Any) -> Any:
-        """Give the value of the one root field; the answer holds no errors."""
+        """Return the value of the one root field; the answer holds no errors."""
         answer = self.answer(query, **variables)
         assert "errors" not in answer, answer
         (value,) = answer["data"].values()
@@ -107,7 +107,7 @@ class Client:
 
 
 def token_of(data_dir: Path, *roles: str, user: str = "ana") -> str:
-    """A token signed by the data directory's own key."""
+    """Return a token signed by the data directory's own key."""
     held = roles_from(list(roles))
     return sign_dev_token(
         dev_key(data_dir), user, held, default_group_from(None, held), timedelta(hours=1)
@@ -116,7 +116,7 @@ def token_of(data_dir: Path, *roles: str, user: str = "ana") -> str:
 
 @contextmanager
 def client(server: Server, data_dir: Path, *roles: str, user: str = "ana") -> Iterator[Client]:
-    """A client with such a token."""
+    """Open a client with such a token."""
     one = Client(server, token_of(data_dir, *roles, user=user))
     try:
         yield one

@@ -1,4 +1,4 @@
-"""Callers, groups, drafts and walks that tests of what is stored above the table share."""
+"""Callers, groups, drafts and list walks for tests above the table."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -51,16 +51,16 @@ OWN: Mapping[str, Mapping[str, Any]] = {
         )
     },
 }
-"""The fields that each kind alone has."""
+"""The fields that only one kind has."""
 
 on_sqlite = pytest.mark.parametrize("implementation", ["sqlite"], indirect=True)
-"""For tests of logic that no store sees: the embedded table alone, which is quick."""
+"""For tests of logic that does not depend on the store: the fast embedded table alone."""
 
 without_moto = pytest.mark.parametrize("implementation", ["sqlite", "dynoxide"], indirect=True)
-"""For what happens at once, or is large: moto's transactions meet, and copy the whole table."""
+"""For concurrent or large tests: moto's transactions conflict, and copy the whole table."""
 
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
-"""For what every kind of resource does alike."""
+"""For behaviour that all kinds of resource share."""
 
 
 def caller(roles: Mapping[GroupPath, Role], user_id: str = "ann") -> Caller:
@@ -68,7 +68,7 @@ def caller(roles: Mapping[GroupPath, Role], user_id: str = "ann") -> Caller:
 
 
 def tags(*texts: str) -> tuple[Tag, ...]:
-    """Make tags of texts like `material=wood/oak`."""
+    """Return tags for texts like `material=wood/oak`."""
     return tuple(Tag(key=key, value=value) for key, _, value in (t.partition("=") for t in texts))
 
 
@@ -81,7 +81,7 @@ def draft(name: str, *tagged: str, **more: Any) -> dict[str, Any]:
 
 
 async def grow(store: Store, *paths: GroupPath) -> View:
-    """Make the groups, parents first; the view is the super user's."""
+    """Create the groups, parents first; returns the super user's view."""
     view = store.seen_by(SUPER)
     for path in paths or TREE:
         await view.groups.create(path, None)
@@ -97,7 +97,7 @@ async def make(view: View, group: GroupPath, name: str, *tagged: str) -> Pipelin
 
 
 async def names_of(view: View, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
-    """List a group whole, oldest first unless told otherwise."""
+    """Return all names in a group, oldest first unless `listed` says otherwise."""
     asked = Listed(group=group, **{"newest_first": False, **listed})
     page = await view.of(kind).listing.page(asked, Window(size=1000))
     assert not page.more
@@ -111,7 +111,7 @@ async def names_in(view: View, group: GroupPath, **listed: Any) -> list[str]:
 async def walk(
     page: Callable[[Window], Awaitable[Slice[T]]], size: int = 1, *, backward: bool = False
 ) -> list[T]:
-    """Read a list page by page from one end to the other; the list's own order is kept."""
+    """Read a list page by page from one end to the other; returns it in the list's order."""
     found: list[T] = []
     after = None
     for _ in range(200):
@@ -127,7 +127,7 @@ async def walk(
 
 
 class Watch:
-    """A clock's hand that tests move."""
+    """A clock that tests move."""
 
     def __init__(self) -> None:
         self.time = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)

@@ -1,4 +1,4 @@
-"""The server as users start it: a process of its own on a free port of this machine."""
+"""The server as users start it: a separate process on a free port of this machine."""
 
 import os
 import socket
@@ -16,15 +16,15 @@ import httpx
 
 START_SECONDS = 60.0
 EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
-"""How servers run operations, where a run of the tests says so."""
+"""The executor of the servers, if the environment of the test run sets one."""
 STOP_SECONDS = 20.0
 PLAIN = False
-"""What a client verifies: nothing, as no server speaks TLS; to read the authorities takes 80 ms."""
+"""The clients' `verify`: no server uses TLS, and reading the certificates takes 80 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A running `penstock serve` and where it answers."""
+    """A running `penstock serve` and its URL."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -35,10 +35,10 @@ class Serving:
 def serving(
     data_dir: Path, options: Sequence[str] = (), port: int | None = None
 ) -> Iterator[Serving]:
-    """Start the server, wait until it is ready, and stop it in the end if it still runs."""
+    """Start the server, wait until it is ready, and stop it at the end if it still runs."""
     port = port or free_port()
     command = [sys.executable, "-m", "penstock.server", "serve", "--port", str(port)]
-    # A pipe that nobody reads would stop the server when it is full.
+    # A full pipe without a reader would block the server.
     log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
     process = subprocess.Popen(
         [*command, "--data-dir", str(data_dir), *options],
@@ -58,7 +58,7 @@ def serving(
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without settings that a developer may have for a server of their own."""
+    """Return the environment without the settings of a developer's own server."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     if EXECUTOR is not None:
         kept["PENSTOCK_EXECUTOR"] = EXECUTOR

@@ -1,4 +1,4 @@
-"""Clients of tables on servers, made once in a run: each takes as long to make as a small test."""
+"""Clients of table servers, made once in a run: making one takes as long as a small test."""
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ _OPEN: dict[AbstractEventLoop, "Clients"] = {}
 
 
 class Clients:
-    """A client of each kind for each server, made when it is first asked for."""
+    """A client of each kind for each server, made at its first use."""
 
     def __init__(self, held: AsyncExitStack) -> None:
         self._held = held
@@ -26,7 +26,7 @@ class Clients:
 
 @asynccontextmanager
 async def sharing_clients() -> AsyncIterator[None]:
-    """Let whatever runs on this event loop meanwhile share its clients."""
+    """Share the clients between all tables that open on this event loop meanwhile."""
     loop = get_running_loop()
     async with AsyncExitStack() as held:
         _OPEN[loop] = Clients(held)
@@ -35,5 +35,5 @@ async def sharing_clients() -> AsyncIterator[None]:
 
 
 async def shared_client(region: str, endpoint_url: str, kind: ClientKind) -> Client:
-    """The client that all have here; it is not for them to close."""
+    """Return the shared client, which its users must not close."""
     return await _OPEN[get_running_loop()].of(region, endpoint_url, kind)

@@ -1,4 +1,4 @@
-"""The stores that tests run on: each opened fresh and empty, none of them able to reach AWS."""
+"""The stores of the tests: each opened fresh and empty, and none able to reach AWS."""
 
 import atexit
 import logging
@@ -28,7 +28,7 @@ from tests.support.shared_clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
 CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
-"""Each in front of one, so that what holds for all stores is tested with both in one run."""
+"""The client for each server, so that one run tests all stores with both clients."""
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
@@ -41,19 +41,19 @@ def _dynoxide_binary() -> Path | None:
 
 
 def skip_reason(name: str) -> str | None:
-    """Say why tests on the implementation cannot run here; None when they can."""
+    """Return why tests on the implementation cannot run here; None if they can."""
     if name == "dynoxide" and _dynoxide_binary() is None:
         return "no dynoxide here: `make tools` fetches it on 64-bit Linux with npm"
     return None
 
 
 TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
-"""Where one that is asked over HTTP is enough: the quick one, if it is here."""
+"""For tests that need one store over HTTP only: the fast one, if it is here."""
 
 
 @asynccontextmanager
 async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
-    """Open a table of the implementation that nobody else has; it is created and empty."""
+    """Open a separate table of the implementation; it is created and empty."""
     if name == "sqlite":
         table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
     else:
@@ -75,7 +75,7 @@ async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
 
 @asynccontextmanager
 async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
-    """Open an empty directory of files that nobody else has."""
+    """Open a separate empty directory of files."""
     files = await open_local(tmp_path / f"files-{uuid4()}")
     try:
         yield files
@@ -89,7 +89,7 @@ async def open_local(directory: Path) -> LocalFiles:
 
 
 async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT) -> Client:
-    """The client of the endpoint that tests share, to be closed by none."""
+    """Return the shared client of the endpoint, which its users must not close."""
     with aws_environment():
         return await shared_client(REGION, endpoint_url, kind)
 
@@ -101,7 +101,7 @@ async def open_dynamodb(
     deadline: float = DEADLINE,
     kind: ClientKind = DEFAULT,
 ) -> DynamoDBTable:
-    """Connect to a table at the endpoint by a client of its own; by default there is none yet."""
+    """Connect to a table at the endpoint with a separate client; the table need not exist."""
     with aws_environment():
         return await DynamoDBTable.open(
             name or f"penstock-{uuid4()}",
@@ -114,7 +114,7 @@ async def open_dynamodb(
 
 @contextmanager
 def aws_environment() -> Iterator[None]:
-    """Replace what the environment says of AWS by credentials, and an endpoint, of nobody."""
+    """Replace the AWS environment by dummy credentials and a dummy endpoint."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     dummies = {
         "AWS_ACCESS_KEY_ID": "test",
@@ -133,9 +133,9 @@ def aws_environment() -> Iterator[None]:
 
 @cache
 def _one_authority() -> str:
-    """A file of one certificate: each client reads the whole bundle, which takes 80 ms.
+    """Return a file of one certificate: reading the whole bundle takes each client 80 ms.
 
-    No store of these tests is asked over TLS.
+    No store of these tests uses TLS.
     """
     end = "-----END CERTIFICATE-----\n"
     first, _, _ = Path(certifi.where()).read_text().partition(end)
@@ -148,8 +148,8 @@ def _one_authority() -> str:
 
 @cache
 def moto_endpoint() -> str:
-    """Give the URL of this process's moto server (DynamoDB, S3), started when first asked for."""
-    # Half a second of imports that most test runs do not need.
+    """Return the URL of this process's moto server (DynamoDB, S3), started at its first use."""
+    # The imports take half a second, and most test runs do not need them.
     server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server.start()
@@ -160,7 +160,7 @@ def moto_endpoint() -> str:
 
 @cache
 def dynoxide_endpoint() -> str:
-    """Give the URL of this process's dynoxide, kept in memory, started when first asked for."""
+    """Return the URL of this process's dynoxide, in memory, started at its first use."""
     binary = _dynoxide_binary()
     if binary is None:
         raise FileNotFoundError(skip_reason("dynoxide"))

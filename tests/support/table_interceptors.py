@@ -1,4 +1,4 @@
-"""Tables that stand in front of another: they trace its calls, cut them off or let others in."""
+"""Tables in front of another table: they trace its calls, cut them off, or interrupt them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Watched:
-    """The table port, handing every request through `request`."""
+    """A table that passes every call through `request`."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -41,9 +41,9 @@ class Watched:
 
 
 class Traced(Watched):
-    """Counts requests; `depth` is the longest chain of them in which each awaited the one before.
+    """Counts calls; `depth` is the longest chain of calls that awaited each other.
 
-    Requests that start before any of the others has ended count as one step.
+    Calls that start before any of the others has ended count as one step.
     """
 
     def __init__(self, table: Table) -> None:
@@ -61,7 +61,7 @@ class Traced(Watched):
         self.reads += not writes
         self.writes += writes
         depth = self.depth + 1
-        await asyncio.sleep(0.002)  # what is sent side by side is all under way by then
+        await asyncio.sleep(0.002)  # all parallel calls have started by then
         try:
             return await call
         finally:
@@ -73,7 +73,7 @@ class Died(Exception):
 
 
 class Cut(Watched):
-    """Lets so many writes through, and dies at the next."""
+    """Lets `writes` writes through, and dies at the next."""
 
     def __init__(self, table: Table, writes: int) -> None:
         super().__init__(table)
@@ -88,7 +88,7 @@ class Cut(Watched):
 
 
 class Interrupted(Watched):
-    """Lets somebody else act once, after the caller's reads and so many of its writes."""
+    """Runs another caller's work once, after the reads and `writes` writes of the caller."""
 
     def __init__(
         self, table: Table, other: Callable[[], Awaitable[object]], *, writes: int = 0

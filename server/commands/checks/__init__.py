@@ -1,1 +1,1 @@
-"""What `penstock doctor` looks at: each module checks one thing that the server depends on."""
+"""The checks of `penstock doctor`: each module checks one dependency of the server."""

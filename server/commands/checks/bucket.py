@@ -1,4 +1,4 @@
-"""Checks of the bucket: whether it can be used, and by the pages of which sites."""
+"""Checks of the bucket: its availability and its CORS rules."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -9,7 +9,7 @@ from penstock.server.commands.checks.finding import Finding, Findings, fail, ok,
 from penstock.server.settings.settings import Settings
 
 METHODS = ("GET", "POST")
-"""Downloads, and uploads by form."""
+"""The methods of downloads and of form uploads."""
 
 _RULE = "Give the bucket a CORS rule with the page's origin and the methods GET and POST."
 
@@ -42,7 +42,7 @@ async def _cors(files: S3Files, origins: Sequence[str]) -> Finding:
 
 
 def cors(rules: Sequence[CorsRule], origins: Sequence[str]) -> Finding:
-    """Judge whether pages of the origins can down- and upload; without any, whether some can."""
+    """Judge whether pages of the origins can down- and upload; without origins, whether any can."""
     if not rules:
         return warn("cors", "The bucket has no CORS rules: no page can use its files.", _RULE)
     lacking = [origin for origin in origins if not _serves(rules, origin)]

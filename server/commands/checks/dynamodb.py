@@ -1,4 +1,4 @@
-"""Checks of DynamoDB: credentials, endpoint, clock, and the table part by part."""
+"""Checks of DynamoDB: credentials, endpoint, clock, and each part of the table."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ _BAD_CREDENTIALS = frozenset(
 
 
 async def dynamodb(settings: Settings) -> Findings:
-    """Check the way to the table, and the table if there is a way."""
+    """Check the connection to DynamoDB, and the table if the connection works."""
     found = await survey(settings.table, settings.region, settings.endpoint_url)
     for finding in surroundings(found):
         yield finding
@@ -58,7 +58,7 @@ async def dynamodb(settings: Settings) -> Findings:
 
 
 def surroundings(found: Survey) -> Iterator[Finding]:
-    """Judge the endpoint, the credentials, and what was refused."""
+    """Judge the endpoint, the credentials, and any refusal."""
     if found.silence is not None:
         advice = "Check PENSTOCK_REGION, PENSTOCK_ENDPOINT_URL, the network and its proxies."
         yield fail("endpoint", found.silence, advice)
@@ -76,7 +76,7 @@ def surroundings(found: Survey) -> Iterator[Finding]:
 
 
 def clock(theirs: datetime, ours: datetime) -> Finding:
-    """Judge how far the clocks differ."""
+    """Judge the difference between the clocks."""
     seconds = round((theirs - ours).total_seconds())
     if abs(seconds) < SKEW_SECONDS:
         return ok("clock", "It agrees with the store's.")
@@ -90,7 +90,7 @@ def _part(check: str, problems: Sequence[str], advice: str) -> Finding:
 
 
 async def _items(settings: Settings) -> Findings:
-    """Read, as the server does, which takes permissions of its own."""
+    """Check unfinished work, which needs the permissions to read items."""
     try:
         async with open_table(settings) as table:
             async for finding in unfinished(store_over(table, settings)):

@@ -1,4 +1,4 @@
-"""Checks of the embedded store: its directory, the room in it, and its file."""
+"""Checks of the embedded store: its directory, the free space, and its file."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ TOO_FEW_BYTES = 100 * 2**20
 
 
 async def embedded(settings: Settings) -> Findings:
-    """Check what the embedded store lies on; nothing is made that is not there."""
+    """Check the directory and file of the embedded store without creating either."""
     yield _writable(settings.data_dir)
     yield room(shutil.disk_usage(_existing(settings.data_dir)).free)
     path = settings.data_dir / DATABASE
@@ -35,7 +35,7 @@ async def embedded(settings: Settings) -> Findings:
 
 
 def room(free: int) -> Finding:
-    """Judge how many bytes are free where the file grows."""
+    """Judge the number of free bytes in the directory of the file."""
     shown = f"{free // 2**20} MiB are free."
     if free < TOO_FEW_BYTES:
         return fail("space", shown, "Make room; writes fail when none is left.")
@@ -54,6 +54,6 @@ def _writable(directory: Path) -> Finding:
 
 
 def _existing(directory: Path) -> Path:
-    """The directory, or the nearest above it that is there: what is missing is made in that."""
+    """Return the directory, or its nearest existing parent, in which it would be created."""
     absolute = directory.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.exists())

@@ -1,4 +1,4 @@
-"""What a check found, and what to do about it."""
+"""The finding of a check, with advice."""
 
 from collections.abc import AsyncIterator
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Level(StrEnum):
-    """How bad it is: with FAIL the server does not work, with WARN a part of it may not."""
+    """The severity of a finding: FAIL stops the server from working, WARN a part of it."""
 
     OK = "ok"
     WARN = "warn"
@@ -14,7 +14,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line of the report; `advice` says what to do unless all is well."""
+    """One line of the report; `advice` says what to do about a problem."""
 
     check: str
     level: Level

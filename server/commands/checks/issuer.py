@@ -1,4 +1,4 @@
-"""Checks of the issuer of tokens: its configuration and its keys."""
+"""Checks of the token issuer: its configuration and its keys."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from penstock.server.settings.settings import Settings
 
 
 async def issuer(settings: Settings) -> Findings:
-    """Check that keys can be had, and that they fit the algorithms that are accepted."""
+    """Check that the keys can be fetched, and that they fit the accepted algorithms."""
     if settings.issuer is None:
         yield ok("issuer", "None is set: development tokens are accepted, and no others.")
         return

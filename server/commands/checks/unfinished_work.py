@@ -1,4 +1,4 @@
-"""The checks for work that was begun and is left: deletes, jobs, executions, and runs."""
+"""Checks for unfinished work: deletes, jobs, executions, and manifest runs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
 
 
 async def unfinished(store: Store) -> Findings:
-    """Judge what is left; penstock.datastore.errors.Unavailable where the store does not answer."""
+    """Judge the unfinished work; raises errors.Unavailable if the store does not answer."""
     yield deletes(await store.pending_deletes())
     yield jobs(await store.idle_jobs())
     yield runs(await store.stale_manifests())

@@ -1,10 +1,10 @@
-"""`penstock manifest`: look at runs, work on them, and get those going that are stuck."""
+"""`penstock manifest`: shows manifest runs, works on them and releases stuck ones."""
 
 from cyclopts import App
 
 from penstock.server.commands.manifest import admin, import_, read, worker
 
-manifest = App(name="manifest", help="Look at runs, work on them, get stuck ones going.")
+manifest = App(name="manifest", help="Show manifest runs, work on them and release stuck ones.")
 
 for command, name in (
     (read.list_runs, "list"),

@@ -12,8 +12,8 @@ from penstock.server.commands.manifest.printing import done
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import Answer
 
-Reason = Annotated[str, Parameter(help="Why, for the history.")]
-PerhapsReason = Annotated[str | None, Parameter(help="Why, for the history.")]
+Reason = Annotated[str, Parameter(help="Reason, for the history.")]
+PerhapsReason = Annotated[str | None, Parameter(help="Reason, for the history.")]
 SavedTo = Annotated[
     str | None,
     Parameter(help="Folder to look for `_SUCCESS` in; by default the one that the run names."),
@@ -32,7 +32,7 @@ def skip(
     reason: Reason,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Keep everybody from working on a run that is in no hand and not loaded."""
+    """Keep workers from a run that is not claimed and not loaded."""
     ask = transitions.Skip(reason=reason)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be skipped")
@@ -46,7 +46,7 @@ def unskip(
     reason: PerhapsReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Let a run be worked on again."""
+    """Let workers claim a skipped run again."""
     ask = transitions.Unskip(reason=reason)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be worked on")
@@ -67,7 +67,7 @@ def recover(
     reason: PerhapsReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Take a run that got stuck or failed to PROCESSED, if its folder holds a `_SUCCESS`."""
+    """Move a stuck or failed run to PROCESSED, if its folder holds a `_SUCCESS`."""
     types = shred_type or ([] if no_shred_types else None)
     output = Output(saved_to, stage_path)
     run = act(
@@ -91,7 +91,7 @@ def reset(
     reason: PerhapsReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Take a run that got stuck or failed to NEW, or delete it, if its folder has no `_SUCCESS`."""
+    """Move a stuck or failed run to NEW, or delete it, if its folder has no `_SUCCESS`."""
     output, name = Output(saved_to, stage_path), place.run(run_id)
 
     async def work(view: View) -> Answer:
@@ -109,11 +109,11 @@ def reload(
     place: Place,
     reason: Reason,
     force: Annotated[
-        bool, Parameter(help="Needed: what was loaded is not taken back, and may be there twice.")
+        bool, Parameter(help="Required: the rows of the first load stay, and may be there twice.")
     ] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Let a run be loaded that was loaded before."""
+    """Let a loaded run be loaded again."""
     ask = transitions.Reload(reason=reason, force=force)
     run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
     return done(run, "To be loaded again")

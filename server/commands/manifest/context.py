@@ -1,4 +1,4 @@
-"""The options that name a manifest, and the store opened to act on it."""
+"""The options that name a manifest, and the opened store that a command works on."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,11 +29,11 @@ RunId = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Which manifest, and who does it."""
+    """The options of the manifest, its group and the acting user."""
 
     manifest: Annotated[str, Parameter(help="Name of the manifest in its group.")]
     group: Annotated[str, Parameter(help="Group in which the manifest lies.")] = "/"
-    user: Annotated[str, Parameter(help="Who the history says did it.")] = "penstock-cli"
+    user: Annotated[str, Parameter(help="User that the history names.")] = "penstock-cli"
 
     @property
     def name(self) -> ManifestName:
@@ -44,7 +44,7 @@ class Place:
 
 
 def group_path(text: str) -> GroupPath:
-    """Read what `--group` was given."""
+    """Parse the value of `--group`."""
     try:
         return parse_group_path(text)
     except BadInput as error:
@@ -58,9 +58,9 @@ def act(
     *,
     with_files: bool = False,
 ) -> T:
-    """Open the store and do the work as an admin of everything, who bears this name.
+    """Open the store and do the work as an admin of everything with this user name.
 
-    What a run or a manifest does not allow is told with its code.
+    A failure of a run or manifest becomes a CommandFailed with the failure's code.
     """
 
     async def done() -> T:

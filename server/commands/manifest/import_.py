@@ -1,4 +1,4 @@
-"""`penstock manifest import`: take over the manifest of others."""
+"""`penstock manifest import`: imports the runs of another system's manifest."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,7 +17,7 @@ from penstock.server.core.command_output import Answer, CommandFailed, ExitCode,
 
 AT_ONCE = 100
 TOLD = 20
-"""How many of the invalid items are told in words; `--json` tells all."""
+"""The most invalid items in the text; `--json` lists all."""
 
 _FILE = "File with an item on each line, as JSON: plain, or as DynamoDB writes or exports items."
 
@@ -32,13 +32,13 @@ def import_runs(
     ] = None,
     from_region: Annotated[str | None, Parameter(help="AWS region of that table.")] = None,
     from_endpoint_url: Annotated[str | None, Parameter(help="Endpoint of that table.")] = None,
-    dry_run: Annotated[bool, Parameter(help="Only say what would happen.")] = False,
+    dry_run: Annotated[bool, Parameter(help="Only show what would happen.")] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Take over the runs of a manifest that others kept; runs that are there stay as they are.
+    """Import the runs of another system's manifest; existing runs stay as they are.
 
-    Invalid items are listed with what is wrong with them, and stop no other; then the exit code
-    is 1.
+    Invalid items are listed with their problems, and the others are still imported; the exit code
+    is then 1.
     """
     if (file is None) is (from_table is None):
         words = "Name one source: a file, or a table with --from-table."

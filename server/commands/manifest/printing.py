@@ -1,4 +1,4 @@
-"""Runs as the command line prints them, for people and as JSON."""
+"""Manifest runs as the command line prints them, for people and as JSON."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from penstock.server.core.command_output import Answer
 
 
 def run_data(run: Run) -> dict[str, Any]:
-    """A run under the names that it has in GraphQL."""
+    """Return a run under its GraphQL field names."""
     return {
         "runId": run.run_id,
         "group": run.group,
@@ -50,19 +50,19 @@ def event_data(event: RunEvent) -> dict[str, Any]:
 
 
 def done(run: Run, words: str) -> Answer:
-    """The answer of a command that changed one run."""
+    """Return the output of a command that changed one run."""
     return Answer(f"{words}: {line(run)}", {"run": run_data(run)})
 
 
 def line(run: Run) -> str:
-    """A run on one line: how far it is, since when it is known, who has it, which it is."""
+    """Return a run on one line: state, time added, run id, and worker with its lease."""
     more = "  (skipped)" if run.to_skip else ""
     held = f"  {run.lease_owner} until {run.lease_time}" if run.lease_owner else ""
     return f"{run.state:10}  {run.added_time}  {run.run_id}{held}{more}"
 
 
 def whole(run: Run, events: Sequence[RunEvent]) -> str:
-    """A run with all that is known of it, and its history, newest first."""
+    """Return all fields of a run, and its history, newest first."""
     facts = [
         f"{name:14}  {_plain(value)}" for name, value in run_data(run).items() if value is not None
     ]

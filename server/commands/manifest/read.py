@@ -32,26 +32,24 @@ _MOMENT = "a day or a time, `2018-12-11` or `2018-12-11T06:00:00Z`"
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which runs of a manifest are listed, and how."""
+    """The options that select and order the runs of a list."""
 
-    state: Annotated[RunState | None, Parameter(help="Only runs that are this far.")] = None
+    state: Annotated[RunState | None, Parameter(help="Only runs in this state.")] = None
     since: Annotated[str | None, Parameter(help=f"Only runs added then or later: {_MOMENT}.")] = (
         None
     )
     until: Annotated[str | None, Parameter(help=f"Only runs added before: {_MOMENT}.")] = None
     newest_first: Annotated[bool, Parameter(help="The latest runs first.")] = False
-    stale: Annotated[bool, Parameter(help="Only runs that got stuck, in place of the above.")] = (
-        False
-    )
+    stale: Annotated[bool, Parameter(help="Only stuck runs; excludes the options above.")] = False
     older_than: Annotated[
         str, Parameter(help="With `--stale`: how long a new run may wait, like `1h`.")
     ] = "1h"
     limit: Annotated[
-        int, Parameter(help="How many at most.", validator=Number(gte=1, lte=1_000_000))
+        int, Parameter(help="Most runs to list.", validator=Number(gte=1, lte=1_000_000))
     ] = PAGE
 
     def reader(self, name: ManifestName) -> Callable[[View, Window], Awaitable[Slice[Run]]]:
-        """Read the options; raises CommandFailed before anything is opened."""
+        """Check the options and return the function that reads a page; raises CommandFailed."""
         start, end = _moment("since", self.since), _moment("until", self.until)
         listed = Listed(state=self.state, start=start, end=end, newest_first=self.newest_first)
         age = span("older-than", self.older_than)
@@ -94,7 +92,7 @@ def show(
     place: Place,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Show all that is known of a run, and what happened to it, newest first."""
+    """Show all fields of a run, and its history, newest first."""
 
     async def read(view: View) -> tuple[Run, list[RunEvent]]:
         run = await view.runs.one(place.run(run_id), consistent=True)
@@ -111,7 +109,7 @@ async def _manifests(view: View, group: GroupPath) -> list[Manifest]:
 
 
 async def _all(page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.maxsize) -> list[T]:
-    """The entries of a list, page after page, at most so many."""
+    """Return the entries of all pages, at most `limit`."""
     found: list[T] = []
     window: Window | None = Window(size=min(PAGE, limit))
     while window is not None and len(found) < limit:

@@ -1,4 +1,4 @@
-"""`penstock manifest` for Transformers and Loaders: discover, claim, and how it ended."""
+"""`penstock manifest` for Transformers and Loaders: discover, claim, and report the result."""
 
 from typing import Annotated
 
@@ -18,12 +18,10 @@ Fence = Annotated[
     int,
     Parameter(help="Fence of the claim, as `claim` answered it.", validator=Number(gte=0)),
 ]
-Lease = Annotated[
-    str, Parameter(help="How long the run stays in hand: `90s`, `10m`, `1d` at most.")
-]
+Lease = Annotated[str, Parameter(help="Time of the lease: `90s`, `10m`, `1d` at most.")]
 Counts = Annotated[
     list[str] | None,
-    Parameter(name="--count", help="What was counted, as `rows=1200`; may be given many times."),
+    Parameter(name="--count", help="A count, as `rows=1200`; may be given many times."),
 ]
 
 
@@ -32,14 +30,14 @@ def discover(
     /,
     *,
     place: Place,
-    added_by: Annotated[str, Parameter(help="Version of the Transformer that found them.")],
-    pipeline: Annotated[str | None, Parameter(help="Pipeline that they come from.")] = None,
+    added_by: Annotated[str, Parameter(help="Version of the Transformer that found the runs.")],
+    pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
     skip_reason: Annotated[
-        str | None, Parameter(help="Why nobody is to work on them; without it, they are worked on.")
+        str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
     ] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Put runs into a manifest, which its first run makes; runs that are there stay as they are."""
+    """Add runs to a manifest, which the first run creates; existing runs stay as they are."""
 
     async def work(view: View) -> list[Run]:
         found = (
@@ -57,12 +55,12 @@ def claim(
     /,
     *,
     place: Place,
-    stage: Annotated[Stage, Parameter(help="Which piece of work.")],
-    owner: Annotated[str, Parameter(help="The worker, told from all others.")],
+    stage: Annotated[Stage, Parameter(help="Stage to work on.")],
+    owner: Annotated[str, Parameter(help="Unique name of the worker.")],
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Take a run in hand, to transform or to load it. The answer tells the fence."""
+    """Claim a run, to transform or to load it. The answer holds the fence."""
     seconds = int(span("lease", lease).total_seconds())
     ask = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
     run = _asked(options, place, run_id, ask)
@@ -78,7 +76,7 @@ def heartbeat(
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Keep a run in hand for so long from now."""
+    """Extend the lease of a claimed run, from now."""
     ask = transitions.Heartbeat(fence=fence, seconds=int(span("lease", lease).total_seconds()))
     return done(_asked(options, place, run_id, ask), "Still in hand")
 
@@ -96,7 +94,7 @@ def processed(
     count: Counts = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Say that a run was transformed, once its output is complete."""
+    """Report that a run was transformed, once its output is complete."""
     ask = transitions.Processed(
         fence=fence, shred_types=tuple(shred_type or ()), saved_to=saved_to, counts=_counts(count)
     )
@@ -113,7 +111,7 @@ def loaded(
     count: Counts = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Say that a run was loaded, once that can no longer be undone."""
+    """Report that a run was loaded, once the load can no longer be undone."""
     ask = transitions.Loaded(fence=fence, loaded_by=loaded_by, counts=_counts(count))
     return done(_asked(options, place, run_id, ask), "Loaded")
 
@@ -124,10 +122,10 @@ def fail(
     *,
     place: Place,
     fence: Fence,
-    error: Annotated[str, Parameter(help="What went wrong.")],
+    error: Annotated[str, Parameter(help="Description of the error.")],
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> Answer:
-    """Say that the stage at hand failed; anybody may then claim the run again."""
+    """Report that the current stage failed; any worker may then claim the run again."""
     return done(
         _asked(options, place, run_id, transitions.Fail(fence=fence, error=error)), "Failed"
     )

@@ -1,1 +1,1 @@
-"""Sample sounds: whole audio files of several formats, written with their tags and covers."""
+"""Sample sounds: complete audio files of several formats, with tags and covers."""

@@ -1,4 +1,4 @@
-"""MP4 files of AAC: frames of silence, and the boxes that say where they are."""
+"""MP4 files of AAC: frames of silence, and the boxes that index them."""
 
 from collections.abc import Iterator
 from struct import pack
@@ -14,7 +14,7 @@ _PNG: Final = 14
 
 
 def m4a(seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
-    """A file of silence, its index at the end as most writers leave it."""
+    """Return a file of silence, with its index at the end as most writers place it."""
     frames = max(round(seconds / FRAME_SECONDS), 1)
     brand = _box(b"ftyp", b"M4A \0\0\0\0M4A mp42isom")
     sound = _box(b"mdat", _SILENCE * frames)

@@ -1,4 +1,4 @@
-"""Ogg files of Opus: packets that say silence, in pages with their checksums."""
+"""Ogg files of Opus: packets of silence, in pages with checksums."""
 
 from base64 import b64encode
 from struct import pack
@@ -17,7 +17,7 @@ _POLYNOMIAL: Final = 0x04C11DB7
 
 
 def opus(seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
-    """A file of silence."""
+    """Return a file of silence."""
     packets = max(round(seconds / PACKET_SECONDS), 1)
     head = b"OpusHead" + pack("<BBHIhB", 1, 1, _SKIPPED, 48_000, 0, 0)
     pages = [_page(0, 0, [head], 2), _page(1, 0, [b"OpusTags" + _comments(tags, cover)], 0)]

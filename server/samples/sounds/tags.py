@@ -1,7 +1,4 @@
-"""Covers: square PNG pictures of one colour.
-
-Tags as files carry them: ID3 frames, and comments as FLAC and Ogg have them.
-"""
+"""Tags and covers of audio files: ID3 frames, Vorbis comments, and PNG squares of one colour."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,7 +8,7 @@ from penstock.datastore.audio.records import Tags
 
 
 def png(red: int, green: int, blue: int, side: int = 64) -> bytes:
-    """A picture of so many pixels each way."""
+    """Return a square picture with `side` pixels on each side."""
     header = pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     rows = (b"\0" + bytes((red, green, blue)) * side) * side
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
@@ -27,7 +24,7 @@ FRONT_COVER = 3
 
 
 def id3(tags: Tags, cover: bytes | None = None) -> bytes:
-    """An ID3 tag of version 2.4; several values of a field are set apart by zero bytes."""
+    """Return an ID3 tag of version 2.4; zero bytes separate several values of a field."""
     frames = [_frame(name, b"\x03" + text.encode()) for name, text in _id3_texts(tags)]
     if cover is not None:
         frames.append(_frame("APIC", b"\x03image/png\0" + bytes([FRONT_COVER]) + b"\0" + cover))
@@ -36,14 +33,14 @@ def id3(tags: Tags, cover: bytes | None = None) -> bytes:
 
 
 def comments(tags: Tags) -> bytes:
-    """A block of Vorbis comments, without the framing that differs from format to format."""
+    """Return a block of Vorbis comments, without the framing of each format."""
     lines = [f"{name}={text}".encode() for name, text in _comment_texts(tags)]
     block = pack("<I", 0) + pack("<I", len(lines))
     return block + b"".join(pack("<I", len(line)) + line for line in lines)
 
 
 def picture_block(cover: bytes) -> bytes:
-    """A cover as FLAC has it."""
+    """Return a cover in FLAC's form."""
     kind = b"image/png"
     head = pack(">II", FRONT_COVER, len(kind)) + kind + bytes(4 * 5)
     return head + pack(">I", len(cover)) + cover
@@ -88,5 +85,5 @@ def _frame(name: str, content: bytes) -> bytes:
 
 
 def _synchsafe(size: int) -> bytes:
-    """Seven bits a byte."""
+    """Encode a size with seven bits in each of four bytes."""
     return bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0))

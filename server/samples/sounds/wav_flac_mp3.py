@@ -1,7 +1,4 @@
-"""Tones: samples of 16 bits at 8 kHz, one channel.
-
-Whole files of WAV, AIFF, FLAC and MP3.
-"""
+"""WAV, FLAC and MP3 files, of tones with 16-bit samples at 8 kHz and one channel."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -16,7 +13,7 @@ RATE = 8000
 
 
 def tone(hertz: int, seconds: float) -> Sequence[int]:
-    """A sine wave, not loud; after a second it repeats itself."""
+    """Return a quiet sine wave, which repeats after a second."""
     second = array("h", (round(3000 * sin(2 * pi * hertz * n / RATE)) for n in range(RATE)))
     whole, rest = divmod(round(seconds * RATE), RATE)
     return second * whole + second[:rest]
@@ -29,7 +26,7 @@ _MP3_FRAME_BYTES = 72
 
 
 def wav(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> bytes:
-    """A WAV file with an ID3 chunk behind its sound."""
+    """Return a WAV file with an ID3 chunk after its sound."""
     form = pack("<HHIIHH", 1, 1, RATE, 2 * RATE, 2, 16)
     chunks = ((b"fmt ", form), (b"data", _little(samples)), (b"id3 ", id3(tags, cover)))
     body = b"".join(name + pack("<I", len(it)) + it + bytes(len(it) % 2) for name, it in chunks)
@@ -37,7 +34,7 @@ def wav(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> bytes
 
 
 def flac(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> bytes:
-    """A FLAC file of frames that are not compressed."""
+    """Return a FLAC file of uncompressed frames."""
     digest = md5(_little(samples), usedforsecurity=False).digest()
     sizes = pack(">HH", BLOCK_SAMPLES, BLOCK_SAMPLES) + bytes(6)
     # 20 bits of rate, 3 of channels less one, 5 of bits less one, 36 of samples.
@@ -53,7 +50,7 @@ def flac(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> byte
 
 
 def mp3(seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
-    """An MP3 file of silence: frames whose side information says that they hold nothing."""
+    """Return an MP3 file of silence: frames whose side information declares them empty."""
     frames = max(round(seconds / MP3_FRAME_SECONDS), 1)
     frame = _MP3_HEADER + bytes(_MP3_FRAME_BYTES - len(_MP3_HEADER))
     return id3(tags, cover) + frame * frames

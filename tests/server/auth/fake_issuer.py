@@ -13,7 +13,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 class Issuer:
-    """Answers for its configuration and its keys; what it says can be changed at any time."""
+    """Serves its configuration and its keys, which the test can change at any time."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -29,7 +29,7 @@ class Issuer:
 
     @property
     def fetches(self) -> int:
-        """How often the keys were asked for."""
+        """The number of requests for the keys."""
         return self.requests.count("/jwks")
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Tokens for tests: signed properly, or put together by hand."""
+"""Tokens for tests: properly signed, or assembled by hand."""
 
 import base64
 import json
@@ -33,7 +33,7 @@ KEY = ec_key("one")
 
 
 class FixedKeys:
-    """Keys that are there without an issuer."""
+    """A key source with fixed keys and no issuer."""
 
     def __init__(self, *keys: Key) -> None:
         self._keys = keys
@@ -46,7 +46,7 @@ class FixedKeys:
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """Claims that hold; a change to None takes the claim away."""
+    """Return valid claims with changes; a change to None removes the claim."""
     now = int(time.time())
     usual = {
         "iss": ISSUER,
@@ -70,7 +70,7 @@ def signed(key: Key, body: dict[str, Any], alg: str = "ES256", **header: Any) ->
 
 
 def part(value: object) -> str:
-    """One base64url segment of a token."""
+    """Return one base64url segment of a token."""
     text = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
@@ -80,7 +80,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 async def refusal(authenticator: Authenticator, headers: Mapping[str, object]) -> str:
-    """The words in which the headers are refused."""
+    """Return the message of the refusal of these headers."""
     with pytest.raises(Unauthenticated) as raised:
         await authenticator.caller_of(headers)
     return raised.value.message

@@ -1,4 +1,4 @@
-"""Who an API key makes the caller, and every way in which one is refused."""
+"""The caller that an API key stands for, and every refusal of a key."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ HOUR = timedelta(hours=1)
 
 
 class Tokens:
-    """Accepts whatever it is asked about."""
+    """Accepts any token."""
 
     async def caller_of(self, _headers: object) -> Caller:
         return TOKEN_CALLER
@@ -42,7 +42,7 @@ class Tokens:
 
 
 class World:
-    """Keys, two clocks, and the authenticator over them; `reads` are the ids looked up."""
+    """Keys, two clocks, and the authenticator over them; `reads` lists the ids it looked up."""
 
     def __init__(self, seconds: float = 5.0) -> None:
         self.wall = Watch()
@@ -208,7 +208,7 @@ VIEWER = "{ viewer { userId roles { group role } defaultGroup } }"
 
 
 class Api:
-    """The whole application, asked as by whoever holds the token or key."""
+    """The whole application, with requests by the holder of a token or key."""
 
     def __init__(self, http: httpx.AsyncClient, settings: Settings) -> None:
         self._http = http

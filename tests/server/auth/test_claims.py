@@ -1,4 +1,4 @@
-"""What a token must claim, and the caller it makes."""
+"""The required claims of a token, and the caller they describe."""
 
 import time
 from typing import Any

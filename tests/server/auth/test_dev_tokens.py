@@ -1,4 +1,4 @@
-"""The development key: made once, whoever comes first, and readable by its owner only."""
+"""The development key: created once, even by concurrent processes, and private to its owner."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""Which entries of a key set are keys, and which of them a token may be verified with."""
+"""The entries of a key set that are usable keys, and the keys that may verify a token."""
 
 import pytest
 from hypothesis import given

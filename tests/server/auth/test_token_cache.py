@@ -1,4 +1,4 @@
-"""A token that was verified is not verified again, and is refused as early as any other."""
+"""A verified token is not verified again, and is refused as early as any other."""
 
 from unittest.mock import patch
 

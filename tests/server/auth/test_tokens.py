@@ -1,4 +1,4 @@
-"""Who a token makes the caller, and every way in which one is refused."""
+"""The caller that a token stands for, and every refusal of a token."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""What `penstock doctor` said, for the tests of its checks."""
+"""The report of `penstock doctor`, for the tests of its checks."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ TOMBSTONE: Item = {"pk": "P:1", "sk": "PV:latest", "siKey1": "X:P", "taken": 0}
 
 @contextmanager
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No setting of this machine, no credentials of anybody, a directory of its own."""
+    """Remove this machine's settings and credentials, and use a separate directory."""
     monkeypatch.chdir(tmp_path)
     for name in Settings.model_fields:
         monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
@@ -28,7 +28,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Report:
-    """What the command printed as JSON, and how it ended."""
+    """The JSON that the command printed, and its exit code."""
 
     def __init__(self, code: int, printed: str) -> None:
         self.code = code
@@ -39,13 +39,13 @@ class Report:
         return {check["check"]: check["level"] for check in self.data["checks"]}
 
     def __getitem__(self, check: str) -> str:
-        """The message of a check, with its advice."""
+        """Return the message of a check, with its advice."""
         (found,) = [each for each in self.data["checks"] if each["check"] == check]
         return " ".join(found[part] for part in ("message", "advice") if found[part])
 
 
 async def examine(capsys: pytest.CaptureFixture[str], *options: str) -> Report:
-    """Run the command beside the loop that serves what it asks."""
+    """Run the command in a thread, next to the loop that serves its requests."""
     code = await asyncio.to_thread(run, ["doctor", "--json", *options])
     printed = capsys.readouterr()
     assert printed.err == ""

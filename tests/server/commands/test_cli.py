@@ -1,4 +1,4 @@
-"""The command line: help, answers in two forms, and exit codes that scripts can rely on."""
+"""The command line: help, output in two forms, and exit codes for scripts."""
 
 import json
 import subprocess

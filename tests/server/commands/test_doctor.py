@@ -1,4 +1,4 @@
-"""`penstock doctor`: what is well, what is not, and what to do about it."""
+"""`penstock doctor`: good findings, bad findings, and advice."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`penstock doctor` of a store on DynamoDB: the way to it, and the table part by part."""
+"""`penstock doctor` of a store on DynamoDB: the connection, and each part of the table."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -39,7 +39,7 @@ def dynamodb(endpoint_url: str, table: str) -> list[str]:
 
 @asynccontextmanager
 async def answering(answer: Answer) -> AsyncIterator[str]:
-    """A DynamoDB that has one answer to everything."""
+    """A DynamoDB endpoint with one answer for every request."""
 
     async def serve(_: Request, connection: Connection) -> None:
         await connection.answer(answer)

@@ -1,4 +1,4 @@
-"""`penstock iam`: the policy permits every call that is made, and no action that is not."""
+"""`penstock iam`: the policy permits every call of the server, and no other action."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -51,7 +51,7 @@ OF_FILE = {
     "PutObject": "PutObject",
     "UploadPart": "PutObject",
 }
-"""What AWS's service authorization reference says each call needs."""
+"""The permissions of each call, from AWS's service authorization reference."""
 
 NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }"
 DELETE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
@@ -68,7 +68,7 @@ class Needed(NamedTuple):
 
 
 def needed(operation: str, asked: Mapping[str, Any]) -> list[Needed]:
-    """The permissions that IAM asks for before it lets a call through."""
+    """Return the permissions that IAM requires for a call."""
     if operation in OF_BUCKET:
         return [Needed(f"s3:{OF_BUCKET[operation]}", f"arn:aws:s3:::{asked['Bucket']}")]
     if operation in OF_FILE:
@@ -91,7 +91,7 @@ def needed(operation: str, asked: Mapping[str, Any]) -> list[Needed]:
 
 
 class Recorder:
-    """Notes what every call needs, before it is sent or signed."""
+    """Records the permissions of every call, before it is sent or signed."""
 
     def __init__(self) -> None:
         self.needed: set[Needed] = set()
@@ -111,7 +111,7 @@ class Recorder:
 
 
 class Recorded:
-    """A client of DynamoDB that adds what each request needs to `found`."""
+    """A DynamoDB client that adds the permissions of each request to `found`."""
 
     def __init__(self, client: Client, found: set[Needed]) -> None:
         self.endpoint_url = client.endpoint_url
@@ -170,7 +170,7 @@ async def files() -> AsyncIterator[S3Files]:
 
 
 async def set_up(table: DynamoDBTable, files: S3Files) -> None:
-    """Make the index and the expiry of a table that lacks them; look at the bucket's CORS."""
+    """Add the index and the expiry to a table without them, and read the bucket's CORS rules."""
     await table._client.call(
         "CreateTable",
         {
@@ -191,7 +191,7 @@ async def set_up(table: DynamoDBTable, files: S3Files) -> None:
 
 
 async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do what a server does: check, create, read, list, change and delete, also in many steps."""
+    """Do a server's work: check, create, read, list, change and delete, also in many steps."""
     assert await table.verify() == []
     store = Store(table)
     await store.ping()
@@ -217,7 +217,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def keep_files(files: S3Files) -> None:
-    """Do what is done to files: at once, in parts, given up, described, copied, taken away."""
+    """Use every file operation: single and multipart uploads, abort, describe, copy, delete."""
     assert await files.verify() == []
     await files.write("a/1", bytes_of(3), content_type="text/csv")
     await files.write("a/2", bytes_of(PART_BYTES, 1), content_type="text/csv")

@@ -1,4 +1,4 @@
-"""`penstock manifest`: runs from the command line, all the way and back."""
+"""`penstock manifest`: the life of a run from the command line."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Printed:
-    """What the command line answered: its exit code, its text and its JSON."""
+    """The result of a command: its exit code, its text and its JSON."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err

@@ -1,4 +1,4 @@
-"""The whole trip, as a stranger makes it: a server, a file, a pipeline, and what comes out."""
+"""A user's full round: a server, a file, a pipeline, and the results."""
 
 import csv
 import json
@@ -31,7 +31,7 @@ GROUP = "/usa/northwest"
 ROWS = 5_000
 SECONDS = 120
 POLLS = {"PENSTOCK_EXECUTION_POLL_SECONDS": "0.2", "PENSTOCK_UPLOAD_POLL_SECONDS": "0.2"}
-"""What nobody tells a server is found soon."""
+"""Short poll intervals, so that servers soon find unannounced work."""
 
 
 def written(folder: Path, rows: int = ROWS) -> Path:
@@ -43,7 +43,7 @@ def written(folder: Path, rows: int = ROWS) -> Path:
 def run(
     server: Server, data_dir: Path, file: Path, *more: str, pipeline: str = PIPELINE
 ) -> Popen[str]:
-    """Start the command; it ends by itself."""
+    """Start the command, which ends by itself."""
     group = () if "--group" in more else ("--group", GROUP)
     options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
     return Popen(
@@ -56,7 +56,7 @@ def run(
 
 
 def assert_is_right(file: Path, told: dict[str, object], rows: int = ROWS) -> None:
-    """What came out is exact, and the rejected rows are those that were made up to be."""
+    """Check that the output is exact, and that the rejected rows are the bad ones."""
     bad = rows // BAD_EVERY
     assert told["state"] == "SUCCESS", told
     counts = told["rowsRead"], told["rowsSucceeded"], told["rowsFailed"]
@@ -137,7 +137,7 @@ def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
 def test_a_run_is_finished_by_the_next_server(
     how: signal.Signals, data_dir: Path, tmp_path: Path
 ) -> None:
-    # A file that went through before would not be run again.
+    # A file that has been processed before would not be processed again.
     rows = 30_000 + how
     file = written(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
@@ -166,10 +166,10 @@ def test_a_run_is_finished_by_the_next_server(
 def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
     uploaded: bool, data_dir: Path, tmp_path: Path
 ) -> None:
-    """Nobody says that the input is there: the next server finds it."""
+    """The client never confirms the upload: the next server finds it."""
     rows = 10 + uploaded
     content = written(tmp_path, rows).read_bytes()
-    # A server that has no workers leaves what is ready to the next.
+    # A server without workers leaves ready executions to the next one.
     arguments = ("--port", str(free_port()), "--data-dir", str(data_dir))
     with started(tmp_path / "log", *arguments, PENSTOCK_EXECUTION_WORKERS="0") as server:
         made = executed(server, data_dir)
@@ -214,7 +214,7 @@ def send(form: Any, content: bytes) -> None:
 
 
 def watched_over_a_socket(server: Server, token: str, id: str) -> list[Any]:
-    """What a subscription over graphql-transport-ws tells, until it completes."""
+    """Return the events of a subscription over graphql-transport-ws, until it completes."""
     url = f"{server.url.replace('http', 'ws')}/graphql"
     with connect(url, subprotocols=[Subprotocol(PROTOCOL)], proxy=None) as socket:
         init = {"type": "connection_init", "payload": {"authorization": f"Bearer {token}"}}
@@ -230,7 +230,7 @@ def watched_over_a_socket(server: Server, token: str, id: str) -> list[Any]:
 
 
 def watched_over_events(server: Server, token: str, id: str) -> list[Any]:
-    """What the same subscription tells as events of a stream, until it completes."""
+    """Return the events of the same subscription over server-sent events."""
     headers = {"authorization": f"Bearer {token}", "accept": "text/event-stream"}
     body = {"query": PROGRESS, "variables": {"id": id}}
     told, kind = [], ""
@@ -253,7 +253,7 @@ def watched_over_events(server: Server, token: str, id: str) -> list[Any]:
 
 
 def assert_tells_of(seen: list[Any], rows: int) -> None:
-    """It began while the execution ran, never went back but for the restart, and told the end."""
+    """Check that progress began during the run, fell only at the restart, and reached the end."""
     assert seen[0]["state"] in {"WAITING", "IN_PROGRESS"}
     assert seen[-1]["state"] == "SUCCESS"
     assert seen[-1]["progress"]["rowsRead"] == rows
@@ -267,7 +267,7 @@ RUNNING = """query($name: String!, $group: GroupPath) { pipelineByName(name: $na
 
 
 def unfinished(server: Server, data_dir: Path, field: str) -> list[str]:
-    """The ids or the states of the executions that are not over."""
+    """Return the ids or the states of the unfinished executions."""
     with client(server, data_dir, "/=reader") as asking:
         found = asking.ask(RUNNING, name=PIPELINE, group=GROUP)
     return [node[field] for node in found["executions"]["nodes"]]
@@ -281,7 +281,7 @@ def until_running(server: Server, data_dir: Path) -> None:
 
 
 def kill_workers(*servers: Server) -> None:
-    """End the processes of servers that run something, as a lack of memory does."""
+    """Kill the worker processes of busy servers, as the kernel does when memory runs out."""
     children = [
         int(child)
         for server in servers

@@ -1,4 +1,4 @@
-"""`penstock seed`: the catalogue goes in once, and out again without anything else."""
+"""`penstock seed`: the catalogue is added once, and removed without any other data."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.support.graphql_client import Ask, as_caller, tagged
 
 
 def nothing() -> None:
-    """Progress that nobody watches."""
+    """A progress callback that does nothing."""
 
 
 def seed_by_command(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: str) -> Any:
@@ -32,7 +32,7 @@ def seed_by_command(data_dir: Path, capsys: pytest.CaptureFixture[str], *more: s
 
 
 def counting(rows: Any) -> Any:
-    """The rows without the counts of nothing that groups may carry."""
+    """Return the rows without zero counts, which groups may carry."""
     return {
         key: {name: value for name, value in row.items() if value != 0} for key, row in rows.items()
     }

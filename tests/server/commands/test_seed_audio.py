@@ -1,4 +1,4 @@
-"""The sample library: every format, taken in by the way that uploads go, as often as one likes."""
+"""The sample library: every format, added through uploads, any number of times."""
 
 import json
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""`penstock serve` as users run it: what it says, what it keeps, and how it ends."""
+"""`penstock serve` as users run it: its output, its data, and its end."""
 
 import asyncio
 import signal
@@ -47,7 +47,7 @@ def create(one: Client, name: str, *tags: str, group: str = "/usa") -> dict[str,
 
 
 async def damage(data_dir: Path) -> list[str]:
-    """What the rows of the file contradict each other in."""
+    """Return the contradictions between the rows of the file."""
     table = SqliteTable.open(data_dir / "penstock.db")
     try:
         return await faults(table)
@@ -62,7 +62,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(data_dir: Path) -> Iterator[Server]:
-    """A server told by its environment where to be, over a catalogue that was seeded."""
+    """A server configured by its environment, over a seeded catalogue."""
     made = penstock("seed", "--size", str(SIZE), PENSTOCK_DATA_DIR=str(data_dir))
     assert (made.returncode, made.stderr) == (0, "")
     where = {"PENSTOCK_HOST": "127.0.0.1", "PENSTOCK_PORT": str(free_port())}

@@ -1,4 +1,4 @@
-"""Header fields with an index say what Starlette's headers say."""
+"""Indexed header fields behave like Starlette's headers."""
 
 from hypothesis import given
 from hypothesis import strategies as st

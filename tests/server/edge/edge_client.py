@@ -1,4 +1,4 @@
-"""The edge over the shelves, served on a free port, and a client that keeps its one connection."""
+"""The edge over the example schema on a free port, and a client with one connection."""
 
 import asyncio
 import json
@@ -42,7 +42,7 @@ async def by_token(headers: Headers) -> Caller:
 
 
 class Edge:
-    """The application with what it left behind."""
+    """The application, with the effects of its mutations."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Reply:
 
 
 class Client:
-    """Sends raw requests over one connection; `connections` counts those it had to open."""
+    """Sends raw requests over one connection; `connections` counts the opened ones."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -122,7 +122,7 @@ class Client:
     async def request(
         self, method: str, target: str, headers: dict[str, str | None], body: bytes = b""
     ) -> Reply:
-        """A header given as None is left out; those every client sends are there otherwise."""
+        """Send a request with the usual headers; a header of None is left out."""
         sent: dict[str, str | None] = {"host": "localhost", "accept": "application/json"}
         sent["authorization"] = TOKEN
         if method == "POST":
@@ -151,7 +151,7 @@ def _names(headers: dict[str, str | None]) -> dict[str, str | None]:
 
 @asynccontextmanager
 async def served(app: ASGIApp) -> AsyncIterator[int]:
-    """Serve an application as in production, in this very loop; gives the port."""
+    """Serve an application as in production, in this event loop; yields the port."""
     config = uvicorn.Config(
         app,
         http="httptools",

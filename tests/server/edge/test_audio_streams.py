@@ -1,4 +1,4 @@
-"""The redirect that plays a track: for its owner alone, to a URL that is signed anew."""
+"""The redirect that plays a track: for its owner alone, to a freshly signed URL."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A reference dataset from its upload over HTTP to its download, and what is swept afterwards."""
+"""A reference dataset from its upload over HTTP to its download, and the sweep of unused files."""
 
 import asyncio
 import logging

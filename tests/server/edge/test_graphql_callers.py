@@ -1,4 +1,4 @@
-"""Who may ask, from where, for how long, and what of a failure they learn."""
+"""Authentication, origins and deadlines of GraphQL over HTTP, and the safety of its errors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""GraphQL over HTTP where the published audits do not look: types, statuses, methods, caching."""
+"""GraphQL over HTTP beyond the published audits: types, statuses, methods, caching."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""What the edge reads as a request, and that what it does not read harms nobody."""
+"""Requests that the edge accepts, and malformed ones that do no harm."""
 
 import asyncio
 import gzip
@@ -119,7 +119,7 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
 
 
 def hello(*lines: str, size: int = 0) -> bytes:
-    """A request as it is sent, its body filled up with blanks to a size."""
+    """Return a raw request, with a body padded by blanks to a size."""
     body = json.dumps(HELLO).ljust(size)
     fixed = ("host: localhost", f"authorization: {TOKEN}", "content-type: application/json")
     head = ("POST /graphql HTTP/1.1", *fixed, f"content-length: {len(body)}", *lines)

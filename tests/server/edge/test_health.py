@@ -12,7 +12,7 @@ from penstock.server.edge.health import health_routes
 
 
 async def answers() -> None:
-    """Stand for a store that is there."""
+    """A ping of an available store."""
 
 
 async def fails() -> None:

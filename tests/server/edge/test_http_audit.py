@@ -20,7 +20,7 @@ FOLDER = "tests/http_audit"
     ("statuses", "passed"),
     [
         ("2025", {"MUST": [13, 13], "SHOULD": [23, 23], "MAY": [25, 25]}),
-        # The draft moved on: what the suite still wants answered with 200 or 400 is a 422 there.
+        # The draft has changed: it requires 422 where the suite still expects 200 or 400.
         ("draft", {"MUST": [13, 13], "SHOULD": [19, 23], "MAY": [7, 25]}),
     ],
 )

@@ -1,4 +1,4 @@
-"""`POST /notify` and `/v2/notify`: who may notify, and every answer there is."""
+"""`POST /notify` and `/v2/notify`: the permissions, and every answer."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ class Notified:
         return await self.client.post(path, content=text, headers=sent)
 
     async def refused(self, status: int, code: str, body: Any = None, **sent: Any) -> str:
-        """The message of a refusal, which changed nothing."""
+        """Return the message of a refusal, after checking that it changed nothing."""
         before = await self.world.counts()
         answer = await self.send(body, **sent)
         assert answer.status_code == status, answer.text

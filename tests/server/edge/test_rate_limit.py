@@ -1,4 +1,4 @@
-"""How much a caller may spend, how long they wait beyond it, and what they are told."""
+"""The rate limit of a caller, the delay beyond it, and the answers."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ from tests.server.auth.signed_tokens import bearer
 
 
 class Bucket:
-    """A limiter and the hand of its clock."""
+    """A limiter with a clock that the test moves."""
 
     def __init__(self, per_second: float = 10, burst: int = 100, callers: int = 10) -> None:
         self.now = 1000.0
@@ -30,7 +30,7 @@ class Bucket:
         self.limiter = RateLimiter(per_second, burst, self.own, clock=lambda: self.now)
 
     def wait_of(self, cost: int, user: str = "ann") -> int:
-        """Spend; the seconds to wait where that is refused, else 0."""
+        """Spend; returns the seconds to wait after a refusal, else 0."""
         try:
             self.limiter.spend(user, cost)
         except RateLimited as refused:
@@ -136,7 +136,7 @@ def test_who_waits_as_told_is_let_in_and_a_second_less_is_too_early(
 
 
 class Api:
-    """The whole application, asked by one user after the other."""
+    """The whole application, with requests of one user after the other."""
 
     def __init__(self, http: httpx.AsyncClient, settings: Settings) -> None:
         self._http = http

@@ -35,7 +35,7 @@ def of_eventbridge(*keys: str) -> dict[str, Any]:
 
 
 async def waiting(store: Store) -> Execution:
-    """An execution whose input was uploaded, of which nobody knows yet."""
+    """Return an execution with an uploaded input that is not yet confirmed."""
     made = await begun(store, await planted(store))
     await put(store.files, ingest_key(made), INPUT)
     return made
@@ -66,7 +66,7 @@ async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_pat
         ingest_key(made).replace("ingest", "executions"),
         ingest_key(made).replace(".txt", ".csv"),
         ingest_key(made).replace("2022", "2021").replace("2025", "2021").replace("2026", "2021"),
-        ingest_key(other),  # nothing was uploaded
+        ingest_key(other),  # has no upload
         "audio/ann/song.flac",
     ]
     before = await contents(store.table)

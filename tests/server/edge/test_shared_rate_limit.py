@@ -1,4 +1,4 @@
-"""What callers have left to ask for, when several processes take it."""
+"""Rate limits that several processes share."""
 
 import mmap
 import os

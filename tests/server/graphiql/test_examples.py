@@ -1,4 +1,4 @@
-"""The tabs that GraphiQL opens with do what they say, on the sample data, as who it acts as."""
+"""GraphiQL's example tabs work on the sample data, with the identity of the page."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -30,7 +30,7 @@ ANSWERED = [
 
 @pytest.fixture(scope="module")
 async def samples(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
-    """The store as the server fills it."""
+    """The store as the server seeds it."""
     async with open_store("sqlite", tmp_path_factory.mktemp("samples")) as store:
         await seed(store, DEFAULT_SIZE, lambda: None)
         yield store
@@ -54,7 +54,7 @@ def variables(example: Path) -> dict[str, Any]:
 
 
 def empty_lists(value: object, path: str = "") -> Iterator[str]:
-    """Where an answer holds a list of nothing, or a failure in place of a result."""
+    """Return the paths of empty lists in an answer, and of failures in place of results."""
     if isinstance(value, dict):
         if not str(value.get("__typename", "Payload")).endswith("Payload"):
             yield f"{path} is {value}"

@@ -1,4 +1,4 @@
-"""What the GraphiQL routes answer, without a browser and without a built bundle."""
+"""The answers of the GraphiQL routes, without a browser and without a built bundle."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ async def test_an_asset_is_typed_and_kept_for_ever(
     assert asset.headers["cache-control"] == IMMUTABLE
     assert asset.headers["vary"] == "accept-encoding"
     assert asset.headers["x-content-type-options"] == "nosniff"
-    # A worker obeys the policy of its own script, not that of the page.
+    # A worker has the policy of its own script, not that of the page.
     assert asset.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
 
 

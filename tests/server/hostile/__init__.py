@@ -1,1 +1,1 @@
-"""Hostile things to say to a server, over every way there is to ask it."""
+"""Hostile requests, over every transport of the server."""

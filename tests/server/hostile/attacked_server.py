@@ -1,4 +1,4 @@
-"""The server under attack: the real one, with data of two tenants and a clock on its loop."""
+"""The server under attack: the real one, with two tenants' data and a monitor of its event loop."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.support.penstock_command import LAST_LINE, START_SECONDS, Client, Ser
 from tests.support.server_process import environment
 
 SECRET = "their-secret"
-"""In whatever the other tenant stores, and in the values that are refused."""
+"""A text in all of the other tenant's data, and in the refused values."""
 
 OWN = "MY_SECRET"
 PIPELINES = 100
@@ -34,9 +34,9 @@ CURSOR = '{ pipelines(group: "/eu", first: 1) { pageInfo { endCursor } } }'
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to say things, who says them, and what the words in them stand for.
+    """The attacked server, the attacker's token, and the texts for the words in requests.
 
-    `secrets` must never be seen by whoever attacks.
+    No answer to the attacker may contain one of the `secrets`.
     """
 
     url: str
@@ -55,7 +55,7 @@ class Place:
 
 @contextmanager
 def place(directory: Path) -> Iterator[Place]:
-    """Start the server, and fill it for two tenants that share nothing."""
+    """Start the server, and add two tenants that share nothing."""
     data_dir, log = directory / "data", directory / "log"
     arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
     with log.open("wb") as output:

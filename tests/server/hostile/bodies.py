@@ -1,4 +1,4 @@
-"""Bodies that are no GraphQL request, or more of one than anybody needs."""
+"""Bodies that are not a GraphQL request, or are too large."""
 
 import gzip
 import json

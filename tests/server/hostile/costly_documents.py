@@ -1,4 +1,4 @@
-"""Documents that ask for too much."""
+"""Documents that exceed a limit."""
 
 from tests.server.hostile.hostile_request import Offence, asks
 

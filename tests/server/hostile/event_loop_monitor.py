@@ -1,6 +1,6 @@
-"""`penstock serve` with a clock on its event loop, which `/longest` is asked for its longest pause.
+"""`penstock serve` with a monitor of its event loop; `/longest` answers with the longest pause.
 
-Run as a process of its own, so that nothing but the server takes the loop's time.
+It runs as a separate process, so that nothing but the server uses the loop's time.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from penstock.server.app import open_app
 
 STEP_SECONDS = 0.001
 YARDSTICK = 50_000
-"""How many words are hashed to find out how fast this machine is at the moment."""
+"""The number of words to hash, which measures the current speed of this machine."""
 
 
 class Pauses:
-    """The longest that the loop's thread was at work on one thing, by the processor's time.
+    """The longest time that the loop's thread worked on one thing, in processor time.
 
-    Waiting for a processor, or for another thread of Python's, is no fault of what is measured.
+    Time spent waiting for a processor, or for another Python thread, does not count.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,12 @@ class Pauses:
             self._longest = max(self._longest, time.thread_time() - began)
 
     async def tell(self, _: Request) -> JSONResponse:
-        """Answer with the longest pause since the last time, and a yardstick, in milliseconds.
+        """Answer with the longest pause since the last request, and a yardstick, in milliseconds.
 
-        The yardstick is what the same work takes on this loop now: a pause is to be told in it.
+        The yardstick is the time of a fixed amount of work on this loop now: pauses are compared to
+        it.
         """
-        # What held the loop up just now is noted before it is told.
+        # The latest pause of the loop is recorded before the answer.
         await asyncio.sleep(2 * STEP_SECONDS)
         longest = self._longest
         yardstick = _yardstick()
@@ -62,7 +63,7 @@ def _yardstick() -> float:
 
 @asynccontextmanager
 async def ticking(*arguments: Any) -> AsyncIterator[Starlette]:
-    """Open the application with the clock running."""
+    """Open the application with the monitor running."""
     pauses = Pauses()
     async with open_app(*arguments) as app:
         app.router.routes.append(Route("/longest", pauses.tell))

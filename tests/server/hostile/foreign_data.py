@@ -1,4 +1,4 @@
-"""Documents that ask for what is somebody else's."""
+"""Documents that request another tenant's data."""
 
 from tests.server.hostile.costly_documents import MAKE, doc
 

@@ -1,4 +1,4 @@
-"""The checks of graphql-cop, whose package index holds nothing but its name."""
+"""The checks of graphql-cop; its entry in the package index holds no code."""
 
 from tests.server.hostile.costly_documents import TOO_LARGE, times
 from tests.server.hostile.hostile_request import ABSENT, Offence, asks

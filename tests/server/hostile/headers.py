@@ -1,4 +1,4 @@
-"""Headers, methods and addresses that are not what a client of ours sends."""
+"""Headers, methods and addresses that a proper client does not send."""
 
 from base64 import urlsafe_b64encode
 

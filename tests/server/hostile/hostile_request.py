@@ -1,4 +1,4 @@
-"""One hostile request, as bytes, and how it is to be answered."""
+"""One hostile request as bytes, and its expected answer."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MARK = "MARK"
-"""Stands for a text that is another one at each try: what was refused once is refused at once."""
+"""Stands for a text that differs at each try, because refused documents are cached."""
 
 ABSENT = "ABSENT"
 """Stands for a header that is left out."""
@@ -14,10 +14,9 @@ ABSENT = "ABSENT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offence:
-    """A request over HTTP; `headers` replace those that every client sends.
+    """A hostile request over HTTP; `headers` replace the usual ones.
 
-    It is answered with `status`, `says` is in the answer, and `keeps` tells whether the connection
-    is good for more.
+    Its answer has `status` and contains `says`; `keeps` tells whether the connection stays usable.
     """
 
     name: str
@@ -33,7 +32,7 @@ class Offence:
         return self.name
 
     def request(self, host: str, token: str, meant: Mapping[str, str]) -> bytes:
-        """Write the request; `meant` gives the texts that words of the offence stand for."""
+        """Return the request as bytes; `meant` maps the words of the offence to texts."""
         sent = {"host": host, "authorization": f"Bearer {token}", "accept": "application/json"}
         if self.method == "POST":
             sent |= {"content-type": "application/json"}
@@ -59,10 +58,9 @@ class Garbage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talked:
-    """Messages over a WebSocket, texts or whole frames, after `connection_init` if `opened`.
+    """Hostile WebSocket messages, texts or whole frames, after `connection_init` if `opened`.
 
-    The server closes with the code, or keeps the connection where that is None; `says` is in what
-    it sends.
+    The server closes with the code, or keeps the connection if that is None; it sends `says`.
     """
 
     name: str
@@ -85,7 +83,7 @@ def asks(
     status: int = 200,
     headers: tuple[tuple[str, str], ...] = (),
 ) -> Offence:
-    """A document sent as it should be."""
+    """Return a document in an otherwise proper request."""
     body = {"query": f"{document} #{MARK}", "variables": variables or {}}
     raw = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return Offence(name=name, body=raw, status=status, says=says, headers=headers)

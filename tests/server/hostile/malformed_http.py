@@ -1,4 +1,4 @@
-"""Bytes that are not HTTP, or HTTP that two servers would read differently."""
+"""Bytes that are not HTTP, or HTTP that two servers would parse differently."""
 
 from tests.server.hostile.bodies import GOOD
 from tests.server.hostile.hostile_request import Garbage

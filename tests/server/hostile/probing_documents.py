@@ -1,4 +1,4 @@
-"""Documents that are none, that ask for what is not there, or for all that is."""
+"""Documents that do not parse, that name unknown fields, or that probe the whole schema."""
 
 from graphql import get_introspection_query
 

@@ -1,4 +1,4 @@
-"""One connection to a server, over which anything can be said."""
+"""One connection to a server that can send any bytes."""
 
 import json
 import socket
@@ -13,12 +13,12 @@ PATIENCE_SECONDS = 20.0
 
 
 class Ended(Exception):
-    """The server closed the connection before it said what was waited for."""
+    """The server closed the connection before the expected bytes came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: its body put together where it came in chunks, and all of it as it came."""
+    """An answer: its body with chunks joined, and all its raw bytes."""
 
     status: int
     headers: dict[str, str]
@@ -31,7 +31,7 @@ class Reply:
 
 
 class Talk:
-    """Sends bytes and reads answers; `open` tells whether the server said that it still listens."""
+    """Sends bytes and reads answers; `open` tells whether the server keeps the connection."""
 
     def __init__(self, url: str) -> None:
         where = urlsplit(url)
@@ -49,14 +49,14 @@ class Talk:
         self._socket.close()
 
     def say(self, raw: bytes) -> None:
-        """Send; a server that does not want the rest may have answered and closed."""
+        """Send bytes; the server may already have answered and closed."""
         try:
             self._socket.sendall(raw)
         except (BrokenPipeError, ConnectionResetError):
             self.open = False
 
     def reply(self, *, to_head: bool = False) -> Reply:
-        """Read one answer to its end; Ended where none comes."""
+        """Read one answer to its end; raises ConnectionEnded if none comes."""
         before = len(self.heard)
         head = self.until(b"\r\n\r\n").decode("latin-1")
         first, *lines = head.rstrip().split("\r\n")
@@ -71,7 +71,7 @@ class Talk:
         return Reply(status, headers, body, self.heard[before:])
 
     def until(self, end: bytes) -> bytes:
-        """Read up to the end that is given, and with it."""
+        """Read up to and with these bytes."""
         while end not in self._unread:
             self._more()
         return self.take(self._unread.index(end) + len(end))
@@ -114,20 +114,20 @@ class Talk:
 
 
 class Closed(NamedTuple):
-    """How a WebSocket was closed."""
+    """The close code and reason of a WebSocket."""
 
     code: int
     reason: str
 
 
 class Conversation:
-    """A WebSocket over a connection whose handshake is done."""
+    """A WebSocket over a connection after the handshake."""
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
 
     def say(self, message: str | bytes) -> None:
-        """Send a text, or bytes that are frames already."""
+        """Send a text, or bytes that are already frames."""
         self._talk.say(message if isinstance(message, bytes) else frame(message.encode()))
 
     def hear(self) -> str | Closed:

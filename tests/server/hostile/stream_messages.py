@@ -1,4 +1,4 @@
-"""What is said over a WebSocket, or to a stream of events, by those who mean no good."""
+"""Hostile messages over a WebSocket, or to an event stream."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ MASK = b"\x01\x02\x03\x04"
 
 
 def frame(payload: bytes, opcode: int = 1, *, final: bool = True, reserved: int = 0) -> bytes:
-    """Write a frame as a client does: masked."""
+    """Return a masked frame, as a client writes it."""
     first = (0x80 if final else 0) | reserved | opcode
     size = len(payload)
     if size < 126:

@@ -1,4 +1,4 @@
-"""The server under attack: never a 5xx, never a leak, never a loop that stands still."""
+"""The server under attack: no 5xx, no leak, and no blocked event loop."""
 
 import json
 import re
@@ -31,7 +31,7 @@ from tests.server.hostile.variables import VARIABLES
 pytestmark = pytest.mark.xdist_group("hostile")
 
 MOST_YARDSTICKS = 8.0
-"""Of the longest pause: some 80 ms on a machine that needs 10 ms for a yardstick."""
+"""Bound of the longest pause: some 80 ms on a machine whose yardstick takes 10 ms."""
 TRIES = 8
 OFFENCES = (
     *COP,
@@ -60,7 +60,7 @@ ANSWER = '{"data":{"viewer":{"userId":"me"}}}'
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with place(tmp_path_factory.mktemp("hostile")) as found:
         yield found
 
@@ -82,7 +82,7 @@ def assert_nothing_leaks(heard: bytes, at: Place) -> None:
 
 
 def longest_pause(at: Place) -> float:
-    """Ask for the longest pause of the loop since the last time, in yardsticks."""
+    """Return the longest pause of the loop since the last request, in yardsticks."""
     with Talk(at.url) as talk:
         talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
         told = talk.reply().json
@@ -91,7 +91,10 @@ def longest_pause(at: Place) -> float:
 
 
 def assert_loop_goes_on(at: Place, attack: Callable[[], None]) -> None:
-    """Attack until the loop was not held up: it may collect garbage, or another wake up with it."""
+    """Repeat the attack until the loop was not blocked.
+
+    One pause may come from garbage collection or from other work of the loop.
+    """
     pauses = []
     for tried in range(TRIES):
         time.sleep(tried * 0.05)
@@ -111,85 +114,85 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("offence", OFFENCES, ids=str)
 def test_a_request_is_answered_without_harm_and_the_next_one_served(
-    offence: Offence, attacked: Place
+    offence: Offence, target: Place
 ) -> None:
     def attack() -> None:
-        with Talk(attacked.url) as talk:
-            talk.say(tell(offence, attacked))
+        with Talk(target.url) as talk:
+            talk.say(tell(offence, target))
             reply = talk.reply(to_head=offence.method == "HEAD")
             assert reply.status == offence.status, reply.raw[:1000]
             assert offence.says.encode() in reply.body, reply.body[:1000]
-            assert_nothing_leaks(reply.raw, attacked)
+            assert_nothing_leaks(reply.raw, target)
             assert talk.open == offence.keeps
             if talk.open:
-                assert_good_request_is_served(talk, attacked)
-        with Talk(attacked.url) as another:
-            assert_good_request_is_served(another, attacked)
+                assert_good_request_is_served(talk, target)
+        with Talk(target.url) as another:
+            assert_good_request_is_served(another, target)
 
-    assert_loop_goes_on(attacked, attack)
+    assert_loop_goes_on(target, attack)
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=str)
-def test_bytes_that_are_no_request_end_their_connection(garbage: Garbage, attacked: Place) -> None:
+def test_bytes_that_are_no_request_end_their_connection(garbage: Garbage, target: Place) -> None:
     def attack() -> None:
-        with Talk(attacked.url) as talk:
+        with Talk(target.url) as talk:
             talk.say(garbage.raw)
             heard = talk.rest()
             assert heard == b"" or heard.startswith(b"HTTP/1.1 400 "), heard[:1000]
             assert heard.count(b"HTTP/1.1") <= 1
-            assert_nothing_leaks(heard, attacked)
-        with Talk(attacked.url) as another:
-            assert_good_request_is_served(another, attacked)
+            assert_nothing_leaks(heard, target)
+        with Talk(target.url) as another:
+            assert_good_request_is_served(another, target)
 
-    assert_loop_goes_on(attacked, attack)
+    assert_loop_goes_on(target, attack)
 
 
 @pytest.mark.parametrize("offence", HANDSHAKES, ids=str)
-def test_a_handshake_is_refused(offence: Offence, attacked: Place) -> None:
+def test_a_handshake_is_refused(offence: Offence, target: Place) -> None:
     def attack() -> None:
-        with Talk(attacked.url) as talk:
-            talk.say(tell(offence, attacked))
+        with Talk(target.url) as talk:
+            talk.say(tell(offence, target))
             heard = talk.rest()
             assert heard.startswith(f"HTTP/1.1 {offence.status} ".encode()), heard[:1000]
-            assert_nothing_leaks(heard, attacked)
-        with Talk(attacked.url) as another:
-            assert_good_request_is_served(another, attacked)
+            assert_nothing_leaks(heard, target)
+        with Talk(target.url) as another:
+            assert_good_request_is_served(another, target)
 
-    assert_loop_goes_on(attacked, attack)
+    assert_loop_goes_on(target, attack)
 
 
 @pytest.mark.parametrize("talked", SOCKETS, ids=str)
-def test_a_socket_is_closed_with_a_reason_or_goes_on(talked: Talked, attacked: Place) -> None:
+def test_a_socket_is_closed_with_a_reason_or_goes_on(talked: Talked, target: Place) -> None:
     def attack() -> None:
-        with Talk(attacked.url) as talk:
-            conversation = opened(talk, talked, attacked)
+        with Talk(target.url) as talk:
+            conversation = opened(talk, talked, target)
             for message in talked.messages:
-                conversation.say(told(message, attacked))
+                conversation.say(told(message, target))
             if talked.closes is None:
                 assert_still_converses(conversation, talked)
             else:
                 assert last_heard(conversation).code == talked.closes
-            assert_nothing_leaks(talk.heard, attacked)
-        with Talk(attacked.url) as another:
-            assert_good_request_is_served(another, attacked)
+            assert_nothing_leaks(talk.heard, target)
+        with Talk(target.url) as another:
+            assert_good_request_is_served(another, target)
 
-    assert_loop_goes_on(attacked, attack)
+    assert_loop_goes_on(target, attack)
 
 
-def test_the_log_holds_no_unexpected_exception_and_no_secret(attacked: Place) -> None:
-    with Talk(attacked.url) as talk:
-        assert_good_request_is_served(talk, attacked)
-    lines = [json.loads(line) for line in attacked.logged().splitlines() if line.startswith("{")]
+def test_the_log_holds_no_unexpected_exception_and_no_secret(target: Place) -> None:
+    with Talk(target.url) as talk:
+        assert_good_request_is_served(talk, target)
+    lines = [json.loads(line) for line in target.logged().splitlines() if line.startswith("{")]
     assert len(lines) > 0
-    # The server under ours logs it with its traceback when a frame is no text in UTF-8.
+    # The HTTP server below ours logs a traceback for a frame that is not UTF-8.
     raised = {line["event"] for line in lines if "exception" in line} - {UNDER_OURS}
     assert raised == set()
-    hidden = (SECRET, OWN, attacked.token, *attacked.secrets[:2])
-    assert [text for text in hidden if text in attacked.logged()] == []
+    hidden = (SECRET, OWN, target.token, *target.secrets[:2])
+    assert [text for text in hidden if text in target.logged()] == []
 
 
 def opened(talk: Talk, talked: Talked, at: Place) -> Conversation:
-    """Shake hands, and introduce oneself where the messages begin after that."""
+    """Do the handshake, and send `connection_init` if the messages begin after it."""
     talk.say(tell(handshake(), at))
     assert talk.reply().status == 101
     conversation = Conversation(talk)
@@ -218,7 +221,7 @@ def last_heard(conversation: Conversation) -> Closed:
 
 
 def assert_still_converses(conversation: Conversation, talked: Talked) -> None:
-    """Hear what is said of the offence, then ask something good and hear its answer."""
+    """Read the answer to the offence, then send a good request and read its answer."""
     heard: list[str] = []
 
     def hear() -> str:

@@ -1,4 +1,4 @@
-"""Variables that hold more than anybody needs, or what takes long to read."""
+"""Variables that are too large, or slow to read."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NUMBER = {"index": 0, "type": "NUMBER"}
 
 
 def made(name: str, says: str, /, **more: Any) -> Offence:
-    """A pipeline to be created of which one part is odd."""
+    """Return a request that creates a pipeline with one odd part."""
     whole = {"name": "odd", "group": "/usa", "transformer": transformer("1")}
     return asks(f"variables: {name}", CREATE, says, {"input": whole | more})
 

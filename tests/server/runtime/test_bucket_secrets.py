@@ -1,4 +1,4 @@
-"""What a server has, by its settings, to reach buckets of its users."""
+"""The secrets and roles for users' buckets, as the settings configure them."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""A cluster gives what one machine gives, byte by byte, whatever happens to its machines."""
+"""A cluster gives the same bytes as one machine, also when it loses machines."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -65,13 +65,13 @@ Machine = Callable[[str], Any]
 
 
 def scheduler() -> Any:
-    """A cluster without machines; like these, it is part of this process."""
+    """A cluster without machines, in this process."""
     return distributed.Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
-    """A machine of one thread for the scheduler at an address."""
+    """Starts a machine with one thread for the scheduler at an address."""
     directory = str(tmp_path_factory.mktemp("dask"))
     more = {"nthreads": 1, "dashboard_address": "127.0.0.1:0", "local_directory": directory}
     return partial(distributed.Worker, **more)
@@ -85,7 +85,7 @@ async def machines(machine: Machine) -> AsyncIterator[Any]:
 
 
 async def task_of(files: Files, data: bytes, most: int | None = None, id: str = "e") -> Task:
-    """The task of the pipeline `trips` over data that is there."""
+    """Return the task of the pipeline `trips` over stored data."""
     execution = Execution(
         id=id,
         pipeline_id="p",
@@ -107,7 +107,7 @@ Made = tuple[str, str, Ending]
 
 
 async def drained(steps: AsyncGenerator[Step], first: Sequence[Step] = ()) -> Made:
-    """The digests of both files, and how it ended; `first` was taken before."""
+    """Return the digests of both files and the ending; `first` holds steps read before."""
     output, errors = sha256(), sha256()
     found = [*first, *[step async for step in steps]]
     for step in found:
@@ -199,7 +199,7 @@ async def test_an_execution_ends_alike_wherever_it_is_run(store: Store, machines
     pipeline = await planted(store)
     found: list[tuple[object, ...]] = []
     for engine in (HERE, cluster.Cluster(machines.address, 3_000)):
-        # Another bound, or the second would take over what the first made.
+        # The bounds differ, or the second execution would reuse the result of the first.
         most = 100_000 + len(found)
         made = await ready(store, pipeline, MIXED, max_failed_rows=most)
         assert await store.runner("w", engine).run_all() == 1

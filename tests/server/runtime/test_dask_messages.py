@@ -1,4 +1,4 @@
-"""Calls and answers as bytes."""
+"""Calls and results of the cluster as bytes."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A machine reads its part of a file by ranges, whatever happens to connections on the way."""
+"""A machine reads its part of a file by ranges, also over broken connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +21,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Serving:
-    """Answers ranges of the data; `cut` may shorten what the answer of so many tells."""
+    """Serves ranges of the data; `cut` may shorten an answer, given its number."""
 
     def __init__(self, cut: Callable[[int, bytes], bytes | Answer]) -> None:
         self.ranges: list[str] = []

@@ -1,4 +1,4 @@
-"""Jobs run with the server: at once, after a crash, and by whichever server is there."""
+"""Jobs run with the server: at once, after a crash, and on any server."""
 
 import asyncio
 import signal
@@ -34,7 +34,7 @@ WAIT_SECONDS = 30.0
 
 
 async def until(found: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until it is so."""
+    """Wait until the condition holds."""
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
             if await found():
@@ -49,7 +49,7 @@ async def over(store: Store, id: str) -> bool:
 async def test_a_job_that_is_begun_runs_at_once(store: Store) -> None:
     await plant(store)
     async with running_jobs(store, seconds=3600) as served:
-        await asyncio.sleep(0.05)  # it has looked for jobs by now, and waits
+        await asyncio.sleep(0.05)  # by now it has looked for jobs, and waits
         job = await begun(served)
         await until(lambda: over(store, job.id))
     await assert_only_the_rest(store)
@@ -118,7 +118,7 @@ async def _count_left(table: Table) -> int:
 
 
 async def opened(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> Any:
-    """Do something with the file of servers that are stopped, or not started yet."""
+    """Do something with the data file of stopped or not yet started servers."""
     table = SqliteTable.open(data_dir / "penstock.db")
     try:
         await table.create()
@@ -181,7 +181,7 @@ def test_a_cascade_amid_which_the_server_is_killed_is_finished_after_a_restart(
 
 
 async def crashed(table: Table, id: str) -> int:
-    """Let the time of the lease pass; how many pipelines are left."""
+    """Let the lease expire; returns the number of remaining pipelines."""
     assert await faults(table) == []
     assert not (await follow(Store(table), id)).is_over
     assert await Store(table).run_jobs("somebody else") == 0

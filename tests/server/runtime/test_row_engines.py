@@ -1,4 +1,4 @@
-"""Where a worker has rows worked on, as the settings say."""
+"""The row engine of a worker, as the settings choose it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A server that is told to stop: what it still answers, and how long it takes at most."""
+"""A stopping server: the requests it still answers, and its time limit."""
 
 import json
 import socket
@@ -26,7 +26,7 @@ RUNNING = 'penstock_operations_running{transport="http"} 1.0\n'
 
 
 class SlowRequest:
-    """A request of which only the first half was sent."""
+    """A request with only its first half sent."""
 
     def __init__(self, server: Server, token: str) -> None:
         where = urlsplit(server.url)
@@ -75,7 +75,7 @@ def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, Slow
 
 
 def _until_begun(server: Server) -> None:
-    """Wait until the server knows of the request: one it has not read yet is not answered."""
+    """Wait until the server has read the request's head: it never answers an unread one."""
     until = time.monotonic() + 10
     while RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text:
         assert time.monotonic() < until

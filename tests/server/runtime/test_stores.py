@@ -1,4 +1,4 @@
-"""Which files go with which store, and that the application answers their URLs."""
+"""The file store of each kind of store, and its URLs in the application."""
 
 import stat
 import subprocess

@@ -1,4 +1,4 @@
-"""A server of several processes, which clients cannot tell from one of a single process."""
+"""A server of several processes, which clients cannot distinguish from a single process."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def server(data_dir: Path, tmp_path: Path) -> Iterator[Server]:
 
 
 def members(server: Server) -> list[int]:
-    """The ids of the processes that serve."""
+    """Return the ids of the serving processes."""
     pid = server.process.pid
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -54,7 +54,7 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> httpx.Response:
-    """Ask over a connection of its own, which any of the processes may take."""
+    """Send a request over a new connection, which any of the processes may accept."""
     headers = {"authorization": f"Bearer {token_of(data_dir, '/=admin', user=user)}"}
     url = f"{server.url}/graphql"
     return httpx.post(
@@ -63,7 +63,7 @@ def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> http
 
 
 def counted(server: Server) -> Counter[str]:
-    """How many operations each process has answered, as either of them tells."""
+    """Return the number of operations that each process has answered, from the metrics."""
     text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
     found = re.findall(r'penstock_operations_total\{.*process="(\d)".*\} (\d+)', text)
     total: Counter[str] = Counter()

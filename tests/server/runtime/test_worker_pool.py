@@ -1,4 +1,4 @@
-"""Worker processes: started when there is work, replaced when they die, gone with their server."""
+"""Worker processes: started for work, replaced when they die, and gone with their server."""
 
 import asyncio
 import os

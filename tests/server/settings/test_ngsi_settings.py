@@ -1,4 +1,4 @@
-"""The settings of the sink: the documented defaults, and what is refused."""
+"""The settings of the sink: the documented defaults, and invalid values."""
 
 import pytest
 

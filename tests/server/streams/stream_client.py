@@ -1,4 +1,4 @@
-"""A service of streams over a small schema, and clients that talk ASGI to it without a socket."""
+"""A stream service over a small schema, and clients that speak ASGI without a socket."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ ACK = {"type": "connection_ack"}
 
 
 class World:
-    """What operations left behind."""
+    """The effects of operations."""
 
     def __init__(self) -> None:
         self.units = Units(rcu=1.0, calls=1)
@@ -114,9 +114,9 @@ SCHEMA = strawberry.Schema(Query, Mutation, Subscription)
 
 
 class House:
-    """The service with its two transports; `Bearer NAME` is NAME, for as long as `valid` says.
+    """The service with its two transports; `Bearer NAME` is the user NAME, valid for `valid`.
 
-    Each caller may spend `share` in all, without one as much as they like.
+    Each caller may spend `share` in all; None means no limit.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class House:
 
 
 class Line:
-    """One connection as the application sees it; `blocked` holds up what it sends."""
+    """One connection as the application sees it; `blocked` stops its outgoing messages."""
 
     def __init__(self) -> None:
         self.incoming: asyncio.Queue[Message] = asyncio.Queue()
@@ -227,7 +227,7 @@ class Talk(Line):
         return json.loads(message["text"])
 
     async def heard_all(self, id: str) -> list[Any]:
-        """What comes for an operation, to its end."""
+        """Return all messages of an operation, to its end."""
         messages: list[Any] = []
         while not messages or messages[-1]["type"] == "next":
             messages.append(await self.heard())

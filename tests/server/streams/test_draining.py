@@ -1,4 +1,4 @@
-"""A server that is told to stop while streams are open."""
+"""A server that stops while streams are open."""
 
 import asyncio
 import json
@@ -71,7 +71,7 @@ async def test_no_stream_is_opened_any_more() -> None:
 
 
 class Guest:
-    """Somebody with streams open at a real server."""
+    """A client with open streams on a real server."""
 
     def __init__(self, server: Serving) -> None:
         key = dev_key(server.data_dir)

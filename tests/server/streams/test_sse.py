@@ -23,7 +23,7 @@ SOON = 0.05
 
 
 class Stream(Line):
-    """A client that reads what it is sent, message by message."""
+    """A client that reads the answer, message by message."""
 
     async def head(self) -> tuple[int, dict[str, str]]:
         message = await self.sent()
@@ -44,7 +44,7 @@ class Stream(Line):
         return body
 
     async def rest(self) -> list[bytes]:
-        """What comes to the end of the answer."""
+        """Return the rest of the answer."""
         parts = [await self.part()]
         while parts[-1]:
             parts.append(await self.part())
@@ -52,7 +52,7 @@ class Stream(Line):
         return parts[:-1]
 
     async def answer(self) -> dict[str, Any]:
-        """The whole of an answer that is no stream."""
+        """Return the whole of an answer that is no stream."""
         message = await self.sent()
         await self.ended()
         answer: dict[str, Any] = json.loads(message["body"])

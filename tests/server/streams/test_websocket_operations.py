@@ -1,4 +1,4 @@
-"""What the operations of a connection may take up, and how they and it end."""
+"""The limits of a connection's operations, and the end of operations and connection."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ SOON = 0.05
 
 
 async def settled() -> None:
-    """Let every task that can go on do so."""
+    """Let every ready task run."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -109,7 +109,7 @@ async def test_a_mutation_runs_to_its_end_although_nobody_waits_for_it(how: str)
         if how == "leave":
             await talk.ended()
         else:
-            assert await talk.is_served()  # and heard nothing of the mutation
+            assert await talk.is_served()  # and got no message about the mutation
 
 
 async def test_a_query_nobody_waits_for_is_given_up() -> None:
@@ -242,7 +242,7 @@ async def test_a_slow_reader_holds_up_the_source_and_nobody_else() -> None:
         slow.free.clear()
         slow.ask("1", "subscription { ticks(to: 100) { number } }")
         await settled()
-        # Three wait in the queue, one is being sent, one is about to be put.
+        # Three messages wait in the queue, one is being sent, one waits for a place.
         assert house.world.produced == 5
         assert await quick.is_served()
         assert house.world.produced == 5

@@ -1,4 +1,4 @@
-"""The log of operations: one line each, and nothing in it that was sent or stored."""
+"""The log of operations: one line each, without any sent or stored data."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The metrics of several processes, as one of them shows them together."""
+"""The metrics of several processes, as any of them shows them together."""
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram

@@ -1,4 +1,4 @@
-"""Log lines: one for each event, in the form that was chosen."""
+"""Log lines: one for each event, in the chosen form."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from penstock.server.telemetry.logs import configure
 
 
 @pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
+def restore_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
     yield

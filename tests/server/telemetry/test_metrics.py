@@ -1,4 +1,4 @@
-"""`/metrics`: what was counted, under labels that no client can choose."""
+"""`/metrics`: the counts, under labels that no client can choose."""
 
 import re
 from pathlib import Path
@@ -29,11 +29,11 @@ LABELS = {
     "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
 }
-"""Every label of ours and every value it can have; buckets and the interpreter's name aside."""
+"""Every label of ours with all its values, without buckets and the interpreter's name."""
 
 
 def samples(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
-    """The samples of a name by the values of their labels, those that are 0 left out."""
+    """Return the non-zero samples of a name by the values of their labels."""
     return {
         tuple(sample.labels.values()): sample.value
         for family in metrics.registry.collect()

@@ -1,4 +1,4 @@
-"""Spans on their way to a collector, which OpenTelemetry's own variables name."""
+"""The export of spans to a collector, which OpenTelemetry's own variables name."""
 
 import os
 import time
@@ -23,7 +23,7 @@ HERE = "http://127.0.0.1:9"
 
 
 class Provider(TracerProvider):
-    """Notes that it was shut down, once it may."""
+    """Records its shutdown, as soon as the test allows it."""
 
     def __init__(self, may_stop: Event) -> None:
         super().__init__(shutdown_on_exit=False)
@@ -36,8 +36,8 @@ class Provider(TracerProvider):
 
 
 @pytest.fixture(autouse=True)
-def configured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The provider in use, first and last, without a trace of it after the test."""
+def tracer_providers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The providers in use, first to last; no trace of them stays after the test."""
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         monkeypatch.delenv(name)
     used: list[Any] = [ProxyTracerProvider()]
@@ -55,16 +55,16 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     ],
 )
 async def test_without_a_collector_nothing_is_configured(
-    variables: dict[str, str], configured: list[Any], monkeypatch: pytest.MonkeyPatch
+    variables: dict[str, str], tracer_providers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     async with exporting():
-        assert len(configured) == 1
+        assert len(tracer_providers) == 1
 
 
 async def test_a_missing_sdk_is_told_with_what_to_install(
-    configured: list[Any], monkeypatch: pytest.MonkeyPatch
+    tracer_providers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(_: str) -> object:
         raise ModuleNotFoundError("no module", name="opentelemetry.exporter")
@@ -75,14 +75,14 @@ async def test_a_missing_sdk_is_told_with_what_to_install(
         async with exporting():
             pass
     assert raised.value.code is ExitCode.USAGE
-    assert len(configured) == 1
+    assert len(tracer_providers) == 1
 
 
 @pytest.mark.parametrize(
     "variable", ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
 )
 async def test_what_is_left_is_sent_in_the_end(
-    variable: str, configured: list[Any], monkeypatch: pytest.MonkeyPatch
+    variable: str, tracer_providers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_stop = Event()
     may_stop.set()
@@ -90,7 +90,7 @@ async def test_what_is_left_is_sent_in_the_end(
     monkeypatch.setenv(variable, HERE)
     monkeypatch.setattr(tracing, "_provider", lambda: provider)
     async with exporting():
-        assert configured[1:] == [provider]
+        assert tracer_providers[1:] == [provider]
         assert not provider.stopped
     assert provider.stopped
 
@@ -112,13 +112,13 @@ async def test_a_collector_that_does_not_answer_is_given_up(
 
 
 async def test_an_agent_that_configured_the_sdk_is_left_in_charge(
-    configured: list[Any], monkeypatch: pytest.MonkeyPatch
+    tracer_providers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agents = TracerProvider(shutdown_on_exit=False)
-    configured.append(agents)
+    tracer_providers.append(agents)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
     async with exporting():
-        assert configured[-1] is agents
+        assert tracer_providers[-1] is agents
 
 
 async def test_a_collector_receives_the_spans_without_what_they_were_about(

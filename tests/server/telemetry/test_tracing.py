@@ -1,4 +1,4 @@
-"""Spans: one for each operation, loader batch and call of the store, without what they held."""
+"""Spans: one for each operation, loader batch and call of the store, without their data."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ CALLER_TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 @pytest.fixture
 def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """Where the spans go: OpenTelemetry is configured for this test alone."""
+    """The exporter of the spans: OpenTelemetry is configured for this test alone."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -37,7 +37,7 @@ def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 
 def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[Any]]:
-    """The names of spans below each other, in the order they began."""
+    """Return the names of spans nested in each other, in the order they began."""
     ordered = sorted(spans, key=lambda span: span.start_time or 0)
     inside: dict[int | None, list[Any]] = {}
     for span in reversed(ordered):
