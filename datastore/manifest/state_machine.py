@@ -1,4 +1,4 @@
-"""The states of runs as one table: from which, by what, to which, and on what condition."""
+"""The state machine of runs, as one table of sources, actions, targets and conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.transitions import Ask
 
 Condition: TypeAlias = "Callable[[Run, Ask, int], IllegalState | None]"
-"""What stands in the way of an ask at a moment, if something does."""
+"""A check of a transition at a time in seconds; it returns the error if it fails."""
 
 NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
 LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
@@ -36,7 +36,10 @@ def wanted(run: Run, ask: Ask, now: int) -> IllegalState | None:
 
 
 def not_processed_yet(run: Run, ask: Ask, now: int) -> IllegalState | None:
-    """A run with an output would be PROCESSED to others, and could be loaded meanwhile."""
+    """Refuse a run that has an output.
+
+    Other programs would see it as PROCESSED and could load it meanwhile.
+    """
     if run.processed_at is None:
         return None
     return IllegalState("The run failed to load: reset it to transform it again.", run.state)
@@ -50,7 +53,7 @@ def processed_before(run: Run, ask: Ask, now: int) -> IllegalState | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One line of the table. Without `target` the state stays; without `stage` any is meant."""
+    """One line of the table. Without `target` the state stays; without `stage` it is for any."""
 
     sources: tuple[RunState, ...]
     action: Action
@@ -107,9 +110,9 @@ RULES = (
 
 
 def step(run: Run, ask: Ask, now: int) -> Run:
-    """The run after what is asked; the same run where that was done before.
+    """The run after the transition; the same object if the transition is a repetition.
 
-    Raises IllegalState, or the kind of it that says more, where the table does not allow it.
+    Raises IllegalState, or one of its subclasses, if the table does not allow the transition.
     """
     if ask.repeats(run, now):
         return run
@@ -128,7 +131,7 @@ def _rule(run: Run, ask: Ask, now: int) -> Rule:
     for rule in rules:
         if run.state in rule.sources:
             return rule
-    # A worker who lost a run is told so, whatever became of it since.
+    # A worker that lost the run gets LeaseLost, whatever state the run is in now.
     if any(fence_matches in rule.conditions for rule in rules) and (
         failure := fence_matches(run, ask, now)
     ):
