@@ -1,4 +1,4 @@
-"""Reference datasets that formulas name: pinned when an execution begins, and used by it."""
+"""Datasets are pinned when an execution begins, and looked up as pinned."""
 
 from base64 import urlsafe_b64decode
 from dataclasses import replace

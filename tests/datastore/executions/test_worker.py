@@ -1,4 +1,4 @@
-"""Running: what comes out, and what failure means."""
+"""The execution worker: outputs, and the handling of failures."""
 
 from contextlib import suppress
 from dataclasses import replace
