@@ -71,11 +71,11 @@ class Recovery:
         if types is None:
             raise _problem("shredTypes", "must be given; an empty list says that there are none")
         rules.refuse([("shredTypes", rules.shred_types_problem(types))])
-        ask = Recover(shred_types=types, saved_to=folder, reason=reason)
-        step(run, ask, self._now())
+        transition = Recover(shred_types=types, saved_to=folder, reason=reason)
+        step(run, transition, self._now())
         if not await self.runs.folders.is_complete(folder):
             raise OutputMissing(f"There is no {SUCCESS} in {rules.folder(folder)}.", run.state)
-        return await self.runs.ask(name, ask)
+        return await self.runs.ask(name, transition)
 
     async def reset(
         self, name: RunName, output: Output = NOWHERE, reason: str | None = None, *, force: bool
@@ -85,9 +85,9 @@ class Recovery:
         Its folder must not hold `_SUCCESS`; otherwise raises OutputExists. `force` skips this
         check.
         """
-        ask = Reset(reason=reason)
-        await self._require_incomplete(await self._read(name), ask, output, force=force)
-        return await self.runs.ask(name, ask)
+        transition = Reset(reason=reason)
+        await self._require_incomplete(await self._read(name), transition, output, force=force)
+        return await self.runs.ask(name, transition)
 
     async def delete(self, name: RunName, output: Output = NOWHERE, *, force: bool) -> Run:
         """Delete a run and its history, under the conditions of a reset; needs an admin."""
@@ -107,9 +107,9 @@ class Recovery:
         return await self.runs.one(name, consistent=True)
 
     async def _require_incomplete(
-        self, run: Run, ask: Reset, output: Output, *, force: bool
+        self, run: Run, transition: Reset, output: Output, *, force: bool
     ) -> None:
-        step(run, ask, self._now())
+        step(run, transition, self._now())
         if force:
             return
         folder = output.folder(run)

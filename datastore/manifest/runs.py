@@ -146,7 +146,7 @@ class Runs:
         )
         return (await enter(self.scope, run, Action.DISCOVER))[0]
 
-    async def ask(self, name: RunName, ask: Ask, beside: Sequence[Write] = ()) -> Run:
+    async def ask(self, name: RunName, transition: Ask, beside: Sequence[Write] = ()) -> Run:
         """Change a run as the table of states allows: one read, and one transaction.
 
         Repeating a change of the same claim with the same content changes nothing, whatever
@@ -154,20 +154,20 @@ class Runs:
         changes. Raises IllegalState, or one of its subclasses.
         """
         self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
-        rules.refuse(ask.problems())
+        rules.refuse(transition.problems())
         call = self.scope.clock.new_id()
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
             try:
-                after = step(run, ask, self._now())
+                after = step(run, transition, self._now())
             except LeaseLost:
-                if await self._was_done(run, ask):
+                if await self._was_done(run, transition):
                     return run
                 raise
             if after is run:
                 return run
-            event = self._event(run, after, ask, call)
+            event = self._event(run, after, transition, call)
             try:
                 await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
             except Moved:
@@ -175,14 +175,14 @@ class Runs:
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def _was_done(self, run: Run, ask: Ask) -> bool:
+    async def _was_done(self, run: Run, transition: Ask) -> bool:
         """Whether an earlier call ended a former claim in the same way; its answer was lost."""
-        if ask.action is Action.HEARTBEAT:
+        if transition.action is Action.HEARTBEAT:
             return False
         async for item in items(self.scope.table, history(run, descending=True)):
             event = event_of(item)
-            if event.fence == ask.fence and event.action is ask.action:
-                return event.error == ask.error
+            if event.fence == transition.fence and event.action is transition.action:
+                return event.error == transition.error
         return False
 
     def _may_be(self, name: RunName) -> bool:
@@ -194,13 +194,13 @@ class Runs:
     def _now(self) -> int:
         return int(self.scope.clock.now().timestamp())
 
-    def _event(self, run: Run, after: Run, ask: Ask, call: str) -> RunEvent | None:
+    def _event(self, run: Run, after: Run, transition: Ask, call: str) -> RunEvent | None:
         """The event of a change; a heartbeat has none."""
-        if ask.action is Action.HEARTBEAT:
+        if transition.action is Action.HEARTBEAT:
             return None
         return RunEvent(
             seq=after.version,
-            action=ask.action,
+            action=transition.action,
             before=run.state,
             after=after.state,
             at=self.scope.clock.timestamp(),
@@ -208,8 +208,8 @@ class Runs:
             call=call,
             fence=after.fence,
             worker=after.lease_owner or run.lease_owner,
-            reason=ask.reason,
-            error=ask.error,
+            reason=transition.reason,
+            error=transition.error,
         )
 
 
