@@ -171,7 +171,7 @@ def read_typed(place: str, raw: Mapping[str, Any]) -> Found:
         try:
             values[name] = decode(raw[name])
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
-            reasons.append(f"{name} has a value of an unknown type")
+            reasons.append(f"{name} has no value of a known type")
     return Found(place, None, sorted(reasons)) if reasons else Found(place, values)
 
 
