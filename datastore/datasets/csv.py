@@ -1,9 +1,8 @@
-"""The rules of a reference dataset: named and typed columns, one of them the key.
-
-The CSV of a reference dataset: read as its columns declare, or refused with all problems.
+"""The CSV of a reference dataset, and the rules of its columns.
 
 The file is UTF-8 (a byte order mark is skipped) and begins with a header that names the columns in
-their order. Fields are as RFC 4180 has them. An empty field is null, but for text columns.
+their order. Fields are quoted as in RFC 4180. An empty field is null, except in text columns. A
+file that breaks rules is refused with a list of its problems.
 """
 
 import csv
@@ -30,7 +29,7 @@ MAX_CELLS = 250_000
 
 
 def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
-    """Every broken rule of the columns, each with its path in the input."""
+    """Check the columns; return every broken rule with its path in the input."""
     if not 1 <= len(content.columns) <= MAX_COLUMNS:
         message = f"must be 1 to {MAX_COLUMNS}, are {len(content.columns)}"
         return [FieldProblem(["content", "columns"], message)]
@@ -65,7 +64,7 @@ Record = tuple[int, list[str]]
 
 
 class CsvCode(StrEnum):
-    """What can be wrong with the content of a file."""
+    """The kinds of problems that the content of a file can have."""
 
     TOO_LARGE = "TOO_LARGE"
     NOT_UTF_8 = "NOT_UTF_8"
@@ -88,7 +87,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A file that was read; `weight` is about how many bytes its rows take in memory."""
+    """The rows of a file; `weight` is roughly the number of bytes they take in memory."""
 
     rows: Rows
     count: int
@@ -96,7 +95,7 @@ class Table:
 
 
 def read_table(data: bytes, content: DatasetContent) -> Table:
-    """Read a whole file; raises Unreadable. The columns and the key column have been checked."""
+    """Parse a whole file whose columns and key column are valid; raises UnreadableCsv."""
     reading = _Reading(content.columns, content.key_column)
     rows = list(reading.rows(reading.records(reading.text(data))))
     if reading.problems:
@@ -108,7 +107,7 @@ def read_table(data: bytes, content: DatasetContent) -> Table:
 
 @dataclass(slots=True)
 class _Reading:
-    """One file being read; it goes on after a problem, up to fifty of them."""
+    """The reader of one file; it goes on after a problem and stops at fifty of them."""
 
     columns: Sequence[DatasetColumn]
     key_column: str
@@ -126,7 +125,7 @@ class _Reading:
             raise self._fatal(CsvCode.NOT_UTF_8, message, line, column) from None
 
     def records(self, text: str) -> Iterator[Record]:
-        """Yield the records below the header, each with the line it begins in."""
+        """Yield the records below the header, each with the line on which it begins."""
         reader = csv.reader(StringIO(text, newline=""), strict=True)
         try:
             self._check_header(next(reader, []))
@@ -211,6 +210,6 @@ def _problem(code: CsvCode, message: str, line: int | None, column: int) -> Fiel
 
 
 def _weight(row: Sequence[Scalar]) -> int:
-    """Count what Python takes for a row of as many fields, and for finding it by each of them."""
+    """Estimate the bytes of memory of a row, including the index of each of its fields."""
     texts = sum(len(value) for value in row if isinstance(value, str))
     return 60 + len(row) * 220 + texts * 4

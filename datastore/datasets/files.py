@@ -1,4 +1,4 @@
-"""The files of reference datasets: what is uploaded, and what becomes the content of a version."""
+"""The files of reference datasets: uploads, and the content of each version."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"
 FORM_SECONDS = 3600
 KEPT = timedelta(days=2)
-"""How long an upload can be used; longer than a create can be repeated with its key."""
+"""The time for which an upload can be used, longer than a create's idempotency key is kept."""
 
 
 def key_of_file(dataset: ReferenceDataset) -> str:
-    """Where the content of a version lies."""
+    """The object key of the content of a version."""
     return _key(dataset.id, dataset.content.file)
 
 
@@ -46,7 +46,7 @@ def _key(id: str, file: str) -> str:
 
 @dataclass(slots=True)
 class DatasetFile:
-    """The file that a new content of a dataset comes with."""
+    """The file of a dataset's new content, which is stored before the version is."""
 
     scope: Scope
     data: bytes
@@ -66,14 +66,14 @@ class DatasetFile:
 
 
 class Upload(NamedTuple):
-    """A form that uploads one file, and the id by which its uploader then names the file."""
+    """An upload form for one file, and the id by which the uploader later names the file."""
 
     id: str
     form: UploadForm
 
 
 class Brought(NamedTuple):
-    """A content as the user gave it, everything wrong with its file, and the file if nothing is."""
+    """The content from the input, the problems of its file, and the file if there are none."""
 
     content: DatasetContent
     problems: Sequence[FieldProblem]
@@ -82,12 +82,12 @@ class Brought(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DatasetFiles:
-    """The contents of datasets, in the caller's scope; uploads are their uploader's alone."""
+    """The contents of datasets, in the caller's scope; only its uploader can use an upload."""
 
     scope: Scope
 
     async def upload(self, group: GroupPath | None) -> Upload:
-        """Allow a file to be uploaded; the caller is contributor at some group, as to create."""
+        """Make an upload form; the caller must be contributor at a group, as for a create."""
         self.scope.require_at(Role.CONTRIBUTOR, self.scope.group_or_default(group))
         id = self.scope.clock.new_id()
         form = await self.scope.files.presign_upload(
@@ -101,7 +101,7 @@ class DatasetFiles:
     async def uploaded(
         self, columns: Sequence[DatasetColumn], key_column: str | None, id: str
     ) -> Brought:
-        """The content that an upload of the caller holds."""
+        """Check the content of a file that the caller uploaded."""
         data = await self._read(id) if is_id(id) else None
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
@@ -111,7 +111,7 @@ class DatasetFiles:
     async def inline(
         self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
     ) -> Brought:
-        """The content that a text holds."""
+        """Check the content of a text in the request."""
         if len(csv) > MAX_INLINE:
             message = f"is longer than {MAX_INLINE} characters: upload it"
             problem = FieldProblem(["content", "csv"], message, CsvCode.TOO_LARGE.value)
@@ -125,12 +125,15 @@ class DatasetFiles:
         return await self._brought(columns, key_column, data, "csv")
 
     def nothing(self, columns: Sequence[DatasetColumn], key_column: str | None) -> Brought:
-        """The content without a file, or with two."""
+        """Refuse an input that has no file, or two."""
         problem = FieldProblem(["content"], "must have either `csv` or `upload`")
         return Brought(_content(columns, key_column), [problem], None)
 
     async def download(self, dataset: ReferenceDataset, seconds: int) -> Download | None:
-        """Allow the file of a version in hand to be read; None where it is gone."""
+        """Make a download URL for the file of a version; None if the file is gone.
+
+        The URL is valid for `seconds`.
+        """
         key = key_of_file(dataset)
         if await self.scope.files.stat(key) is None:
             return None
@@ -141,7 +144,7 @@ class DatasetFiles:
         self, columns: Sequence[DatasetColumn], key_column: str | None, data: bytes, source: str
     ) -> Brought:
         content = _content(columns, key_column, data)
-        if dataset_problems(content):  # which are told with those of all other fields
+        if dataset_problems(content):  # The caller reports these with those of all other fields.
             return Brought(content, [], None)
         try:
             table = await to_thread(read_table, data, content)
@@ -162,7 +165,7 @@ class DatasetFiles:
 
 
 async def sweep_uploads(scope: Scope) -> int:
-    """Remove the uploads that can no longer be used; return how many there were."""
+    """Remove the uploads that are too old to be used; return their number."""
     removed, after = 0, ""
     while keys := await scope.files.list(UPLOADS, after):
         for key in keys:
@@ -183,7 +186,7 @@ async def _is_old(files: Files, key: str, scope: Scope) -> bool:
 def _content(
     columns: Sequence[DatasetColumn], key_column: str | None, data: bytes = b""
 ) -> DatasetContent:
-    """The content before its file is read and has a name."""
+    """The content as the input describes it, before its file has a name and a row count."""
     first = columns[0].name if columns else ""
     return DatasetContent(
         columns=tuple(columns),

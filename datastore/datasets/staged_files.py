@@ -1,9 +1,9 @@
-"""Files that new versions come with: in place before a version points to them, never left over.
+"""Files that are stored before the version that points to them, and never left behind.
 
-A file that is being put in place has a row of its own, listed under `F:staged`. The transaction
-that makes the version takes that row away; a row that is still there says that there is no such
-version, whatever became of its writer. Before the file of such a row is removed the row is marked,
-so that a transaction which comes late takes nothing over.
+Each file that is being stored has a row of its own, listed under `F:staged`. The transaction that
+makes the version deletes that row. A row that still exists means that there is no such version,
+even if its writer died. The sweep marks a row before it removes the file, so that a late
+transaction fails instead of pointing to a missing file.
 """
 
 from collections.abc import AsyncIterator
@@ -33,27 +33,27 @@ from penstock.datastore.table.transaction import Write
 R = TypeVar("R", bound=Resource)
 
 PATIENCE = timedelta(hours=1)
-"""How long a writer may take; requests have far less time."""
+"""The time after which a writer counts as dead; requests end far sooner."""
 
 
 class Attachment(Protocol[R]):
-    """What one write of a resource comes with besides its rows."""
+    """A file, or something like it, that is written together with a resource."""
 
     async def placed(self, resource: R) -> tuple[R, Write]:
-        """Put it in place, once; the resource that points to it, and the write that takes it over.
+        """Store it once; return the resource that points to it, and a write for its transaction.
 
-        The write goes into the transaction that makes the version.
+        The write makes the stored file part of the version.
         """
         ...
 
     async def dropped(self) -> None:
-        """Remove what was put in place and not taken over; does not fail."""
+        """Remove what was stored and belongs to no version; it never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """One file on its way: `id` names its row, `key` where it goes."""
+    """One file that is being stored: `id` names its row, `key` is its object key."""
 
     scope: Scope
     id: str
@@ -70,12 +70,12 @@ class Staged:
         await self.scope.files.write(self.key, _whole(data), content_type=content_type)
 
     def taken(self) -> Write:
-        """The write that makes the file that of a version."""
+        """The write that makes the file part of a version."""
         standing = AllOf((Exists(), Missing("abandoned")))
         return Write(Delete(STAGED.key(id=self.id), standing), _too_late)
 
     async def drop(self) -> None:
-        """Remove the file unless a version has taken it over, then the row."""
+        """Remove the file unless a version points to it, then its row."""
         row = STAGED.key(id=self.id)
         try:
             marked = Update(key=row, set={"abandoned": True}, condition=Exists())
@@ -86,13 +86,16 @@ class Staged:
         await self.scope.table.transact([Delete(row)])
 
     async def let_go(self) -> None:
-        """The same, but what keeps it from being done now is for a sweep to meet again."""
+        """Try to drop the file; a failure is ignored, as a later sweep drops it."""
         with suppress(PenstockError):
             await self.drop()
 
 
 async def sweep_staged(scope: Scope) -> int:
-    """Remove the files whose writers are gone for an hour; how many, as far as one page goes."""
+    """Remove the files whose version did not come within an hour; return their number.
+
+    One page of rows is swept at a time.
+    """
     page = await scope.table.query(Query(partition=STAGED.index_of(), index=True))
     before = canonical(scope.clock.now() - PATIENCE)
     left = [item for item in page.items if str(item["createdAt"]) < before]

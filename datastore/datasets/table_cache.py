@@ -1,4 +1,4 @@
-"""Reference datasets in memory, read when they are first asked for and kept within a bound."""
+"""A cache of the rows of reference datasets, bounded by their size in memory."""
 
 from asyncio import Task, create_task, shield, to_thread
 from contextlib import suppress
@@ -18,13 +18,13 @@ MAX_WEIGHT = 128 * 2**20
 
 
 class Damaged(Unavailable):
-    """The file of a version is gone, or is not what was put there."""
+    """The file of a version is missing, or its checksum is wrong."""
 
 
 class DatasetTables:
-    """The tables used last, by their files, while they take at most `max_weight` bytes in all.
+    """The most recently used tables by their files, at most `max_weight` bytes in all.
 
-    A file is of one content for ever, so what is kept is never out of date.
+    The content of a file never changes, so a cached table never goes stale.
     """
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
@@ -36,13 +36,13 @@ class DatasetTables:
 
     @property
     def weight(self) -> int:
-        """How many bytes the kept tables take."""
+        """The bytes that the cached tables take."""
         return int(self._kept.currsize)
 
     async def rows(self, files: Files, dataset: ReferenceDataset) -> Rows:
-        """The rows of a version, read once for all who ask at the same time.
+        """The rows of a version; requests that come at the same time share one read.
 
-        Raises Unavailable, in particular Damaged.
+        Raises Unavailable, in particular DamagedFile.
         """
         file = dataset.content.file
         kept = self._kept.get(file)
@@ -57,7 +57,7 @@ class DatasetTables:
             table = await _table(files, dataset)
         finally:
             del self._coming[dataset.content.file]
-        with suppress(ValueError):  # one that weighs more than the bound is not kept
+        with suppress(ValueError):  # A table that is larger than the whole cache is not cached.
             self._kept[dataset.content.file] = table
         return table
 

@@ -1,4 +1,4 @@
-"""What can be evaluated: a version of a calculation, or one that is not saved yet."""
+"""Prepare calculations for evaluation: a saved version, or a draft that is not saved yet."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from penstock.formula.checking.check import Surroundings
 
 @dataclass(frozen=True, slots=True)
 class Evaluations:
-    """Formulas ready to run, in the caller's scope.
+    """Prepares formulas for evaluation, within what the caller may see.
 
-    What the caller may not see is neither called nor looked up: it is as if it were not there.
+    A calculation or dataset that the caller may not see counts as one that does not exist.
     """
 
     scope: Scope
@@ -34,15 +34,15 @@ class Evaluations:
     async def of_id(self, id: str, version: int | None) -> tuple[Calculation, Prepared]:
         """Prepare a version of a calculation, the latest if None: get latest, or get version too.
 
-        Also gives the calculation as that version has it. Raises IllegalState where it may not be
-        used any more.
+        Also returns the calculation as of that version. Raises IllegalState if the calculation is
+        not enabled.
         """
         return await self._of(await Reading(CALCULATION, self.scope).one(id), version)
 
     async def of_name(
         self, name: str, group: GroupPath | None, version: int | None
     ) -> tuple[Calculation, Prepared]:
-        """The same for the calculation that the group sees under the name."""
+        """Prepare a version of the calculation that the group sees under the name."""
         return await self._of(await Reading(CALCULATION, self.scope).by_name(name, group), version)
 
     async def of_draft(
@@ -52,7 +52,10 @@ class Evaluations:
         parameters: Sequence[Parameter],
         outputs: Sequence[Output],
     ) -> Prepared:
-        """Prepare what would be saved in the group; raises Invalid where it would not be."""
+        """Prepare a calculation as it would be saved in the group.
+
+        Raises Invalid if it could not be saved.
+        """
         group = self.scope.seen_group(group)
         await self.scope.require_group(group)
         draft = _draft(group, formula, parameters, outputs)
@@ -96,7 +99,7 @@ def _origin(calculation: Calculation) -> Origin:
 def _draft(
     group: GroupPath, formula: str, parameters: Sequence[Parameter], outputs: Sequence[Output]
 ) -> Calculation:
-    """A calculation as it would be saved; no other has its identity."""
+    """The calculation that a save would make; its identity belongs to no other calculation."""
     return Calculation(
         id="draft",
         name="draft",

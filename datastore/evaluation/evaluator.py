@@ -1,4 +1,7 @@
-"""A formula ready to run: in threads of its own, with all that it calls and looks up at hand."""
+"""Evaluation of one prepared formula, in threads of its own.
+
+The calculations that it calls and the datasets that it looks up are read beforehand.
+"""
 
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,13 +30,13 @@ SLICE = 50
 T = TypeVar("T")
 Row = Mapping[str, object]
 
-# Few threads: more would keep the event loop waiting for the interpreter's lock.
+# Few threads: with more of them the event loop waits too long for the interpreter's lock.
 _THREADS: Final = ThreadPoolExecutor(THREADS, "formulas")
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A value for each row and the same as text; None where an error names the row."""
+    """The value of each row, and the same as text; None for a row that has an error."""
 
     values: tuple[Value, ...]
     texts: tuple[str | None, ...]
@@ -41,10 +44,11 @@ class Evaluated:
 
 
 class Shown(NamedTuple):
-    """A part of an explained formula, with its values as texts, `depth` levels below the lines.
+    """One part of an explained formula, with its values as text.
 
-    `parent` is the position of the part that it belongs to; `called` says that it stands in the
-    formula of a calculation which that part calls.
+    `depth` is the level below the lines of the formula, `parent` the position of the enclosing
+    part. `called` is true if the part belongs to the formula of a calculation that the parent
+    calls.
     """
 
     part: Part
@@ -57,7 +61,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """Every part of a formula, each before its own parts, and its value or why there is none."""
+    """All parts of a formula in order, parents first, and its value or the failure."""
 
     parts: tuple[Shown, ...]
     value: Value
@@ -67,10 +71,10 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A formula with all that it calls; `path` is where it stands in the input.
+    """A formula with everything that it calls; `path` is its path in the input.
 
-    Both methods raise Invalid with every problem of a formula that cannot be used, and
-    LimitExceeded for more than is allowed.
+    Both methods raise Invalid with every problem of an unusable formula, and LimitExceeded if a
+    limit is exceeded.
     """
 
     text: str
@@ -79,14 +83,14 @@ class Prepared:
     path: tuple[str, ...]
 
     async def evaluate(self, rows: Sequence[Row]) -> Evaluated:
-        """Evaluate up to 1,000 rows; the error of one does not stop the others."""
+        """Evaluate up to 1,000 rows; an error in one row does not stop the others."""
         _bounded("rows", MAX_ROWS, len(rows))
         compiled = await self._checked(_aside(self._compiled))
         _bounded("steps of all rows", MAX_BATCH_STEPS, steps_of(compiled, len(rows)))
         return await self._again(lambda: self._evaluated(compiled, rows))
 
     async def explain(self, row: Row) -> Explained:
-        """Evaluate one row and give every intermediate value; a failure of it is in the answer."""
+        """Evaluate one row and return every intermediate value; the result also holds a failure."""
         explained = partial(explain, self.text, self.surroundings, row, self.lookups)
         return await self._again(lambda: self._checked(_aside(lambda: _shown(explained()))))
 
@@ -94,7 +98,10 @@ class Prepared:
         return compile_formula(self.text, self.surroundings)
 
     async def _evaluated(self, compiled: Compiled, rows: Sequence[Row]) -> Evaluated:
-        """Evaluate some rows at a time: others get their turn, and who is gone is not served."""
+        """Evaluate the rows slice by slice.
+
+        Other requests run between two slices, and a cancelled request stops there.
+        """
         work, parts = Work(), []
         for start in range(0, len(rows), SLICE):
             part = rows[start : start + SLICE]
@@ -103,7 +110,7 @@ class Prepared:
         return await _aside(partial(_written, parts))
 
     async def _checked(self, work: Awaitable[T]) -> T:
-        """What the work gives; its problems are those of the place in the input."""
+        """Await the work; report problems of the formula as problems of the input field."""
         try:
             return await work
         except FormulaInvalid as invalid:
@@ -111,7 +118,7 @@ class Prepared:
             raise Invalid(problems) from None
 
     async def _again(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work, and again when it asked for data that was not read yet."""
+        """Do the work; repeat it as long as it needs datasets that were not read yet."""
         result = await work()
         for _ in range(ROUNDS):
             if not await self.lookups.read_missing():
@@ -125,7 +132,10 @@ async def _aside(work: Callable[[], T]) -> T:
 
 
 def _written(parts: Sequence[Results]) -> Evaluated:
-    """The results with the values as texts; a list that is too long as one is an error, too."""
+    """Join the results, and write each value as text.
+
+    A list that is too long to be written is the error of its row.
+    """
     texts: list[str | None] = []
     values = [value for part in parts for value in part.values]
     errors = [error for part in parts for error in part.errors]
@@ -165,7 +175,7 @@ def _flatten(part: Part, depth: int, parent: int | None, called: bool, found: li
 
 
 def _text(value: Value) -> str | None:
-    """A value as text; None for null, and for a list that is too long as one."""
+    """The value as text; None for null and for a list that is too long to be written."""
     try:
         return None if value is None else text_of(value)
     except Fault:

@@ -1,4 +1,4 @@
-"""Who may run a pipeline, and who may interfere with an execution."""
+"""The permissions to run a pipeline, and to control or claim an execution."""
 
 from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NotPermitted
@@ -23,23 +23,24 @@ def may_run(caller: Caller, pipeline: Pipeline) -> bool:
 
 
 def require_run(caller: Caller, pipeline: Pipeline) -> None:
-    """Refuse a caller who sees the pipeline and may not run it."""
+    """Refuse a caller who sees the pipeline but may not run it."""
     if not may_run(caller, pipeline):
         raise NotPermitted("This needs the role CONTRIBUTOR at a group that may run the pipeline.")
 
 
 def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> None:
-    """Refuse who neither began the execution nor contributes to the owner group."""
+    """Refuse a caller who neither created the execution nor contributes to the owner group."""
     require_run(caller, pipeline)
     if execution.created_by != caller.user_id and not caller.has(RUN, pipeline.owner):
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
 
 
 async def require_sight(scope: Scope, execution: Execution) -> None:
-    """Refuse who does not see all that the execution reaches.
+    """Refuse a caller who does not see every calculation and dataset that was pinned.
 
-    What a pipeline's owner group calls may itself call, and look values up in, what only the owners
-    of that see: it runs for all, and is shown to none but them.
+    A pipeline may call a calculation whose own calls and lookups only that calculation's owners
+    see. The server runs such a pipeline for everybody, but hands its plan only to those who see all
+    of it.
     """
     reached: tuple[Kind[Calculation] | Kind[ReferenceDataset], ...]
     reached = (CALCULATION, REFERENCE_DATASET)

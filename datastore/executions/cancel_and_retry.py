@@ -1,4 +1,4 @@
-"""Cancelling executions and trying them again."""
+"""Cancel and retry of executions."""
 
 from asyncio import sleep
 from collections.abc import Callable
@@ -30,16 +30,20 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ChangeExecutions:
-    """What those may do to an execution who began it or contribute to the owner of its pipeline."""
+    """Changes of executions, for their creators and contributors at the pipeline's owner group.
+
+    `ready` is called when an execution becomes ready.
+    """
 
     scope: Scope
     rules: ExecutionRules
     ready: Callable[[], None]
 
     async def cancel(self, id: str) -> Execution:
-        """Cancel an execution that is not over; a worker learns it at its next sign of life.
+        """Cancel an execution that is not over; its worker learns this at its next heartbeat.
 
-        One that is cancelled already stays as it is. IllegalState for one that ended otherwise.
+        An execution that is cancelled already stays as it is. Raises IllegalState if it ended
+        otherwise.
         """
 
         def cancelled(found: Admitted) -> Execution:
@@ -53,16 +57,16 @@ class ChangeExecutions:
         return await self._change(id, Happening.CANCELLED, cancelled)
 
     async def retry(self, id: str) -> Execution:
-        """Let an execution that failed or was cancelled begin anew, with all that was pinned.
+        """Restart a failed or cancelled execution with everything that was pinned.
 
-        Without an input it waits for one. IllegalState for one that did not end so, and where its
+        Without an input it waits for one. Raises IllegalState in any other state, and if its
         pipeline is not enabled.
         """
 
         def retried(found: Admitted) -> Execution:
             if found.pipeline.state is not State.ENABLED:
                 state = found.pipeline.state
-                message = f"The pipeline is {state.value}: no run can begin."
+                message = f"The pipeline is {state.value}: no execution can begin."
                 raise IllegalState(message, state.name)
             if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
                 raise illegal(found.execution)
@@ -114,5 +118,5 @@ class ChangeExecutions:
 
 
 def illegal(execution: Execution) -> IllegalState:
-    """The refusal of a transition that does not lead on from the state it is in."""
+    """The error for a transition that the current state of the execution does not allow."""
     return IllegalState(f"It is {execution.state.value}.", execution.state.name)

@@ -1,7 +1,7 @@
-"""The hold of a worker on an execution: claimed, renewed and ended by conditional writes.
+"""Claims of workers on executions: taken, renewed and ended by conditional writes.
 
-Every hold has a number, the fence, which only grows. Who was taken for dead and is not finds it
-changed: nothing they say counts any more.
+Every claim has a number, the fence, which only grows. A worker that was believed dead finds a
+higher fence, and all its later writes are refused.
 """
 
 from collections.abc import Mapping, Set
@@ -50,7 +50,7 @@ UNKNOWN: Final = Counts(-1, -1, -1, -1, -1)
 
 
 class ClaimLost(Exception):
-    """The execution is no longer this worker's: `state` says what became of it, None if gone."""
+    """The worker lost the execution; `state` is its present state, None if it was removed."""
 
     def __init__(self, state: ExecutionState | None) -> None:
         super().__init__("gone" if state is None else state.value)
@@ -58,7 +58,7 @@ class ClaimLost(Exception):
 
 
 def claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> bool:
-    """Whether a worker may take it: it is ready, or whoever holds it gave no sign for too long."""
+    """Whether a worker may claim it: it is ready, or its worker sent no heartbeat for too long."""
     if execution.deleted_at is not None:
         return False
     match execution.state:
@@ -72,14 +72,14 @@ def claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> boo
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What workers write, whoever they are."""
+    """The writes of workers to executions."""
 
     table: Table
     clock: Clock
     rules: ExecutionRules
 
     async def take(self, execution: Execution, worker: str) -> Execution | None:
-        """Claim an execution as it was read; None where somebody else came first."""
+        """Claim an execution in the state in which it was read; None if another write was first."""
         if not claimable(execution, self.clock.now(), self.rules):
             return None
         return await self._take(execution, execution, worker)
@@ -87,7 +87,7 @@ class Claims:
     async def take_inline(
         self, execution: Execution, worker: str, bytes_total: int
     ) -> Execution | None:
-        """Claim an execution whose rows were just put in place, before any other worker knows."""
+        """Claim an execution whose rows were just stored, before other workers can find it."""
         ready_at = self.clock.timestamp()
         there = msgspec.structs.replace(execution, ready_at=ready_at, bytes_total=bytes_total)
         return await self._take(execution, there, worker)
@@ -110,7 +110,7 @@ class Claims:
         waited = execution.state is ExecutionState.WAITING
         happening = Happening.CLAIMED if waited else Happening.TAKEN_OVER
         told = Told(happening, worker, canonical(now))
-        # A worker who was only slow may have given a sign of life since.
+        # A slow worker may have sent a heartbeat since the read.
         guard = None if waited else Guard(Compare("heldUntil", "=", execution.held_until or ""))
         try:
             await commit(self.table, transition(read, taken, told, guard))
@@ -119,7 +119,7 @@ class Claims:
         return msgspec.structs.replace(taken, events=execution.events + 1)
 
     async def beat(self, held: Execution, counts: Counts) -> None:
-        """Give a sign of life, and tell the progress; raises ClaimLost."""
+        """Send a heartbeat with the progress; raises ClaimLost."""
         now = self.clock.now()
         life = {"heldUntil": canonical(now + self.rules.held), "toldAt": canonical(now)}
         sign = Update(
@@ -134,13 +134,13 @@ class Claims:
             raise _lost(failed.failed[0].item) from None
 
     async def end(self, held: Execution, after: Execution) -> None:
-        """Bring it to the end that `after` says; raises ClaimLost."""
+        """Write the final state of the execution; raises ClaimLost."""
         happenings: Mapping[ExecutionState, Happening] = {
             ExecutionState.SUCCESS: Happening.SUCCEEDED,
             ExecutionState.FAILED: Happening.FAILED,
         }
         told = Told(happenings[after.state], held.worker or "", self.clock.timestamp())
-        # Whatever was told of the progress meanwhile, the last word is written.
+        # Heartbeats may have changed the counts meanwhile; all final counts are written.
         before = counted(held, UNKNOWN)
         writes = transition(before, after, told, Guard(_ours(held), _lost))
         if after.state is ExecutionState.SUCCESS and after.digest is not None:
@@ -155,9 +155,9 @@ class Claims:
     async def let_go(
         self, held: Execution, delay: timedelta = timedelta(0), *, forgiven: bool = False
     ) -> None:
-        """Leave it to whoever comes first after the delay, if it is still this worker's.
+        """Release the claim, if it is still held; others may claim it after the delay.
 
-        A hold that is `forgiven` is no attempt.
+        A claim that is `forgiven` does not count as an attempt.
         """
         until = canonical(self.clock.now() - self.rules.skew + delay - TICK)
         past = Update(
@@ -170,7 +170,7 @@ class Claims:
             await self.table.transact([past])
 
     async def ready(self, most: int) -> int:
-        """Count what could be taken now, up to so many."""
+        """Count the executions that can be claimed now, up to `most`."""
         now, found = self.clock.now(), 0
         async for one in due(self.table, Stage.READY):
             found += claimable(one, now, self.rules)
@@ -179,7 +179,7 @@ class Claims:
         return found
 
     async def stuck(self) -> list[str]:
-        """The ids of what could have been taken for some time already, and was not."""
+        """The ids of executions that could have been claimed five minutes ago and were not."""
         long_ago = self.clock.now() - STUCK
         return [
             one.id
@@ -189,11 +189,11 @@ class Claims:
         ]
 
     async def held(self, workers: Set[str]) -> int:
-        """Count what one of the workers holds."""
+        """Count the executions that one of the workers holds."""
         return sum([one.worker in workers async for one in due(self.table, Stage.READY)])
 
     async def release(self, worker: str) -> int:
-        """Leave what a dead worker held to whoever comes first; how many those were."""
+        """Release every claim of a dead worker; return their number."""
         held = [
             one
             async for one in due(self.table, Stage.READY)
@@ -207,7 +207,7 @@ class Claims:
 def ended(
     execution: Execution, state: ExecutionState, now: datetime, rules: ExecutionRules
 ) -> Execution:
-    """The execution at its end; it is kept for some time from then on."""
+    """The execution in its final state, to be kept for the configured time."""
     return msgspec.structs.replace(
         execution,
         state=state,
@@ -219,7 +219,7 @@ def ended(
 
 
 def counted(execution: Execution, counts: Counts) -> Execution:
-    """The execution with the progress of who runs it."""
+    """The execution with these progress counts."""
     return msgspec.structs.replace(execution, **msgspec.structs.asdict(counts))
 
 

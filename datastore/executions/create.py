@@ -1,4 +1,4 @@
-"""Beginning executions: the pipeline's version, and all that it reaches, pinned in one write."""
+"""Creation of executions: the pipeline's version and what it uses are pinned in one write."""
 
 from asyncio import sleep
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ PAUSE = 0.005
 
 
 class _Later(Exception):
-    """Another execution of the pipeline has this moment already; `last` is the latest taken."""
+    """Another execution of the pipeline has this moment; `last` is the latest moment in use."""
 
     def __init__(self, last: str) -> None:
         super().__init__(last)
@@ -63,7 +63,7 @@ class _Later(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a user says of an execution to be; `rows` is the digest of those in the request."""
+    """The input of a create; `rows` is the digest of the rows in the request."""
 
     pipeline_id: str
     mode: ExecutionMode = ExecutionMode.JOB
@@ -74,7 +74,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class CreateExecutions:
-    """The beginning of executions, in the caller's scope."""
+    """The creation of executions, in the caller's scope."""
 
     scope: Scope
     rules: ExecutionRules
@@ -88,7 +88,8 @@ class CreateExecutions:
     ) -> Execution:
         """Create an execution of the pipeline's latest version, which waits for its input.
 
-        The same idempotency key with the same input gives the execution that the first call made.
+        The same idempotency key with the same input returns the execution of the first call.
+        `noted` are problems that the caller has found already.
         """
         if problems := [*noted, *_problems(wanted), *idempotency.key_problems(idempotency_key)]:
             raise Invalid(problems)
@@ -174,7 +175,10 @@ class CreateExecutions:
 
 
 def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
-    """The rows and counts of the tags, whose group is the pipeline; or the end of them."""
+    """The writes of the rows and counts of the execution's tags; `gone` removes them.
+
+    The pipeline takes the place of the tags' group.
+    """
     cover: Item = {"tags": dict(tags.cover(execution.tags))}
     rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
     items = {key: {**row, **cover} for key, row in rows.items()}
@@ -185,14 +189,16 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
 
 
 def _runnable(pipeline: Pipeline) -> Write:
-    """Let it be only while this is the latest version, and enabled."""
+    """Require that this is still the pipeline's latest version, and that it is enabled."""
 
     def refused(standing: Item | None) -> Exception:
         if standing is None or "deletedAt" in standing:
             return absent(PIPELINE.noun)
         state = State(str(standing["state"]))
         if state is not State.ENABLED:
-            return IllegalState(f"The pipeline is {state.value}: no run can begin.", state.name)
+            return IllegalState(
+                f"The pipeline is {state.value}: no execution can begin.", state.name
+            )
         return Moved()
 
     current = (
@@ -200,7 +206,7 @@ def _runnable(pipeline: Pipeline) -> Write:
         Compare("state", "=", State.ENABLED.value),
         Missing("deletedAt"),
     )
-    # Changes nothing: a check would need a permission that nothing else does.
+    # This update changes nothing. A condition check would need one more IAM permission.
     still = Update(
         key=PIPELINE.latest.key(id=pipeline.id),
         default={"state": State.ENABLED.value},
@@ -210,7 +216,7 @@ def _runnable(pipeline: Pipeline) -> Write:
 
 
 def _counted(execution: Execution) -> Write:
-    """Count it at its pipeline, where it takes the moment that its upload is named by."""
+    """Count the execution at its pipeline, and reserve the moment that names its upload."""
 
     def refused(standing: Item | None) -> Exception:
         return _Later(str((standing or {}).get("ingest", execution.ingest)))
@@ -226,7 +232,7 @@ def _counted(execution: Execution) -> Write:
 
 
 def _after(last: str, now: datetime) -> str:
-    """The first moment that is not taken."""
+    """The first moment that no other execution of the pipeline uses."""
     return max(canonical(now), canonical(datetime.fromisoformat(last) + timedelta(milliseconds=1)))
 
 

@@ -1,4 +1,4 @@
-"""Executions run by others: claimed, reported on and ended by calls, under the same fence."""
+"""Executions run by external workers, which claim, report and end them under a fence."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -29,10 +29,10 @@ MAX_WORKER = 128
 MAX_CODE = 64
 MAX_MESSAGE = 1000
 SECONDS = 24 * 3600
-"""How long URLs and forms are valid."""
+"""The seconds for which URLs and forms are valid."""
 
 MOST: Final = 10**15
-"""Of rows, and of bytes: more than any file has."""
+"""The upper bound of each count, more rows or bytes than any file has."""
 
 _FIELDS: Final = MappingProxyType(
     {
@@ -45,7 +45,7 @@ _FIELDS: Final = MappingProxyType(
 
 
 class ClaimedDataset(NamedTuple):
-    """A dataset that the plan looks values up in, by its identity there, and its file."""
+    """A dataset that the plan looks up: its identity in the plan, its columns and its file."""
 
     identity: str
     content: DatasetContent
@@ -53,9 +53,10 @@ class ClaimedDataset(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """An execution in the hands of an outside worker, and all that it takes to run it.
+    """An execution claimed by an external worker, with everything the worker needs.
 
-    `plan` is what is done to each row, as JSON; what comes out is uploaded by the two forms.
+    `plan` describes the processing of each row, as JSON. The two forms upload the output and the
+    rejected rows.
     """
 
     execution: Execution
@@ -68,16 +69,17 @@ class Claimed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExternalWorkers:
-    """What those may do who run executions elsewhere: contributors at the owner group."""
+    """The calls of external workers, who must be contributors at the pipeline's owner group."""
 
     scope: Scope
     rules: ExecutionRules
     files: Files
 
     async def claim(self, id: str, worker: str) -> Claimed:
-        """Take an execution that is ready, or whose worker gave no sign of life for too long.
+        """Claim an execution that is ready, or whose worker sent no heartbeat for too long.
 
-        IllegalState where there is nothing to take, NotPermitted for who does not see all of it.
+        Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
+        everything that it uses.
         """
         if message := text_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
@@ -90,15 +92,15 @@ class ExternalWorkers:
         return await self._equipped(held)
 
     async def heartbeat(self, id: str, fence: int, counts: Counts) -> Execution:
-        """Give a sign of life, and tell the progress; IllegalState for who lost the execution."""
+        """Renew the claim and report the progress; IllegalState if the claim is lost."""
         _require_counts(counts)
         await self._beat(await self._held(id, fence), counts)
         return await self._admitted(id)
 
     async def complete(self, id: str, fence: int, counts: Counts) -> Execution:
-        """End it in success; its output and its rejected rows have been uploaded by then.
+        """End the execution in success, after its output and rejected rows were uploaded.
 
-        Said again, it changes nothing.
+        A repeated call changes nothing.
         """
         _require_counts(counts)
         held = await self._admitted(id)
@@ -112,13 +114,13 @@ class ExternalWorkers:
                 raise IllegalState(f"{name} was not uploaded yet.", held.state.name)
         await self._publish(held, counts, keys)
         over = await self._end(held, ExecutionState.SUCCESS, counts)
-        with suppress(Unavailable):  # then they go with the execution
+        with suppress(Unavailable):  # They are then removed with the execution.
             for key in keys:
                 await self.files.delete(staged(key, fence))
         return over
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
-        """End it in failure, and say why; rejected rows that were uploaded are kept."""
+        """End the execution in failure with a reason; uploaded rejected rows are kept."""
         found = (
             ("code", text_problem(code, MAX_CODE)),
             ("message", prose_problem(message, MAX_MESSAGE)),
@@ -143,9 +145,9 @@ class ExternalWorkers:
         return await self.files.stat(staged(key, held.fence)) is not None
 
     async def _publish(self, held: Execution, counts: Counts, keys: Iterable[str]) -> None:
-        """Put what was uploaded in place, unless another holds the execution by now.
+        """Copy the uploads into place, if the claim is still held.
 
-        The uploads stay, so that a call that is cut short can be made again.
+        The uploads stay, so that an interrupted call can be repeated.
         """
         await self._beat(held, counts)
         for key in keys:
@@ -158,7 +160,7 @@ class ExternalWorkers:
             raise _lost(lost) from None
 
     async def _equipped(self, held: Execution) -> Claimed:
-        """The execution with its plan, all files to be read and the forms."""
+        """The claimed execution with its plan, the URLs of its files and the upload forms."""
         plan, content = (
             await find_plan(self.scope.table, held.id),
             await pinned_input(self.files, held),
@@ -184,7 +186,7 @@ class ExternalWorkers:
         )
 
     async def _gone(self, held: Execution, code: str, message: str) -> IllegalState:
-        """End what cannot be run by anybody."""
+        """Fail an execution that no worker could run."""
         why = replace(held, code=code, message=message)
         return illegal(await self._end(why, ExecutionState.FAILED, Counts()))
 
@@ -197,7 +199,7 @@ class ExternalWorkers:
         )
 
     async def _held(self, id: str, fence: int) -> Execution:
-        """The execution, if it is held under this fence; IllegalState else."""
+        """The execution, if it is claimed under this fence; otherwise raises IllegalState."""
         execution = await self._admitted(id)
         _require_held(execution, fence)
         return execution

@@ -1,9 +1,4 @@
-"""Where the files of an execution lie.
-
-A file that is written while its content comes into being, and published whole or not at all.
-
-URLs of what came out of an execution: given only for files that are there.
-"""
+"""The files of an execution: their keys, the writer of its output, and download URLs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,13 +12,13 @@ from penstock.datastore.objects.port import Download, Files, FileStatus
 
 
 def ingest_key(execution: Execution) -> str:
-    """Where the input is uploaded to."""
+    """The key under which the input is uploaded."""
     pipeline, version = execution.pipeline_id, execution.pipeline_version
     return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{execution.ingest}.txt"
 
 
 def input_key(execution: Execution) -> str:
-    """The input as it was when the execution began; uploads no longer reach it."""
+    """The key of the input that the execution uses, which uploads can no longer change."""
     return f"{_folder(execution)}/input.txt"
 
 
@@ -32,12 +27,12 @@ def output_key(execution: Execution) -> str:
 
 
 def errors_key(execution: Execution) -> str:
-    """The rejected rows."""
+    """The key of the rejected rows."""
     return f"{_folder(execution)}/errors.csv"
 
 
 def staged(key: str, fence: int) -> str:
-    """Where an outside worker uploads a file to, which no other claim shares."""
+    """The key under which an external worker uploads a file, different for each claim."""
     return f"{key}.{fence}"
 
 
@@ -58,10 +53,10 @@ CSV = "text/csv; charset=utf-8"
 
 
 class Growing:
-    """One file of a store, fed piece by piece; it appears when `publish` returns.
+    """A file that is written piece by piece and appears as a whole when `publish` returns.
 
-    `feed` waits while the store is slower than the feeder. What keeps the store from writing is
-    raised by whichever of the methods is called next.
+    `feed` waits while the store is slower than the feeder. A failure of the store is raised by the
+    next method that is called.
     """
 
     def __init__(self, files: Files, key: str) -> None:
@@ -73,12 +68,12 @@ class Growing:
             await self._put(piece)
 
     async def publish(self) -> None:
-        """End the file, and wait until it is in place."""
+        """End the file, and wait until it is stored."""
         await self._put(None)
         await self._writing
 
     async def abandon(self) -> None:
-        """Leave what stood under the key as it was; nothing to do for a file that is published."""
+        """Stop writing and keep the former content of the key; does nothing after `publish`."""
         self._writing.cancel()
         await asyncio.wait([self._writing])
         if not self._writing.cancelled():
@@ -99,14 +94,14 @@ class Growing:
 
 
 class FileKind(StrEnum):
-    """Which of the files that come out of an execution."""
+    """The kinds of files that an execution writes."""
 
     OUTPUT = "output"
     ERRORS = "errors"
 
 
 class FileDownload(NamedTuple):
-    """How a file stands, and the URL of one that is there; `size` in bytes."""
+    """The status of a file, and the download URL of one that exists; `size` is in bytes."""
 
     status: FileStatus
     download: Download | None = None
@@ -115,7 +110,7 @@ class FileDownload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """What came out of executions, in the caller's scope."""
+    """Download URLs of the files that executions wrote, in the caller's scope."""
 
     scope: Scope
     rules: ExecutionRules
@@ -124,9 +119,9 @@ class Downloads:
     async def one(
         self, execution: Execution, kind: FileKind, expires_in: int | None = None
     ) -> FileDownload:
-        """A URL for a file of an execution in hand, valid for so many seconds.
+        """The download of a file, with a URL that is valid for `expires_in` seconds.
 
-        An output is there only after success; rejected rows also after a failure.
+        There is an output only after a success, and rejected rows also after a failure.
         """
         if not execution.state.is_over:
             return FileDownload(FileStatus.NOT_READY)

@@ -1,7 +1,4 @@
-"""What came out of an execution whose rows came with a request, as values.
-
-Executions of few rows, which come with the request and are run while it waits.
-"""
+"""Executions whose few rows come with the request and which run while the request waits."""
 
 import csv
 import io
@@ -35,7 +32,7 @@ from penstock.transform.plan import Plan
 
 
 class RowProblem(Struct, frozen=True, kw_only=True):
-    """Why a row was left out; `row` counts from 1, 0 stands for all of them."""
+    """The reason why a row was rejected; `row` counts from 1, and 0 means all rows."""
 
     row: int
     column: str | None
@@ -44,7 +41,7 @@ class RowProblem(Struct, frozen=True, kw_only=True):
 
 
 class Answers(NamedTuple):
-    """The output rows, by heading, and what is wrong with the others."""
+    """The output rows by heading, and the problems of the rejected rows."""
 
     rows: tuple[dict[str, Any], ...]
     problems: tuple[RowProblem, ...]
@@ -60,13 +57,13 @@ _READ: Final[dict[ValueType, Callable[[str], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswers:
-    """Reads what executions in hand have made of few rows."""
+    """Reads the results of inline executions."""
 
     table: Table
     files: Files
 
     async def one(self, execution: Execution) -> Answers | None:
-        """The values; None for an execution of a file, and for one that made nothing."""
+        """The result; None for an execution of a file, and for one without a result."""
         ended = execution.state in (ExecutionState.SUCCESS, ExecutionState.FAILED)
         if execution.mode is not ExecutionMode.INLINE or not ended:
             return None
@@ -83,7 +80,7 @@ class ReadAnswers:
         return Answers(tuple(_row(plan, line) for line in lines), tuple(problems))
 
     async def _lines(self, key: str) -> list[list[str]]:
-        """The lines of a small file of CSV below its headings."""
+        """The lines of a small CSV file, without its header."""
         data = b"".join([chunk async for chunk in self.files.read(key)])
         return list(csv.reader(io.StringIO(data.decode(), newline="")))[1:]
 
@@ -101,7 +98,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class InlineExecutions:
-    """Executions whose rows are at hand, in the caller's scope."""
+    """Executions of rows from the request, in the caller's scope."""
 
     scope: Scope
     rules: ExecutionRules
@@ -115,10 +112,10 @@ class InlineExecutions:
         idempotency_key: str | None = None,
         noted: Sequence[FieldProblem] = (),
     ) -> Execution:
-        """Create an execution, keep its rows as its input and run it; the execution at its end.
+        """Create an execution, store the rows as its input, run it, and return it as it ended.
 
-        Where this process is stopped, another one finishes. The same idempotency key with the same
-        rows gives the execution that the first call made, as it is then.
+        If this process stops, another one finishes the execution. The same idempotency key with the
+        same rows returns the execution of the first call in its current state.
         """
         if len(rows) > self.rules.inline_rows:
             raise LimitExceeded("rows of a request", self.rules.inline_rows, len(rows), ("rows",))

@@ -1,4 +1,4 @@
-"""Lists of a pipeline's executions: by tags, states and time, a full page at a time."""
+"""Lists of a pipeline's executions by tags, states and time, in full pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,14 +26,14 @@ from penstock.datastore.tag_search.tags import TagFilter
 CHUNK = 100
 
 _DECISIVE: Asked = frozenset(("id", "state", "deleted_at"))
-"""The fields by which an execution is found and kept."""
+"""The fields that the scan itself needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedExecutions:
-    """Which executions of a pipeline: with some tags, in some states, made in some time.
+    """The filter and order of a list of executions.
 
-    `since` is inclusive and `until` exclusive; without states, those in any.
+    `since` is inclusive and `until` exclusive; no states means any state.
     """
 
     tags: TagFilter = field(default_factory=TagFilter)
@@ -44,7 +44,10 @@ class ListedExecutions:
 
 
 class _Found(NamedTuple):
-    """Executions in the direction of travel, how far all is decided, and whether more follow."""
+    """A batch of executions, the id up to which all are decided, and whether more follow.
+
+    They are in the direction of the scan.
+    """
 
     executions: Sequence[Execution]
     examined: str | None
@@ -53,7 +56,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """The executions of one pipeline, which plays the group's part."""
+    """The postings of one pipeline, which takes the place of the group."""
 
     travel: Travel
     pipeline: str
@@ -81,8 +84,8 @@ class ListExecutions:
     ) -> Slice[Execution]:
         """List executions of a pipeline in hand: `siKey1 = P:<pipelineId>`, `pk` from `PE:` on.
 
-        With tags, the rarest tag's `pk = T:<pipelineId>:<key>`, then BatchGet. A page that costs
-        more than its budget ends early. Of each execution at least what is asked for is there.
+        With tags, the rarest tag's `pk = T:<pipelineId>:<key>`, then BatchGet. A page that reaches
+        its cost budget ends early. `asked` are the fields that each execution must have.
         """
         listed.tags.check()
         bounds = self.scope.budget
@@ -108,7 +111,7 @@ class ListExecutions:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """One way through the executions of a pipeline, filtered."""
+    """One filtered scan through the executions of a pipeline, in one direction."""
 
     scope: Scope
     table: Metered
@@ -118,7 +121,7 @@ class _Walk:
     asked: Asked
 
     def start(self, after: str | None) -> str | None:
-        """Where to begin: behind the cursor, or where the time wanted begins."""
+        """The id after which the scan begins: the cursor, or the near end of the time range."""
         near = self.listed.until if self.descending else self.listed.since
         if near is None:
             return after
@@ -174,7 +177,7 @@ class _Walk:
         return one.deleted_at is None and (not states or one.state in states)
 
     def _beyond(self, id: str) -> bool:
-        """Whether the id lies behind the time wanted, in the direction of travel."""
+        """Whether the id lies after the far end of the time range."""
         far = self.listed.since if self.descending else self.listed.until
         if far is None:
             return False
@@ -182,12 +185,12 @@ class _Walk:
 
 
 def first_id(moment: datetime) -> str:
-    """The least of all ids that are made at this millisecond."""
+    """The smallest id that can be made in this millisecond."""
     return _id_at(moment, 0)
 
 
 def last_id(moment: datetime) -> str:
-    """The greatest of all ids that are made at this millisecond."""
+    """The greatest id that can be made in this millisecond."""
     return _id_at(moment, -1)
 
 

@@ -1,4 +1,7 @@
-"""What has to be done about executions besides running them, by any process at any time."""
+"""Maintenance of executions: find uploads, fail executions without input, remove old ones.
+
+Any process may do it at any time.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,21 +28,22 @@ from penstock.datastore.table.transaction import Moved, commit
 
 SYSTEM: Final = "penstock"
 GRACE: Final = timedelta(minutes=10)
-"""How long an upload may take that began in time, and a request to bring its rows."""
+"""The extra time for an upload that began in time, and for a request to store its rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweeping:
-    """Looks for uploads, gives up on those that never came, and takes away what is over."""
+    """One pass of the maintenance of executions."""
 
     scope: Scope
     rules: ExecutionRules
     files: Files
 
     async def look_for_uploads(self) -> int:
-        """Make executions ready whose input is there, and fail those whose time for it is over.
+        """Make executions ready whose input was uploaded, and fail those that waited too long.
 
-        Returns how many were found. It asks for the file of each execution that waits for one.
+        Returns the number of uploads found. It asks for the file of each execution that waits for
+        one.
         """
         found = 0
         async for execution in due(self.scope.table, Stage.UPLOAD):
@@ -52,7 +56,7 @@ class Sweeping:
         return found
 
     async def clear(self) -> int:
-        """Remove what expired, and what lost its pipeline; how many executions those were."""
+        """Remove expired executions, and those of deleted pipelines; return their number."""
         removal = self._removal
         return await removal.expire() + await removal.bury()
 
@@ -78,7 +82,7 @@ class Sweeping:
         failed = msgspec.structs.replace(
             ended(execution, ExecutionState.FAILED, now, self.rules),
             code="NO_INPUT",
-            message="No input came before the time for it was over.",
+            message="No input was uploaded in time.",
         )
         told = Told(Happening.FAILED, SYSTEM, canonical(now))
         try:

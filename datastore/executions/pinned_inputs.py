@@ -1,7 +1,4 @@
-"""The input of an execution as it was when it began to run.
-
-The datasets that a plan looks values up in, as they were pinned.
-"""
+"""The inputs of an execution, fixed when it begins: its file and its datasets."""
 
 from asyncio import gather
 from collections.abc import Mapping
@@ -22,7 +19,7 @@ from penstock.transform.problems import Refused
 
 
 async def pinned_input(files: Files, execution: Execution) -> Stat | None:
-    """Describe the input, which no upload reaches from now on; None where there is none."""
+    """Copy the input to a key that uploads cannot change, once; None if there is no input."""
     if (found := await files.stat(input_key(execution))) is not None:
         return found
     try:
@@ -36,7 +33,7 @@ GONE: Final = "DATASET_GONE"
 
 
 async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDataset]:
-    """The versions that a plan is pinned to, by their identities; raises Refused where one is gone.
+    """The dataset versions of a plan by identity; raises Refused if one was deleted.
 
     Get version: `pk = D:<id>, sk = DV:<version>`, batched.
     """
@@ -58,7 +55,7 @@ async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDatas
 async def rows_of(
     datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
 ) -> Mapping[str, Rows]:
-    """The rows of datasets, by the same identities; raises Refused where a file is gone."""
+    """The rows of the datasets, by the same identities; raises Refused if a file is gone."""
     reading = (tables.rows(files, one) for one in datasets.values())
     try:
         return dict(zip(datasets, await gather(*reading), strict=True))

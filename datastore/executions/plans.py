@@ -1,4 +1,4 @@
-"""From a pipeline to the plan that a kernel runs, with all that its formulas reach."""
+"""The plan of an execution: a pipeline's formulas with everything that they call and look up."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
@@ -19,17 +19,18 @@ from penstock.transform.plan import Column, Dataset, Plan, Step
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A plan, and what else it uses, each once: calculations first, in the order of their ids."""
+    """A plan, and its pins, each once: calculations first, then datasets, each by id."""
 
     plan: Plan
     pins: tuple[Pin, ...]
 
 
 async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
-    """Find what a pipeline's formulas reach, as it is now.
+    """Build the plan of a pipeline, pinned to the current versions of what its formulas use.
 
-    Raises Invalid where a dataset is not there, IllegalState where one or a calculation is
-    disabled, LimitExceeded for too much of them, and Moved for what is being written meanwhile.
+    Raises Invalid if a dataset does not exist, IllegalState if a dataset or calculation is
+    disabled, LimitExceeded if there are too many, and Moved if one of them is being written
+    meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
     library = await library_for(scope, pipeline, formulas)
@@ -45,7 +46,7 @@ async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
 def plan_of(
     transformer: Transformer, calls: tuple[Found, ...] = (), datasets: tuple[Dataset, ...] = ()
 ) -> Plan:
-    """The plan of a transformer whose rules hold, with what its formulas reach."""
+    """The plan of a valid transformer, with the calls and datasets of its formulas."""
     columns = [
         Column(one.key, ValueType(one.type), one.required, one.label)
         for one in transformer.parameters
@@ -60,15 +61,15 @@ def plan_of(
 
 
 def identity_of(dataset: ReferenceDataset) -> str:
-    """What tells a version of a dataset from every other."""
+    """The identity of one version of a dataset: `<id>:<version>`."""
     return f"{dataset.id}:{dataset.version}"
 
 
 def _require_usable(scope: Scope, library: Callees) -> None:
-    """Refuse calculations that are disabled: nobody begins anew with them, however deep."""
+    """Refuse a disabled calculation, at any depth: no new execution may use it."""
     for one in library.latest.values():
         if one.state is State.DISABLED:
-            # What is called within another's formula, the caller may not know of.
+            # A calculation called by another calculation may be invisible to the caller.
             called = repr(one.name) if scope.sees(one) else "out of sight"
             raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
@@ -84,7 +85,7 @@ def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
 
 
 def _datasets_of(found: FoundDatasets) -> tuple[Dataset, ...]:
-    """What is meant by each name; nobody begins anew with a dataset that is disabled."""
+    """The dataset of each name; refuses a disabled one, which no new execution may use."""
     for meant in found.values():
         if meant is not None and meant.latest.state is State.DISABLED:
             name = meant.latest.name
@@ -109,14 +110,14 @@ def _dataset_pins(found: FoundDatasets) -> Sequence[Pin]:
 
 
 def _told(problem: FieldProblem) -> FieldProblem:
-    """The problem as whoever begins an execution reads it, whose input has no formulas."""
+    """The problem in terms of the mutation's input, which has no formulas."""
     transform = problem.path[2]
     message = f"transform {transform}, {problem.message}"
     return FieldProblem(["pipelineId"], message, code=problem.code)
 
 
 def _headings(outputs: Sequence[Output]) -> Sequence[str]:
-    """What each output is called: its key, else a label that names no other, else its place."""
+    """The heading of each output: its key, else a unique label, else its position."""
     names = Counter(one.key or one.label for one in outputs)
     return [
         one.key or (one.label if one.label and names[one.label] == 1 else _place(n, names))

@@ -1,7 +1,7 @@
-"""The executions that somebody has to look at, found without looking at any other.
+"""The queue of executions that need work, read without scanning any other execution.
 
-Their rows lie in the base table, spread over a few partitions, and are written in the transactions
-of what they stand for: who reads them consistently misses none, and meets none that is over.
+Its rows lie in the base table, spread over a few partitions, and change in the same transactions as
+the executions. A consistent read therefore misses no execution and lists none that is over.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -22,9 +22,9 @@ from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range,
 
 
 async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIterator[Execution]:
-    """Those of a stage that are due by `until` (epoch milliseconds), the partitions in any order.
+    """The executions of a stage that are due by `until` (epoch milliseconds).
 
-    Within one, the longest due come first.
+    Partitions come in random order; within one, the longest due come first.
     """
     row = EXECUTION_DUE
     last = None if until is None else row.sk.prefix({"due": until + 1})
@@ -40,7 +40,7 @@ async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIter
 
 
 async def _executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:
-    """What the rows stand for as it is now; a row that stands for nothing any more is removed."""
+    """The current executions of some queue rows; a row without an execution is deleted."""
     keys = {key_of(item): _execution_key(item) for item in due_rows}
     rows = await read_rows(table, keys.values(), consistent=True)
     found = []

@@ -1,7 +1,4 @@
-"""Reading executions: whoever sees the pipeline sees them.
-
-Following an execution, by asking the table for its row.
-"""
+"""Reads of executions, which every caller sees who sees the pipeline."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -56,9 +53,9 @@ class ReadExecutions:
     async def admitted(
         self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
     ) -> list[Admitted | NotFound]:
-        """Executions with their pipelines; one answer for each id, aligned.
+        """Get executions with their pipelines; one answer for each id, aligned.
 
-        Of each pipeline, at least what is asked for is there.
+        `asked` are the fields that each pipeline must have.
         """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
         rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
@@ -91,14 +88,14 @@ class ReadExecutions:
 
 
 async def find_execution(table: Table, id: str) -> Execution | None:
-    """One execution as it is now, whoever asks."""
+    """The current state of an execution, without a permission check; None if it is gone."""
     key = key_of_execution(id)
     item = (await table.get([key], consistent=True)).items.get(key)
     return None if item is None or "deletedAt" in item else execution_of(item)
 
 
 async def find_plan(table: Table, id: str) -> Plan | None:
-    """What an execution does, as pinned when it was made."""
+    """The plan of an execution, pinned when the execution was created."""
     key = EXECUTION_PLAN.key(id=id)
     item = (await table.get([key], consistent=True)).items.get(key)
     return None if item is None else msgspec.json.decode(str(item["plan"]), type=Plan)
@@ -109,8 +106,8 @@ async def followed_execution(
 ) -> AsyncIterator[Execution]:
     """Yield an execution as it is now, then after each write of it, until it is over.
 
-    A follower who is slow misses states, never the last. Ends also when it is gone or the caller no
-    longer sees it. Raises NotFound where they do not see it to begin with.
+    A slow reader misses states, but never the last. The iterator also ends if the execution is
+    removed or the caller no longer sees it. Raises NotFound if they do not see it at the start.
     """
     execution = (await reading.one(id, consistent=True)).execution
     yield execution

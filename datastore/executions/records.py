@@ -1,7 +1,4 @@
-"""What is stored of executions.
-
-How long things may take, and how much of them there may be.
-"""
+"""The records of executions, and the limits that an operator sets for them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +10,7 @@ from penstock.transform.outcome import Counts
 
 
 class ExecutionState(StrEnum):
-    """How far an execution is: waiting for its input or for a worker, being run, or at its end."""
+    """The state of an execution; one that waits, waits for its input or for a worker."""
 
     WAITING = "waiting"
     IN_PROGRESS = "in_progress"
@@ -34,7 +31,10 @@ class ExecutionMode(StrEnum):
 
 
 class Pin(Struct, frozen=True, kw_only=True):
-    """What else an execution uses, of which kind (its letter), at which version."""
+    """A calculation or dataset that an execution uses, pinned to a version.
+
+    `kind` is the letter of its kind.
+    """
 
     kind: str
     id: str
@@ -43,13 +43,13 @@ class Pin(Struct, frozen=True, kw_only=True):
 
 
 class Execution(Struct, frozen=True, kw_only=True):
-    """One run of one version of a pipeline over one input.
+    """One execution of one version of a pipeline over one input.
 
-    `ready_at` is when its input was there. `events` counts transitions, `revision` every write.
-    While a worker holds it, `fence` is the number of that hold, which only ever grows; `attempts`
-    counts the holds since it was last ready, and `told_at` is the last sign of life. `code` and
-    `message` say why it failed; `digest` stands for all that its output depends on. One that has a
-    `deleted_at` is gone for every reader, and being taken away.
+    `ready_at` is when its input was complete. `events` counts transitions, `revision` every write.
+    `fence` is the number of the latest claim and only ever grows; `attempts` counts the claims
+    since the execution was last ready; `told_at` is the time of the worker's last heartbeat. `code`
+    and `message` say why it failed. `digest` is a hash of everything that its output depends on. An
+    execution with a `deleted_at` is invisible to every reader while it is being removed.
     """
 
     id: str
@@ -89,7 +89,7 @@ class Execution(Struct, frozen=True, kw_only=True):
 
     @property
     def seconds_at_work(self) -> float | None:
-        """For how long its worker has been at it, as last told; None where none has begun."""
+        """The seconds from the claim to the last heartbeat or the end; None before any claim."""
         if self.claimed_at is None:
             return None
         until = datetime.fromisoformat(self.finished_at or self.told_at or self.claimed_at)
@@ -97,12 +97,12 @@ class Execution(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> Counts:
-        """The progress, as last told by who runs it."""
+        """The progress at the last heartbeat."""
         return Counts(self.rows, self.succeeded, self.failed, self.bytes_read, self.bytes_written)
 
 
 class Happening(StrEnum):
-    """What led from one state to the next, or made an execution ready."""
+    """The kinds of events in the history of an execution."""
 
     CREATED = "created"
     UPLOADED = "uploaded"
@@ -115,7 +115,7 @@ class Happening(StrEnum):
 
 
 class ExecutionEvent(Struct, frozen=True, kw_only=True):
-    """One line of an execution's history: what happened, when, by whom, and the state after it."""
+    """One event of an execution's history: its time, its author, and the state after it."""
 
     seq: int
     happening: Happening
@@ -127,11 +127,11 @@ class ExecutionEvent(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionRules:
-    """The bounds an operator sets.
+    """The limits that an operator sets.
 
-    A worker holds what it runs for `held` from each sign of life on; another takes it over when
-    that is past by `skew`, as their clocks may differ by so much. After so many `attempts` to run
-    one it has failed.
+    A claim is valid for `held` after each heartbeat. Another worker may take the execution over
+    when `skew` more has passed, since clocks may differ by that much. An execution fails after
+    `attempts` claims.
     """
 
     kept: timedelta = timedelta(days=30)

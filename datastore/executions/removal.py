@@ -1,4 +1,4 @@
-"""Taking executions away, with their files: what expired, and what lost its pipeline."""
+"""Removal of executions and their files: expired ones, and those of deleted pipelines."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -42,22 +42,22 @@ BATCH = 25
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The end of executions. Each is removed as often as need be: what is gone does no harm."""
+    """The removal of executions; every step may be repeated."""
 
     table: Table
     files: Files
     clock: Clock
 
     async def expire(self) -> int:
-        """Remove the executions whose time to be kept is over; how many there were."""
+        """Remove the executions whose retention time is over; return their number."""
         until = int(self.clock.now().timestamp() * 1000)
         gone = [one async for one in due(self.table, Stage.EXPIRE, until)]
         return sum([await self.remove(one) for one in gone])
 
     async def bury(self) -> int:
-        """Remove executions of pipelines that are being deleted; how many there were.
+        """Remove the executions of pipelines that are being deleted; return their number.
 
-        What the index does not show yet is met the next time.
+        Executions that the index does not list yet are removed by the next call.
         """
         tombs = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
         removed = 0
@@ -67,10 +67,10 @@ class Removal:
         return removed
 
     async def remove(self, execution: Execution) -> bool:
-        """Remove an execution in the state in which it was read; False where it has moved on.
+        """Remove an execution in the state in which it was read; False if it has changed since.
 
-        It is gone for readers at once. The row goes last, so that whoever is cut short, or another,
-        can go on.
+        Readers no longer see it at once. Its row is deleted last, so that this or another process
+        can finish a removal that was interrupted.
         """
         if execution.deleted_at is None and not await self._bury(execution):
             return False
@@ -86,7 +86,7 @@ class Removal:
             *counter_writes({counter.key: counter}, {}),
             *tag_writes(execution, gone=True),
         ]
-        with suppress(Moved):  # then somebody else removed it
+        with suppress(Moved):  # Another process removed it.
             await commit(self.table, writes)
         return True
 

@@ -1,4 +1,4 @@
-"""Everything one caller can do with executions."""
+"""The repository of executions: everything that one caller can do with them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from penstock.datastore.resources.tags_in_use import TagLists
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """The reads, lists and changes of executions, bound to a caller.
+    """The reads, lists and changes of executions for one caller.
 
-    Files are reached through `uploads` and `downloads`, which a store without files has not.
+    `uploads` and `downloads` need a store with files.
     """
 
     reading: ReadExecutions
@@ -46,7 +46,7 @@ class Executions:
         tables: DatasetTables,
         ready: Callable[[], None] = begun_unheard,
     ) -> "Executions":
-        """Bind them to a caller; `ready` is called when one of them makes something ready."""
+        """Make the repository of a caller; `ready` is called when an execution becomes ready."""
         return cls(
             ReadExecutions(scope),
             ListExecutions(scope),

@@ -1,4 +1,4 @@
-"""Where the rows of an execution are worked on: in this process, or where an engine takes them."""
+"""Row engines: they process the rows of an execution, in this process or elsewhere."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
@@ -16,14 +16,14 @@ from penstock.transform.plan import Plan
 from penstock.transform.program import Program
 
 CHUNK: Final = 256 * 1024
-"""Bytes of the input that are worked on at once; all engines stop reading at a multiple of them."""
+"""Bytes of the input per step; all engines stop reading at a multiple of this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An execution in hand: `program` is its plan made ready, with the rows of the `datasets`.
+    """An execution to process; `program` is its plan, compiled with the rows of the `datasets`.
 
-    `size` is that of the input in bytes.
+    `size` is the size of the input in bytes.
     """
 
     execution: Execution
@@ -33,31 +33,31 @@ class Task:
     size: int
 
     def transform(self) -> Transform:
-        """The whole of the work, for one machine."""
+        """The transform of the whole input, for one machine."""
         if self.execution.mode is ExecutionMode.INLINE:
             return JsonTransform(self.program, self.execution.max_failed_rows)
         return CsvTransform(self.program, self.execution.max_failed_rows)
 
 
 class Step(NamedTuple):
-    """More of both files, and how it stands with them: the counts of all so far."""
+    """The next part of the output and of the rejected rows, with the counts up to here."""
 
     written: Written
     ending: Ending
 
 
 class Engine(Protocol):
-    """Works on inputs. All give the same bytes and the same counts for the same task."""
+    """A row engine; all engines give the same bytes and counts for the same task."""
 
     def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
-        """Yield both files in order, until all is read or a refusal ends it.
+        """Yield both files part by part, until the input ends or a problem ends the work.
 
-        Raises Unavailable where the input cannot be read now, or there is nobody to work on it.
+        Raises Unavailable if the input cannot be read now, or if no worker is there to process it.
         """
 
 
 class Here:
-    """The engine of one process, which works in a thread of it."""
+    """The row engine of this process; it works in a thread."""
 
     def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
         return taken_through(task.transform(), files.read(input_key(task.execution)))
@@ -67,7 +67,7 @@ HERE: Final = Here()
 
 
 async def taken_through(transform: Transform, data: AsyncIterable[bytes]) -> AsyncGenerator[Step]:
-    """Yield what a transform makes of data, until that ends or is refused."""
+    """Feed the data to a transform, and yield its output until it ends or is refused."""
     async for chunk in blocks(data, CHUNK):
         written = await asyncio.to_thread(transform.feed, chunk)
         yield Step(written, transform.ending)

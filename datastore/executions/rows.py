@@ -23,11 +23,11 @@ from penstock.datastore.table.port import (
 from penstock.datastore.table.transaction import Refusal, Write, moved
 
 SHARDS: Final = 8
-"""Over how many partitions the executions that somebody has to look at are spread."""
+"""The number of partitions over which the queue of due executions is spread."""
 
 
 class Stage(StrEnum):
-    """What somebody has to do: look for the input, run it, or take it away in the end."""
+    """The next work on an execution: find its upload, run it, or remove it after its time."""
 
     UPLOAD = "upload"
     READY = "ready"
@@ -41,7 +41,7 @@ def stage_of(execution: Execution) -> Stage:
 
 
 def due_item(execution: Execution) -> Item:
-    """The row by which the execution is found when it is due, in epoch milliseconds."""
+    """The row that lists the execution under its stage and due time (epoch milliseconds)."""
     return EXECUTION_DUE.item(
         stage=stage_of(execution),
         # An id ends in random digits.
@@ -66,12 +66,12 @@ def execution_item(execution: Execution) -> Item:
 
 
 def execution_of(item: Attributes, asked: Asked = None) -> Execution:
-    """The execution in a row; at least what is asked for of it is there."""
+    """The execution in a row, with at least the fields that are asked for."""
     return load(Execution, item, asked, id=resource_id(item))
 
 
 class Told(NamedTuple):
-    """What happened, by whom and when."""
+    """The kind of an event, its author and its time."""
 
     happening: Happening
     by: str
@@ -79,14 +79,14 @@ class Told(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """What else a transition depends on, and what it means where that does not hold."""
+    """A further condition of a transition, and the error to raise if it does not hold."""
 
     condition: Condition
     refused: Refusal = moved
 
 
 def event_write(execution: Execution, told: Told) -> Write:
-    """Note what led to this state of the execution, as the last of its events."""
+    """Write the event that led to this state, as the latest in the history."""
     event = ExecutionEvent(
         seq=execution.events,
         happening=told.happening,
@@ -102,9 +102,10 @@ def event_write(execution: Execution, told: Told) -> Write:
 def transition(
     before: Execution, after: Execution, told: Told, guard: Guard | None = None
 ) -> list[Write]:
-    """Turn one state into the next, unless another transition or the guard is in the way.
+    """The writes from one state to the next; they fail after another transition.
 
-    What workers tell of their progress meanwhile is left alone, and no obstacle.
+    They also fail if the guard's condition does not hold. Heartbeats since the read are kept and
+    cause no failure.
     """
     after = msgspec.structs.replace(after, events=before.events + 1, revision=before.revision)
     unmoved: Condition = Compare("events", "=", before.events)

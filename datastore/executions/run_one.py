@@ -1,6 +1,6 @@
-"""The same work is not done twice: what an output depends on, and who has made it already.
+"""The work on one claimed execution: its input is processed and its files are published.
 
-The work on one execution in hand: its input through the kernel, its files published.
+If an earlier execution did exactly the same work, its files are copied instead.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from penstock.transform.program import Program
 
 
 def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:
-    """Equal only where the output is bound to be: same plan and pins, bounds and input."""
+    """A hash of all that the output depends on: plan, pins, limits and input."""
     facts = [
         plan,
         execution.pipeline_version,
@@ -44,7 +44,7 @@ def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:
 
 
 async def earlier(table: Table, files: Files, execution: Execution) -> Execution | None:
-    """An execution of the same digest that succeeded and whose files are there."""
+    """A successful execution with the same digest whose files still exist, if there is one."""
     key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest or "")
     row = (await table.get([key], consistent=True)).items.get(key)
     if row is None or row["execution"] == execution.id:
@@ -60,7 +60,7 @@ async def earlier(table: Table, files: Files, execution: Execution) -> Execution
 
 @dataclass(slots=True)
 class Work:
-    """One execution that this process holds; `counts` tells how far it is."""
+    """One execution that this process has claimed; `counts` is its progress."""
 
     table: Table
     files: Files
@@ -72,10 +72,10 @@ class Work:
     counts: Counts = field(default_factory=Counts)
 
     async def run(self) -> None:
-        """Run it to its end.
+        """Run the execution to its end.
 
-        Raises ClaimLost where it is no longer this process's, Unavailable where a store does not
-        answer; whoever holds it next begins anew.
+        Raises ClaimLost if the claim is lost, and Unavailable if a store does not answer; the next
+        worker then starts from the beginning.
         """
         plan = await find_plan(self.table, self.held.id)
         content = await pinned_input(self.files, self.held)
@@ -95,14 +95,16 @@ class Work:
         await self._work_on(task, digest)
 
     async def _repeat(self, done: Execution, digest: str) -> None:
-        """Take over what an earlier execution of the very same work has made."""
+        """Copy the files of an earlier execution that did the same work."""
         await self.files.copy(errors_key(done), errors_key(self.held))
         await self.files.copy(output_key(done), output_key(self.held))
         self.counts = done.counts
-        await self._end(ExecutionState.SUCCESS, digest=digest, message=f"As {done.id} did.")
+        await self._end(
+            ExecutionState.SUCCESS, digest=digest, message=f"Copied from the execution {done.id}."
+        )
 
     async def _task(self, plan: Plan, size: int) -> Task:
-        """The plan made ready to run; raises Refused where a formula or a dataset is of no use."""
+        """Compile the plan; raises Refused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
         data = await rows_of(datasets, self.files, self.tables)
         program = await asyncio.to_thread(Program, plan, data)
@@ -119,7 +121,7 @@ class Work:
             await self._publish(ending, output, errors, digest)
 
     async def _publish(self, ending: Ending, output: Growing, errors: Growing, digest: str) -> None:
-        """Put the files in place, unless another holds the execution by now, and then end it."""
+        """Store the files if the claim is still held, then end the execution."""
         await self._claims.beat(self.held, self.counts)
         await errors.publish()
         if ending.succeeded:

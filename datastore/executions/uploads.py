@@ -1,4 +1,4 @@
-"""The way of an execution's input: a form to upload with, and the proof that it was used."""
+"""The upload of an execution's input: the form to upload with, and its confirmation."""
 
 import re
 from asyncio import sleep
@@ -32,7 +32,7 @@ from penstock.datastore.table.transaction import Moved, commit
 
 CONTENT_TYPE = "text/csv"
 NEAR = timedelta(seconds=10)
-"""How far the moment in a key may lie from that in the id, which is made a little later."""
+"""The largest difference between the time in a key and the time in the id, made a little later."""
 
 MOST = 1000
 _INGEST = re.compile(
@@ -46,7 +46,7 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """Inputs on their way, in the caller's scope."""
+    """Uploads of inputs, in the caller's scope; `ready` is called for each that is confirmed."""
 
     scope: Scope
     rules: ExecutionRules
@@ -54,9 +54,9 @@ class Uploads:
     ready: Callable[[], None]
 
     async def form(self, id: str) -> UploadForm | None:
-        """The form that uploads the input, for those who may run the pipeline.
+        """The form that uploads the input; the caller must be allowed to run the pipeline.
 
-        None once the input is there, and when the time for it is over.
+        None if the input was uploaded already, or if the time for the upload is over.
         """
         execution, pipeline = await ReadExecutions(self.scope).one(id)
         require_run(self.scope.caller, pipeline)
@@ -73,9 +73,9 @@ class Uploads:
         )
 
     async def confirm(self, id: str) -> Execution:
-        """Say that the input is there, which makes the execution ready to be run.
+        """Confirm that the input was uploaded, which makes the execution ready to run.
 
-        Said again, it changes nothing. IllegalState where there is no input.
+        A repeated call changes nothing. Raises IllegalState if there is no input.
         """
         execution, pipeline = await ReadExecutions(self.scope).one(id, consistent=True)
         require_run(self.scope.caller, pipeline)
@@ -91,9 +91,9 @@ class Uploads:
         return confirmed
 
     async def confirm_key(self, key: str) -> Execution | None:
-        """The same for the execution whose input is uploaded under the key, if there is one.
+        """Confirm the upload under this object key; None if no execution has this key.
 
-        One that was only just made may not be listed yet; it is found by its upload then.
+        The index may not list a new execution yet; maintenance then finds the upload later.
         """
         if (named := _INGEST.fullmatch(key)) is None or not is_id(named["pipeline"]):
             return None
@@ -116,7 +116,7 @@ def awaits_upload(execution: Execution) -> bool:
 
 
 async def uploaded(scope: Scope, execution: Execution, stat: Stat, by: str) -> Execution:
-    """Make the execution ready, unless somebody did; the execution as it is then."""
+    """Make the execution ready unless that was done already; return its current state."""
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
         if not awaits_upload(execution):
@@ -137,7 +137,7 @@ async def uploaded(scope: Scope, execution: Execution, stat: Stat, by: str) -> E
 
 
 async def again(scope: Scope, id: str) -> Execution:
-    """The execution as it is now; NotFound where it is gone."""
+    """The current state of an execution; raises NotFound if it was removed."""
     found = await find_execution(scope.table, id)
     if found is None:
         raise absent("execution")

@@ -1,4 +1,4 @@
-"""Runs executions: claims those that are ready, keeps the claim while it works, survives faults."""
+"""The worker of executions: it claims those that are ready and renews each claim as it runs."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import heed, stopped
 from penstock.datastore.table.port import Table
 
-UNFORESEEN: Final = "Something went wrong that should not; the log of the worker says what."
+UNFORESEEN: Final = "An unexpected error occurred; see the log of the worker."
 LONGEST_PAUSE: Final = timedelta(minutes=1)
 
 logger = logging.getLogger("penstock.executions")
@@ -32,10 +32,10 @@ logger = logging.getLogger("penstock.executions")
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """The executions of a store in the hands of one worker, who runs one after another.
+    """A worker that runs the executions of a store, one after another.
 
-    `worker` tells it from every other, in this process and elsewhere; `tables` are the datasets it
-    has at hand, `engine` is where it has the rows worked on.
+    `worker` is an id that no other worker has, in this process or elsewhere. `tables` caches
+    datasets; `engine` is what processes the rows.
     """
 
     table: Table
@@ -47,14 +47,14 @@ class Runner:
     engine: Engine = HERE
 
     async def run_all(self) -> int:
-        """Run executions until none is ready; how many this worker held."""
+        """Run executions until none is ready; return the number of executions it claimed."""
         held = 0
         while await self.run_one():
             held += 1
         return held
 
     async def run_one(self) -> bool:
-        """Run an execution that nobody holds; False where there is none."""
+        """Run one execution that no worker holds; False if there is none."""
         now = self.clock.now()
         async for execution in due(self.table, Stage.READY):
             if not claimable(execution, now, self.rules):
@@ -65,10 +65,12 @@ class Runner:
         return False
 
     async def run(self, held: Execution) -> None:
-        """Run a claimed execution to its end, or as far as the stores allow."""
+        """Run a claimed execution to its end, or until a store is not available."""
         try:
             if held.attempts > self.rules.attempts:
-                await self._fail(held, "ATTEMPTS_EXHAUSTED", "It was begun too often in vain.")
+                await self._fail(
+                    held, "ATTEMPTS_EXHAUSTED", "It was attempted too often without success."
+                )
             else:
                 await self._work(held)
         except ClaimLost as lost:
@@ -78,7 +80,7 @@ class Runner:
             logger.warning("the execution %s waits: %s", held.id, error.message)
             await self._put_off(held)
         except asyncio.CancelledError:
-            # Whatever comes of this, the cancellation must not be lost.
+            # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
                 await self._claims.let_go(held, forgiven=True)
             raise
@@ -99,15 +101,16 @@ class Runner:
             await stopped([beating, running])
         if running.cancelled():
             await beating
-        # What ended the work says more than what kept its signs of life from being heard.
+        # The failure of the work says more than a failure of the heartbeats.
         with suppress(asyncio.CancelledError):
             beating.exception()
         await running
 
     async def _beat(self, work: Work) -> None:
-        """Give signs of life for as long as they are heard; raises ClaimLost.
+        """Send heartbeats until they are refused; raises ClaimLost.
 
-        A store that does not answer for a while is no reason to stop: the fence tells in the end.
+        If the store is not available for a while, the work goes on: the fence decides at the next
+        write.
         """
         while True:
             await asyncio.sleep(self.rules.beat.total_seconds())
@@ -118,9 +121,9 @@ class Runner:
                 heed()
 
     async def _forget(self, lost: Execution) -> None:
-        """Take away the files of an execution that is gone.
+        """Delete the files of an execution that was removed.
 
-        Who removed it may have looked for them before this worker put its own in place.
+        The removal may have deleted the files before this worker wrote its own.
         """
         with suppress(PenstockError):
             if await find_execution(self.table, lost.id) is None:
@@ -128,9 +131,9 @@ class Runner:
                     await self.files.delete(key)
 
     async def _put_off(self, held: Execution) -> None:
-        """Leave it for another attempt, later with each."""
+        """Release the claim with a delay that doubles with each attempt."""
         pause = min(timedelta(seconds=2**held.attempts), LONGEST_PAUSE)
-        with suppress(PenstockError):  # then its time runs out
+        with suppress(PenstockError):  # The claim then expires by itself.
             await self._claims.let_go(held, pause)
 
     async def _give_up(self, held: Execution) -> None:

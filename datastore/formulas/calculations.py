@@ -26,10 +26,10 @@ MAX_SUMMARY = 1024
 
 
 def calculation_problems(calculation: Calculation, library: Library) -> list[FieldProblem]:
-    """Every broken rule of the fields that calculations alone have.
+    """Check the fields that only calculations have; return one problem for each broken rule.
 
-    The formula is looked at where the parameters are right and there is an output to fill; unlike a
-    pipeline's columns, parameters that it does not use are a mistake.
+    The formula is checked only if the parameters are valid and there is an output. Unlike a
+    pipeline, a calculation must use every parameter that it declares.
     """
     problems = count_problems(
         parameters=calculation.parameters, outputs=calculation.outputs
@@ -46,12 +46,15 @@ def _keeps_from_reading(problem: FieldProblem) -> bool:
 
 
 def identity_of(calculation: Calculation) -> str:
-    """What tells a version of a calculation from every other that formulas may call."""
+    """The identity of one version of a calculation: `<id>:<version>`."""
     return f"{calculation.id}:{calculation.version}"
 
 
 def signature_of(calculation: Calculation, *, shown: bool = True) -> Signature:
-    """The calculation as formulas call it; problems tell what is in it only where it is shown."""
+    """The calculation as formulas call it.
+
+    Error messages quote its formula only if `shown` is true.
+    """
     return Signature(
         identity=identity_of(calculation),
         parameters=declared(calculation.parameters),

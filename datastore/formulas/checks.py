@@ -1,4 +1,4 @@
-"""Formulas are read and checked when they are saved, all of a resource's at once."""
+"""The check of formulas when they are saved, all formulas of a resource at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,10 @@ NO_LIBRARY: Final = NoLibrary()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One formula of a resource: where it stands in the input, and what it must give."""
+    """One formula of a resource, its path in the input, and the type it must give.
+
+    `earlier` holds the keys of the outputs that are filled before this formula runs.
+    """
 
     path: tuple[str, ...]
     text: str
@@ -30,10 +33,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What formulas are held to besides the language.
+    """The rules for formulas beyond those of the language.
 
-    `library` has the calculations they may call; `within` is the identity of the calculation whose
-    formula it is, which then uses every parameter it declares.
+    `library` has the calculations that the formulas may call. `within` is the identity of the
+    calculation that owns the formula; such a formula must use every parameter it declares.
     """
 
     library: Library = NO_LIBRARY
@@ -41,14 +44,14 @@ class Rules:
 
 
 def formula_text_problem(text: str) -> str | None:
-    """What is wrong with a formula before it is read."""
+    """The problem of a formula's text before it is parsed; None if there is none."""
     return prose_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
 
 
 def transform_problems(transformer: Transformer, library: Library) -> list[FieldProblem]:
-    """Everything wrong with the formulas that can be looked at.
+    """Check all formulas of a transformer that have a text and exactly one output.
 
-    A parameter that no formula uses is none of it: files have columns that pass through unread.
+    An unused parameter is not a problem: a file may have columns that no formula reads.
     """
     written = [
         Written(
@@ -66,7 +69,7 @@ def transform_problems(transformer: Transformer, library: Library) -> list[Field
 def formula_problems(
     written: Sequence[Written], parameters: Sequence[Parameter], rules: Rules
 ) -> list[FieldProblem]:
-    """Everything wrong with formulas that share their parameters, each with its place."""
+    """Check formulas that share their parameters; each problem has its path in the input."""
     length = sum(len(one.text) for one in written)
     if length > MAX_FORMULAS:
         message = f"the formulas together are longer than {MAX_FORMULAS} characters"
@@ -90,7 +93,7 @@ def formula_problems(
 
 
 def field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
-    """A problem of the formula that stands at the path of an input."""
+    """A problem of a formula as a problem of the input field at the path."""
     return FieldProblem(
         list(path),
         f"{problem.at}: {problem.message}",
@@ -102,7 +105,7 @@ def field_problem(path: tuple[str, ...], problem: Problem) -> FieldProblem:
 
 
 def declared(parameters: Sequence[Parameter]) -> tuple[types.Parameter, ...]:
-    """The parameters as formulas know them."""
+    """The parameters in the form that the formula language uses."""
     return tuple(
         types.Parameter(key=one.key, type=types.ValueType(one.type), required=one.required)
         for one in parameters
@@ -110,5 +113,6 @@ def declared(parameters: Sequence[Parameter]) -> tuple[types.Parameter, ...]:
 
 
 def _earlier(transformer: Transformer, n: int) -> frozenset[str]:
+    """The keys of all outputs that the transforms before number `n` fill."""
     earlier = (output for transform in transformer.transforms[:n] for output in transform.outputs)
     return frozenset(output.key for output in earlier if output.key is not None)

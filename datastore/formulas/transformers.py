@@ -19,10 +19,10 @@ MAX_ENTRIES = 200
 def transformer_problems(
     transformer: Transformer, library: Library = NO_LIBRARY
 ) -> list[FieldProblem]:
-    """Every broken rule, each with its path below `transformer`.
+    """Check a transformer; return every broken rule with its path below `transformer`.
 
-    Formulas are looked at where the parameters are right and there is an output to fill; they may
-    call what is in the library.
+    Formulas are checked only if the parameters are valid. They may call the calculations of the
+    library.
     """
     problems = count_problems(
         parameters=transformer.parameters, transforms=transformer.transforms
@@ -56,7 +56,7 @@ def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
 
 
 def count_problems(**lists: Sequence[object]) -> list[FieldProblem]:
-    """Too many entries are told alone: there is no use in looking at each of them."""
+    """Report each list that has too many entries; its entries are then not checked at all."""
     return [
         FieldProblem([field], f"at most {MAX_ENTRIES} are allowed")
         for field, entries in lists.items()
@@ -65,14 +65,14 @@ def count_problems(**lists: Sequence[object]) -> list[FieldProblem]:
 
 
 def located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
-    """The problems of a part that lies at `path`."""
+    """Put `path` before the path of each problem."""
     return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
 
 def sequence_problems(
     field: str, entries: Sequence[Parameter | Output] | Sequence[Transform]
 ) -> list[FieldProblem]:
-    """Indexes are 0, 1, 2, ... in the order given."""
+    """Report each entry whose index is not its position: 0, 1, 2, ..."""
     return [
         FieldProblem([field, str(n), "index"], f"must be {n}, is {entry.index}")
         for n, entry in enumerate(entries)
@@ -81,7 +81,7 @@ def sequence_problems(
 
 
 def key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProblem]:
-    """A key, where there is one, is given once; told at each place but the first."""
+    """Report each key that an earlier entry already has; entries without a key are skipped."""
     seen: set[str] = set()
     problems: list[FieldProblem] = []
     for path, key in keys:
@@ -95,7 +95,7 @@ def key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProb
 
 
 def column_problems(column: Parameter | Output) -> list[FieldProblem]:
-    """What is wrong with the texts of one column, each with its path below it."""
+    """Check the texts of one column; each problem has its path below the column."""
     found = (
         ("key", None if column.key is None else text_problem(column.key, MAX_KEY)),
         ("label", prose_problem(column.label or "", MAX_LABEL)),

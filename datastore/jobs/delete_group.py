@@ -1,10 +1,9 @@
-"""Deleting a group with all that lies in it and below: what the caller asks for begins a job.
+"""Deletion of a group with everything in it and below it, as a job of repeatable steps.
 
-The work of deleting a group with all that lies in it and below, in steps that may be repeated.
-
-All groups of the subtree are marked first, from the top down: nothing is let into a marked group,
-so what is found there is all there is. Then they are emptied and removed, the deepest first. Where
-it stands is read off the table: a worker who goes on after another begins with the same two walks.
+All groups of the subtree are marked first, from the top down. Nothing can be added to a marked
+group, so the job finds everything there is. Then the groups are emptied and removed, the deepest
+first. The table itself holds the progress: a worker that takes over repeats both walks from the
+start.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +47,7 @@ ATTEMPTS = 20
 
 
 class _Marked(Exception):
-    """The group was marked by another job."""
+    """Another job already marked the group."""
 
     def __init__(self, job: str) -> None:
         super().__init__(job)
@@ -56,22 +55,22 @@ class _Marked(Exception):
 
 
 def begun_unheard() -> None:
-    """Tell nobody that a job was begun."""
+    """Ignore the notice of a new job; there is nobody to notify."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cascades:
-    """The deletions of whole subtrees, in the caller's scope; `begun` is called for each job."""
+    """Deletion of groups in the caller's scope; `begun` is called for each new job."""
 
     scope: Scope
     begun: Callable[[], None] = begun_unheard
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
-        """Delete an empty group at once, with None, or begin the job that deletes it with the rest.
+        """Delete an empty group at once and return None, or begin a job that deletes all of it.
 
-        From then on nothing more is let into the group. A group that is being deleted already gives
-        the job that does it; one whose job was given up gets a new one, which goes on from there.
-        The caller is admin at the path, and at every group below for which they hold a role.
+        From then on nothing can be added to the group. If a job is deleting the group already, that
+        job is returned. If that job has failed, a new one continues its work. The caller must be
+        admin at the path, and at every group below for which they have a role.
         """
         groups = Groups(self.scope)
         try:
@@ -101,7 +100,7 @@ class Cascades:
         raise Unavailable(f"The group {path} is being deleted by many at once.")
 
     def _marked(self, path: GroupPath, job: Job, given_up: str) -> Write:
-        """Mark the group as the job's, unless it is that of a job that was not given up."""
+        """Mark the group for the job, unless a job that has not failed has marked it."""
         free = AnyOf((Missing("job"), Compare("job", "=", given_up)))
 
         def refused(standing: Item | None) -> Exception:
@@ -116,7 +115,7 @@ class Cascades:
 
 
 async def delete_subtree(scope: Scope, lease: Lease) -> None:
-    """Do the job of a lease, in the scope of somebody who may do everything."""
+    """Run the job of a lease; the caller of the scope must be allowed to do everything."""
     work = _Subtree(scope, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
         groups = await work.close()
@@ -128,18 +127,18 @@ async def delete_subtree(scope: Scope, lease: Lease) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Subtree:
-    """One group to be deleted, `top`, and all below it."""
+    """The deletion of one group, `top`, and of everything below it."""
 
     scope: Scope
     lease: Lease
     top: GroupPath
 
     async def is_marked(self) -> bool:
-        """Whether the group is still the one that was marked, and no later one of its path."""
+        """Whether the job marked this group, and not an older group of the same path."""
         return (await self._rows([self.top]))[self.top].get("job") == self.lease.job.id
 
     async def close(self) -> list[GroupPath]:
-        """Mark every group below; all groups of the subtree, a level at a time."""
+        """Mark every group below; return all groups of the subtree, level by level."""
         found, level = [self.top], [self.top]
         while level:
             level = [child for group in level for child in await self._close_children(group)]
@@ -147,15 +146,16 @@ class _Subtree:
         return found
 
     async def count(self, groups: Sequence[GroupPath]) -> None:
-        """Plan a step for each group, and for each resource in each of them."""
+        """Plan one step for each group, and one for each resource in each group."""
         rows = await self._rows(groups)
         await self.lease.plan(sum(1 + _number(row, "grants") for row in rows.values() if row))
 
     async def empty(self, group: GroupPath) -> None:
-        """Take away all that the group counts.
+        """Delete everything that the group's counter counts.
 
-        What is listed may lag behind what is counted. What stays counted and unlisted may be part
-        of a delete that was cut short; else raises Unavailable, as it has to be waited for.
+        The index may lag behind the counter. A resource that is counted but not listed may belong
+        to a delete that was interrupted, which is finished first; otherwise raises Unavailable, and
+        the job waits for the index.
         """
         while left := await self._left(group):
             if await self._take_away(group):
@@ -166,7 +166,7 @@ class _Subtree:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
 
     async def remove(self, group: GroupPath) -> None:
-        """Remove the empty group, unless another worker did."""
+        """Remove the empty group, unless another worker did so."""
         with suppress(NotFound):
             await commit(self.scope.table, removed(group, marked=True))
             await self.lease.advance(1)
@@ -189,10 +189,13 @@ class _Subtree:
         return closed
 
     async def _close(self, group: GroupPath, above: GroupPath) -> bool:
-        """Mark a group, if it is there; one below a marked group is no later one of its path."""
+        """Mark a group if it exists.
+
+        The group above must be marked: otherwise this is a new group of the same path.
+        """
         mark = {DELETING: self.scope.clock.timestamp(), "job": self.lease.job.id}
         marked = Update(key=key_of_group(group), default=mark, condition=Exists())
-        # Changes nothing: a check would need a permission that nothing else does.
+        # This update changes nothing. A condition check would need one more IAM permission.
         still = Update(key=key_of_group(above), default=mark, condition=Exists(DELETING))
         try:
             await self.scope.table.transact([marked, still])
@@ -204,7 +207,7 @@ class _Subtree:
         return _number((await self._rows([group]))[group], "grants")
 
     async def _take_away(self, group: GroupPath) -> int:
-        """Delete or revoke what is listed in the group; how many resources that were."""
+        """Delete or revoke what is listed in the group; return the number of resources."""
         taken = await self._take_manifests(group)
         for row in (GRANT, OWNED):
             listed = Query(partition=row.index_of(group=group), index=True)
@@ -233,7 +236,7 @@ class _Subtree:
         return sum([await self._take(kind, resource, group) for resource in there])
 
     async def _take(self, kind: Kind[Any], resource: Resource, group: GroupPath) -> bool:
-        """Delete a resource of the subtree; of one from elsewhere, revoke the group's grant."""
+        """Delete a resource of the subtree; for one owned elsewhere, revoke the group's grant."""
         with suppress(NotFound):
             if covers(self.top, resource.owner):
                 await Deleting(kind, self.scope).delete(resource.id)

@@ -1,4 +1,4 @@
-"""Jobs: work that goes on when the request that began it is answered, and who may follow it."""
+"""Jobs: work that continues after the response to the request that began it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from penstock.datastore.table.port import Item, Query, Table
 
 
 class JobKind(StrEnum):
-    """What is done."""
+    """The kinds of jobs."""
 
     DELETE_GROUP = "delete_group"
     IMPORT_AUDIO = "import_audio"
 
 
 class JobState(StrEnum):
-    """How far a job is: waiting, being worked on, at its end, or given up."""
+    """The state of a job: waiting, running, done, or failed."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -34,11 +34,11 @@ class JobState(StrEnum):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A job about one group, or one that is its user's alone; `message` says why it was given up.
+    """A job about one group, or one that only its user sees; `message` is why it failed.
 
-    Of `total` steps `done` are behind it; there is no total until it is known what is to be done.
-    A step is a group, or a resource in one group; of an import, an object below `prefix` of the
-    bucket that `connection` leads to. `cursor` is where a worker goes on after another.
+    `done` counts the finished steps out of `total`, which is None until the work is counted. A step
+    is a group, or a resource in one group; in an import it is one object below `prefix` in the
+    bucket of `connection`. `cursor` is the position at which the next worker continues.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 def new_job(scope: Scope, kind: JobKind, **about: Any) -> Job:
-    """A job of the caller's that waits to be run, about what the fields say."""
+    """A new job of the caller that waits for a worker; `about` are its other fields."""
     return Job(
         **about,
         id=scope.clock.new_id(),
@@ -74,7 +74,7 @@ def new_job(scope: Scope, kind: JobKind, **about: Any) -> Job:
 
 
 def item_of(job: Job) -> Item:
-    """The row of a job that is not over, which is listed for whoever works on jobs."""
+    """The row of an unfinished job, listed for the workers."""
     attributes = msgspec.to_builtins(job)
     del attributes["id"]
     return {**JOB.item(id=job.id), **attributes}
@@ -92,13 +92,16 @@ async def find_jobs(table: Table, ids: Sequence[str]) -> list[Job | None]:
 
 
 async def unfinished(table: Table) -> list[str]:
-    """The ids of jobs that are not over, oldest first, as far as one page goes."""
+    """The ids of unfinished jobs, oldest first, at most one page of them."""
     page = await table.query(Query(partition=JOB.index_of(), index=True))
     return [resource_id(item) for item in page.items]
 
 
 async def left_alone(table: Table, before: str) -> int:
-    """Count the jobs begun before that time that nobody holds then, as far as one page goes."""
+    """Count the jobs that were begun before the time and held by no worker then.
+
+    At most one page of jobs is counted.
+    """
     page = await table.query(Query(partition=JOB.index_of(), index=True))
     return sum(
         str(item["createdAt"]) < before and str(item.get("heldUntil", "")) < before
@@ -108,7 +111,7 @@ async def left_alone(table: Table, before: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The jobs that a caller may follow: their own, and those about groups they may know."""
+    """The jobs that the caller may see: their own, and those about groups they may know."""
 
     scope: Scope
 

@@ -1,4 +1,4 @@
-"""The hold of one worker on a job: while it is renewed, no other worker takes the job."""
+"""The lease of a worker on a job: while it is renewed, no other worker takes the job."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ HOLD: Final = ("worker", "heldUntil")
 HELD: Final = timedelta(seconds=30)
 NOTED: Final = timedelta(seconds=1)
 KEPT: Final = timedelta(days=7)
-"""How long a job that is over can be followed."""
+"""The time for which a job that is over can still be read."""
 
 
 class LeaseLost(Exception):
-    """The lease ran out, and another worker took the job."""
+    """The lease expired, and another worker took the job."""
 
 
 class Paused(Exception):
-    """The job took its share of time: it goes on when others had theirs."""
+    """The job used up its share of time and continues after other jobs had theirs."""
 
 
 @dataclass(slots=True)
 class Lease:
-    """A job in the hands of `worker`; of `total` steps `done` are behind it.
+    """A worker's lease of a job; `done` counts the finished steps out of `total`.
 
-    What is done is noted on the row about once a second, which also renews the lease. Every method
-    raises LeaseLost where another worker has the job by now.
+    The progress is written to the row about once a second, which also renews the lease. Every
+    method raises JobLeaseLost if another worker has the job by now.
     """
 
     table: Table
@@ -56,26 +56,26 @@ class Lease:
     cursor: str | None = None
 
     async def plan(self, left: int) -> None:
-        """Say how many steps are left; the first time also how many there are in all."""
+        """Set the number of steps that are left; the first call also sets the total."""
         self.total = left if self.total is None else self.total
         self.done = max(self.total - left, 0)
         await self._note()
 
     async def advance(self, steps: int = 0, cursor: str | None = None) -> None:
-        """Count steps that were done, up to the cursor if there is one."""
+        """Count finished steps, and remember the cursor if there is one."""
         self.done += steps
         self.cursor = cursor or self.cursor
         if self.clock.now() - self.noted >= NOTED:
             await self._note()
 
     async def pause(self) -> NoReturn:
-        """Leave the job to whoever comes next; raises Paused."""
+        """Give the job back to the workers; always raises JobPaused."""
         await self._note()
         await release(self.table, self.worker, self.job.id)
         raise Paused
 
     async def finish(self, state: JobState, message: str | None = None) -> None:
-        """End the job; at its end all that there was is done, whoever did it."""
+        """End the job; a job that succeeded has done all its steps, whichever worker did them."""
         now = self.clock.now()
         ended: dict[str, Value] = {
             "state": state.value,
@@ -104,7 +104,7 @@ class Lease:
 
 
 async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None:
-    """Take a job that no other worker holds; None where one does, and where it is over."""
+    """Take a job that no other worker holds; None if a worker holds it or if it is over."""
     now = clock.now()
     key = JOB.key(id=id)
     ours, over = Compare("worker", "=", worker), Compare("heldUntil", "<", canonical(now))
@@ -127,7 +127,7 @@ async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None
 
 
 async def release(table: Table, worker: str, id: str) -> None:
-    """Leave a job to whoever comes first, if the worker holds it."""
+    """Give up the worker's lease of a job, so that any worker can take it at once."""
     ours = Compare("worker", "=", worker)
     with suppress(ConditionFailed):
         await table.transact([Update(key=JOB.key(id=id), remove=HOLD, condition=ours)])

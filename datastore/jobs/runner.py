@@ -1,4 +1,4 @@
-"""Runs the jobs that nobody else works on, each to its end or until it has to wait."""
+"""The worker of jobs: it takes each job that no other worker holds and runs it."""
 
 import logging
 from asyncio import CancelledError
@@ -17,17 +17,17 @@ from penstock.datastore.roles import ROOT, Caller, Role
 Work: TypeAlias = Callable[[Scope, Lease], Awaitable[None]]
 
 WORK: Mapping[JobKind, Work] = {JobKind.DELETE_GROUP: delete_subtree}
-UNFORESEEN = "Something went wrong that should not; the log of the server says what."
+UNFORESEEN = "An unexpected error occurred; see the log of the server."
 
 logger = logging.getLogger("penstock.jobs")
 
 
 @dataclass(frozen=True, slots=True)
 class JobRuns:
-    """The jobs of a table in the hands of one worker, who runs one after another.
+    """A worker that runs the jobs of a table, one after another.
 
-    `more` is work that needs more than a table. `scope` gives the table, the clock and the bounds;
-    who may do what was decided when a job began.
+    `more` has the functions of job kinds that need more than a table. `scope` gives the table, the
+    clock and the limits; permissions were checked when the job began.
     """
 
     scope: Scope
@@ -35,9 +35,9 @@ class JobRuns:
     more: Mapping[JobKind, Work] = field(default_factory=dict)
 
     async def run(self) -> int:
-        """Run every job that no other worker holds; how many came to an end.
+        """Run every job that no other worker holds; return the number of jobs that ended.
 
-        A job that has to wait for the store, or that another worker took, is left unfinished.
+        A job stays unfinished if the store is not available or if another worker took it.
         """
         table, ended = self.scope.table, 0
         for id in await unfinished(table):
@@ -45,7 +45,7 @@ class JobRuns:
                 lease = await take(table, self.scope.clock, self.worker, id)
                 ended += lease is not None and await self._ends(lease)
             except CancelledError:
-                # Whatever comes of this, the cancellation must not be lost.
+                # A failure to release the job must not hide the cancellation.
                 with suppress(Exception):
                     await release(table, self.worker, id)
                 raise

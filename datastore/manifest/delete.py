@@ -1,4 +1,4 @@
-"""Taking runs out of their manifest: the run with its history, and a manifest with its runs."""
+"""Deletion of a run with its history, and of a manifest with its runs."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -26,17 +26,17 @@ from penstock.datastore.table.transaction import Done, Moved, Write, commit
 
 BATCH = 25
 AT_ONCE = 90
-"""Rows of history that go with their run in one transaction, which takes 100 operations."""
+"""The events that are deleted in the run's own transaction, which takes 100 operations."""
 ATTEMPTS = 20
 REMEMBERED = timedelta(days=30)
-"""Longer than any worker goes on who has lost a run without knowing it."""
+"""The time for which fences are kept; no worker still writes for a lost run after that."""
 
 
 async def erase(scope: Scope, run: Run) -> None:
-    """Delete a run as it was read; raises Moved where it is another by now.
+    """Delete a run as it was read; raises Moved if it has changed since.
 
-    Where the history is long, its oldest part goes first. If the run was ever claimed, the first
-    row goes on for a while to say which fences were given.
+    The oldest part of a long history is deleted beforehand. If the run was ever claimed, a
+    tombstone keeps its highest fence for thirty days.
     """
     events = [key_of(item) async for item in items(scope.table, history(run))]
     oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
@@ -61,9 +61,9 @@ async def erase(scope: Scope, run: Run) -> None:
 async def delete_manifest(
     scope: Scope, manifest: Attributes, advanced: Callable[[], Awaitable[None]]
 ) -> None:
-    """Delete the manifest of a row with all its runs, and tell of each that it is gone.
+    """Delete the manifest in this row with all its runs; `advanced` is called after each run.
 
-    It may be called again where it was cut short: no run gets into a manifest that is marked.
+    An interrupted call can be repeated: no run can be added to a manifest that is marked.
     """
     name = name_of(manifest)
     with suppress(ConditionFailed):

@@ -1,6 +1,7 @@
-"""Taking over manifest tables that others kept: what is valid enters, the rest is listed.
+"""The import of manifest tables of other programs; invalid items are listed.
 
-Manifest tables as lines of JSON: plain, as DynamoDB writes items, or as it exports them.
+Items come from another table or as lines of JSON: plain, or in one of the two forms that DynamoDB
+writes.
 """
 
 from asyncio import sleep
@@ -26,11 +27,11 @@ from penstock.datastore.table.port import Missing, Put, Value
 from penstock.datastore.table.transaction import Moved, Write, commit
 
 AT_ONCE = 20
-"""Runs in one transaction, which takes 100 operations: each is four rows."""
+"""The runs of one transaction, which takes 100 operations: each run has four rows."""
 
 
 class Found(NamedTuple):
-    """An item of a source, and where it stands there; without values for the reasons given."""
+    """An item of a source and its position there; without values, `reasons` say why."""
 
     place: str
     values: Mapping[str, Value] | None
@@ -38,7 +39,7 @@ class Found(NamedTuple):
 
 
 class InvalidItem(NamedTuple):
-    """An item that did not enter, and all that is wrong with it."""
+    """An item that was not imported, and all its problems."""
 
     place: str
     run_id: str | None
@@ -46,7 +47,7 @@ class InvalidItem(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """How many runs entered, how many were there before, and which items could not enter."""
+    """The number of imported runs, of runs that existed before, and the invalid items."""
 
     entered: int = 0
     standing: int = 0
@@ -62,23 +63,23 @@ class Imported(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """The imports that the caller may do: contributors of the manifest's group."""
+    """Imports of runs; the caller must be contributor of the manifest's group."""
 
     runs: Runs
 
     async def batch(
         self, manifest: ManifestName, items: Sequence[Found], *, dry_run: bool = False
     ) -> Imported:
-        """Let runs enter in the state that their attributes say; runs that are there stay.
+        """Import runs in the states that follow from their attributes; existing runs stay.
 
-        An item that is invalid stops no other. With `dry_run` nothing is written.
+        An invalid item does not stop the others. With `dry_run` nothing is written.
         """
         self.runs.scope.require_at(Role.CONTRIBUTOR, manifest.group)
         rules.refuse([("manifest", rules.short_problem(manifest.name))])
         valid: dict[str, Run] = {}
         invalid: list[InvalidItem] = []
         for item in items:
-            # Reading is work: others are let at the loop between two items.
+            # Reading takes processor time, so other tasks may run between two items.
             await sleep(0)
             read = self._read(manifest, item)
             if isinstance(read, Run):
@@ -126,7 +127,7 @@ class Importing:
         ]
 
     async def _enter(self, absent: Sequence[Run]) -> int:
-        """Write the runs, many in one transaction; how many of them were still absent."""
+        """Insert the runs, many in one transaction; return how many were inserted."""
         new = 0
         for start in range(0, len(absent), AT_ONCE):
             part = absent[start : start + AT_ONCE]
@@ -138,7 +139,7 @@ class Importing:
         return new
 
     async def _enter_together(self, runs: Sequence[Run]) -> bool:
-        """Write runs in one transaction, unless one is there or the manifest is not."""
+        """Insert runs in one transaction; False if a run exists or the manifest does not."""
         writes = [entered(runs[0].name.manifest, len(runs))]
         for run in runs:
             writes.append(Write(Put(item_of(run), Missing())))
@@ -156,21 +157,21 @@ _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Found]:
-    """The items of a file, each with its line; lines without any text are left out."""
+    """The items of a file, each with its line number; empty lines are skipped."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield _read(f"line {number}", line)
 
 
 def read_typed(place: str, raw: Mapping[str, Any]) -> Found:
-    """An item whose values name their types, like `{"AddedAt": {"N": "1544529600"}}`."""
+    """The item whose values name their types, like `{"AddedAt": {"N": "1544529600"}}`."""
     values: dict[str, Value] = {}
     reasons = []
     for name in ATTRIBUTES.keys() & raw.keys():
         try:
             values[name] = decode(raw[name])
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
-            reasons.append(f"{name} has no value that is known")
+            reasons.append(f"{name} has no value of a known type")
     return Found(place, None, sorted(reasons)) if reasons else Found(place, values)
 
 

@@ -1,4 +1,4 @@
-"""A run comes into its manifest once, whoever finds it; the first one makes the manifest."""
+"""The insertion of a run, which happens once and creates the manifest if need be."""
 
 from asyncio import sleep
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ PAUSE = 0.005
 
 
 class _Standing(Exception):
-    """The run is there already."""
+    """The run exists already."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run.run_id)
@@ -30,10 +30,10 @@ class _Standing(Exception):
 async def enter(
     scope: Scope, run: Run, action: Action, beside: Sequence[Write] = ()
 ) -> tuple[Run, bool]:
-    """Write a run that is not there, with its manifest if need be; also whether it was new.
+    """Insert a run unless it exists, and create its manifest if need be.
 
-    A run of the same name that was deleted before goes on in the count of its fences. What is
-    written `beside` is written if it was, in the same transaction.
+    Returns the run, and whether this call inserted it. The fences of a deleted run of the same name
+    are continued. The writes in `beside` are part of the transaction.
     """
     length = key_bytes(run.name)
     if length > INDEX_RANGE_BYTES:
@@ -42,7 +42,7 @@ async def enter(
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
         place = opened(scope, manifest) if absent else [entered(manifest)]
-        # The run is first: where it stands already, what else stands in the way says nothing.
+        # The run comes first: if it exists, the conflicts of the other rows do not matter.
         own = Write(Put(item_of(run), Missing()), _standing)
         rows = new_rows(run, first_event(scope, run, action))
         try:
@@ -61,7 +61,7 @@ async def enter(
 
 
 def first_event(scope: Scope, run: Run, action: Action) -> RunEvent:
-    """What the history tells of how a run came in."""
+    """The first event of a run: it was discovered or imported."""
     return RunEvent(
         seq=run.version,
         action=action,

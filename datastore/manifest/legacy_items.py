@@ -1,4 +1,4 @@
-"""Items of manifest tables as others keep them, read by the rules of those who made the format."""
+"""Items of manifest tables that other programs wrote, read by the rules of the document."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -31,7 +31,7 @@ _WORDS: Final = {str: "a string", int: "a whole number", bool: "true or false", 
 
 
 class LegacyRun(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
-    """A run as the document has it; `state` follows from which attributes there are."""
+    """A run with the document's attributes; its state follows from those that are present."""
 
     run_id: str
     added_at: int
@@ -51,7 +51,7 @@ class LegacyRun(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
 
 
 def read(item: Mapping[str, Value]) -> LegacyRun | list[str]:
-    """The run in an item, or all that is wrong with it; attributes of others are left aside."""
+    """The run in an item, or all problems of the item; unknown attributes are ignored."""
     known = {name: _whole(item[name]) for name in ATTRIBUTES if name in item}
     problems = [f"{name} is missing" for name in REQUIRED if name not in known]
     problems += [problem for name, value in known.items() for problem in _typed(name, value)]
@@ -70,7 +70,7 @@ def read(item: Mapping[str, Value]) -> LegacyRun | list[str]:
 
 
 def _whole(value: Value) -> Value:
-    """Numbers may come as decimals, also where they are whole; immense ones stay as they are."""
+    """The number as an int if it is a whole decimal; very large ones stay as they are."""
     if isinstance(value, Decimal) and abs(value) <= rules.LAST_SECOND and value % 1 == 0:
         return int(value)
     return value

@@ -1,7 +1,4 @@
-"""Lists of runs: by state and time, those that got stuck, and the history of one.
-
-Which manifests of a whole store have runs that got stuck.
-"""
+"""Lists of runs: by state and time, those that are stuck, and the history of one run."""
 
 from asyncio import gather
 from collections.abc import Callable, Sequence
@@ -32,7 +29,7 @@ Keep: TypeAlias = Callable[[Run], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Which list: of a state or of all, added from (inclusive) and to (exclusive), one way."""
+    """The filter and order of a list of runs; `start` is inclusive and `end` exclusive."""
 
     state: RunState | None = None
     to_skip: bool | None = None
@@ -43,7 +40,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A list in a direction of travel, and which of its runs are wanted."""
+    """One stored list in the direction of the scan, with a filter of its runs."""
 
     manifest: ManifestName
     name: str
@@ -55,7 +52,7 @@ class _Lane:
     sparse: bool = False
 
     def query(self, after: str | None, limit: int) -> Query | None:
-        """The next lines behind a position; None where the lane ends before it, or is empty."""
+        """The query for the lines after a position; None if there can be none."""
         if not 0 <= self.first <= self.last:
             return None
         low, high = self._key(f"{self.first:010}:"), self._key(f"{self.last:010}:{BEHIND}")
@@ -74,7 +71,7 @@ class _Lane:
         )
 
     def names(self, items: Sequence[Attributes]) -> list[RunName]:
-        """The runs of some lines, less those that the lines themselves say to leave out."""
+        """The names of the runs of some lines, without those that `to_skip` excludes."""
         lines = [item for item in items if self.to_skip in (None, item["ToSkip"])]
         return [RunName(self.manifest, str(line["RunId"])) for line in lines]
 
@@ -84,7 +81,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Runs of a lane that are wanted; `reached` is how far it was read, None to its end."""
+    """Matching runs of one list; `reached` is the position read up to, None at its end."""
 
     runs: Sequence[Run]
     reached: str | None
@@ -92,14 +89,14 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class RunLists:
-    """The lists of manifests in groups that the caller may know."""
+    """The lists of runs of manifests in groups that the caller may know."""
 
     runs: Runs
 
     async def page(self, manifest: ManifestName, listed: Listed, window: Window) -> Slice[Run]:
         """List runs by time: `pk = RL:<manifest>:<state>`, sk between two seconds; then BatchGet.
 
-        Runs of one second stand in the order in which they were discovered.
+        Runs of the same second are in the order in which they were discovered.
         """
 
         def wanted(run: Run) -> bool:
@@ -120,9 +117,9 @@ class RunLists:
     async def stale(
         self, manifest: ManifestName, window: Window, older_than: timedelta = STALE_AFTER
     ) -> Slice[Run]:
-        """List runs that got stuck, oldest first: nobody claimed them, or the lease ran out.
+        """List stuck runs, oldest first: new ones that nobody claimed, and expired leases.
 
-        `older_than` is how long a new run may wait before it counts as stuck.
+        A new run counts as stuck when it is older than `older_than`.
         """
         now = int(self.runs.scope.clock.now().timestamp())
         lanes = [
@@ -138,7 +135,7 @@ class RunLists:
     async def history(self, of: Run, window: Window) -> Slice[RunEvent]:
         """List what happened to a run, newest first: `pk = R:<manifest>:<runId>`, sk from `RH:`.
 
-        Having the run is the proof that the caller was admitted to it.
+        No permission is checked: the caller could read the run.
         """
         row, pk = RUN_EVENT, key_of_run(of.name).pk
         low, high = (row.sk.fill({"seq": seq}) for seq in (1, MAX_SEQ))
@@ -153,19 +150,19 @@ class RunLists:
         table = self.runs.scope.table
         page = await table.query(query)
         items = list(page.items)
-        # A page of the store ends at 1 MB, which few events fill when they tell long errors.
+        # A page of the store ends at 1 MB, which a few events with long errors can fill.
         while page.last is not None and len(items) <= window.size:
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await table.query(query)
             items += page.items
-        # What is left of a deleted run is no event.
+        # The tombstone of a deleted run is no event.
         found = [event_of(item) for item in items if TTL not in item]
         return sliced(found, window, lambda event: str(event.seq), more=False)
 
     async def _merged(
         self, manifest: ManifestName, lanes: Sequence[_Lane], window: Window
     ) -> Slice[Run]:
-        """One page of all lanes together, which all travel in one direction."""
+        """One page of several lists, merged; all are read in the same direction."""
         manifests = Manifests(self.runs.scope)
         manifests.require(manifest)
         found, _ = await gather(
@@ -175,7 +172,7 @@ class RunLists:
         runs = sorted((run for part in found for run in part.runs), key=position_of, reverse=back)
         ends = [part.reached for part in found if part.reached is not None]
         if ends:
-            # What lies beyond was not read in every lane.
+            # Beyond this position not every list was read.
             end = max(ends) if back else min(ends)
             runs = [run for run in runs if _within(position_of(run), end, back=back)]
         more = len(runs) > window.size or bool(ends)
@@ -185,7 +182,7 @@ class RunLists:
         return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
 
     async def _read(self, lane: _Lane, window: Window) -> _Found:
-        """Read one more run than the window holds, or to the end, or as far as the budget goes."""
+        """Read one more run than the page needs, or less at the end or if the budget is used up."""
         runs: list[Run] = []
         after = window.after
         for _ in range(self.runs.scope.budget.rounds):
@@ -202,18 +199,18 @@ class RunLists:
         return _Found(runs, after)
 
     async def _look_up(self, lane: _Lane, items: Sequence[Attributes]) -> list[Run]:
-        """The runs of some lines of a list, as they are now; those that moved on are left out."""
+        """The current runs of some lines; runs that no longer match are left out."""
         runs = await self.runs.many(lane.names(items), consistent=True)
         return [run for run in runs if not isinstance(run, NotFound) and lane.keep(run)]
 
 
 def _stuck(state: RunState, now: int) -> Keep:
-    """Whether a run is still in the state, is not to be skipped, and nobody is at it."""
+    """A filter for runs in the state that are not leased and not to be skipped."""
     return lambda run: run.state is state and not run.to_skip and not run.is_leased(now)
 
 
 def _second(moment: datetime | None, otherwise: int) -> int:
-    """The first whole second at or after the moment, as runs know whole seconds only."""
+    """The first whole second at or after the moment, since runs have whole seconds."""
     return otherwise if moment is None else min(max(ceil(moment.timestamp()), 0), LAST_SECOND + 1)
 
 
@@ -225,7 +222,7 @@ COUNTED = 100
 
 
 class Stale(NamedTuple):
-    """A manifest, and how many of its runs got stuck; there are `more` than were counted."""
+    """A manifest and the number of its stuck runs; `more` means that there are even more."""
 
     manifest: ManifestName
     runs: int
@@ -233,7 +230,7 @@ class Stale(NamedTuple):
 
 
 async def stale_manifests(scope: Scope) -> list[Stale]:
-    """Look through all manifests, `siKey1 = RM`, in the scope of somebody who may see them."""
+    """Search all manifests, `siKey1 = RM`; the caller of the scope must see all of them."""
     lists = RunLists(Runs(scope))
     found = []
     async for item in items(scope.table, Query(partition=MANIFEST.index_of(), index=True)):

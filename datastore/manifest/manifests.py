@@ -1,4 +1,4 @@
-"""Manifests: which there are in a group, how one comes into being, and how it goes."""
+"""Manifests: reads and lists of a group's manifests, and the writes that make and delete them."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -32,16 +32,16 @@ from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import comparison_form
 
 CLOSED = "deletingAt"
-"""Marks the row of a manifest that is being deleted with its runs."""
+"""The attribute that marks the row of a manifest while it is deleted with its runs."""
 
 
 class NoManifest(Exception):
-    """There is no manifest of this name: a run that is to enter it has to make it, too."""
+    """The manifest does not exist; a run that is added must create it, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The manifests of groups that the caller may know."""
+    """The manifests of the groups that the caller may know."""
 
     scope: Scope
 
@@ -75,14 +75,14 @@ class Manifests:
         return part.map([manifest for _, (_, manifest) in part.entries])
 
     async def delete(self, name: ManifestName) -> Manifest:
-        """Delete a manifest in which there are no runs; raises IllegalState else."""
+        """Delete a manifest without runs; raises IllegalState if it has any."""
         self.scope.require_at(Role.ADMIN, name.group)
         manifest = await self.one(name)
         await commit(self.scope.table, removed(name))
         return manifest
 
     def require(self, name: ManifestName) -> None:
-        """Refuse, without a look, a manifest that cannot be there as far as the caller may know."""
+        """Refuse, without a read, a manifest that is invalid or in an invisible group."""
         if not self._may_be(name):
             raise unknown_manifest(name)
 
@@ -95,7 +95,7 @@ def key_of_manifest(name: ManifestName) -> Key:
 
 
 def name_of(item: Attributes) -> ManifestName:
-    """The name of the manifest whose row this is."""
+    """The name of the manifest in this row."""
     group = unescape(MANIFEST.pk.read(str(item["pk"]))["group"])
     return ManifestName(GroupPath(group), str(item["name"]))
 
@@ -105,7 +105,10 @@ def unknown_manifest(name: ManifestName) -> NotFound:
 
 
 def entered(name: ManifestName, runs: int = 1) -> Write:
-    """Count so many more runs; raises NoManifest where there is no manifest."""
+    """The write that adds to the manifest's count of runs; raises ManifestMissing.
+
+    Raises NotFound if the manifest is being deleted.
+    """
 
     def refused(standing: Attributes | None) -> Exception:
         if standing is None:
@@ -117,7 +120,7 @@ def entered(name: ManifestName, runs: int = 1) -> Write:
 
 
 def opened(scope: Scope, name: ManifestName) -> list[Write]:
-    """Make the manifest, with one run in it; its group counts it among what lies there."""
+    """The writes that create a manifest with one run and count it in its group."""
     item: Item = {
         **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
         "name": name.name.strip(),
@@ -129,12 +132,12 @@ def opened(scope: Scope, name: ManifestName) -> list[Write]:
 
 
 def left(name: ManifestName) -> Write:
-    """Count one run less."""
+    """The write that takes one run off the manifest's count."""
     return Write(Update(key=key_of_manifest(name), add={"runs": -1}, condition=Exists()))
 
 
 def removed(name: ManifestName) -> list[Write]:
-    """Remove the row of a manifest without runs, and count it no longer in its group."""
+    """The writes that delete an empty manifest and take it off its group's count."""
 
     def refused(standing: Attributes | None) -> Exception:
         if standing is None:

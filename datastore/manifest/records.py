@@ -1,4 +1,4 @@
-"""What is kept of runs: their state, their history, and the manifests they belong to."""
+"""The records of the manifest: runs, their events, and manifests."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,9 +16,10 @@ SUCCESS = "_SUCCESS"
 
 
 class RunState(StrEnum):
-    """How far a run is; a `PROCESSING` one is `NEW` to readers of the document's attributes alone.
+    """The state of a run.
 
-    Likewise is a `LOADING` one `PROCESSED` to them, and a `FAILED` one what it was before.
+    Programs that read only the document's attributes see `PROCESSING` as `NEW`, `LOADING` as
+    `PROCESSED`, and `FAILED` as the state before the failure.
     """
 
     NEW = "NEW"
@@ -30,14 +31,14 @@ class RunState(StrEnum):
 
 
 class Stage(StrEnum):
-    """The two pieces of work on a run: the Transformer's and the Loader's."""
+    """The two stages of a run: transform, done by the Transformer, and load, by the Loader."""
 
     TRANSFORM = "transform"
     LOAD = "load"
 
 
 class Action(StrEnum):
-    """What can be done to a run."""
+    """The kinds of changes of a run."""
 
     DISCOVER = "discover"
     IMPORT = "import"
@@ -54,24 +55,24 @@ class Action(StrEnum):
 
 
 class ManifestName(NamedTuple):
-    """A manifest by its group and its name, which is matched in comparison form."""
+    """A manifest by its group and its name; names are compared in comparison form."""
 
     group: GroupPath
     name: str
 
     @property
     def segment(self) -> tuple[str, str]:
-        """What stands for the manifest in keys."""
+        """The parts that identify the manifest in keys."""
         return self.group, comparison_form(self.name)
 
     @property
     def text(self) -> str:
-        """The manifest as one text."""
+        """The name as one text."""
         return join(self.segment)
 
     @classmethod
     def read(cls, text: str) -> "ManifestName | None":
-        """The manifest of a text that one gave; None for any other."""
+        """Parse what `text` returned; None for any other text."""
         group, *names = split(text)
         if len(names) != 1:
             return None
@@ -80,19 +81,19 @@ class ManifestName(NamedTuple):
 
 
 class RunName(NamedTuple):
-    """A run by its manifest and its `RunId`, which is matched letter by letter."""
+    """A run by its manifest and its `RunId`, which is compared letter by letter."""
 
     manifest: ManifestName
     run_id: str
 
     @property
     def text(self) -> str:
-        """The run as one text: its key without the leader."""
+        """The name as one text: the run's key without its prefix."""
         return f"{self.manifest.text}:{escape(self.run_id)}"
 
     @classmethod
     def read(cls, text: str) -> "RunName | None":
-        """The run of a text that one gave; None for any other."""
+        """Parse what `text` returned; None for any other text."""
         first, _, rest = text.partition(":")
         manifest = ManifestName.read(first)
         found = None if manifest is None else cls(manifest, unescape(rest))
@@ -100,12 +101,12 @@ class RunName(NamedTuple):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defaults=True):
-    """A run; times are in seconds since the epoch.
+    """A run of the manifest; times are in seconds since the epoch.
 
-    The document's attributes are those from `run_id` to `loaded_by`: what a reader of these alone
-    makes of them is always a valid run. `fence` counts the claims there ever were, `attempt` those
-    of the stage at hand. `version` counts the writes, and `id` tells a run from one of its name
-    that was deleted before.
+    The document's attributes are those from `run_id` to `loaded_by`; by themselves they always form
+    a valid run. `fence` is the number of claims so far, `attempt` the number of claims of the
+    present stage. `version` counts the writes. `id` differs from that of a deleted run of the same
+    name.
     """
 
     id: str
@@ -137,7 +138,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
 
     @property
     def idempotency_key(self) -> str:
-        """What makes the effects of the latest claim known again, whoever repeats them."""
+        """The key under which a worker writes the effects of the latest claim exactly once."""
         return f"{self.id}-{self.fence}"
 
     @property
@@ -164,21 +165,21 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
         return tuple(RunCount(name=name, count=self.counts[name]) for name in sorted(self.counts))
 
     def is_leased(self, now: int) -> bool:
-        """Whether a worker has the run in hand and their lease has not run out."""
+        """Whether a worker has claimed the run and the lease has not expired."""
         return self.lease_until is not None and now < self.lease_until
 
 
 class RunCount(Struct, frozen=True, kw_only=True):
-    """How many of something there are in a run, as a worker says."""
+    """A named count of a run, as its worker reported it."""
 
     name: str
     count: int
 
 
 class RunEvent(Struct, frozen=True, kw_only=True):
-    """One change of a run; `seq` is the version it made, which heartbeats also count.
+    """One change of a run; `seq` is the version it made, and heartbeats make versions, too.
 
-    `by` is the caller and `worker` who claimed the run; `call` tells one request from another.
+    `by` is the caller, `worker` the owner of the claim, and `call` an id of the request.
     """
 
     seq: int
@@ -195,7 +196,7 @@ class RunEvent(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """A manifest, and how many runs there are in it."""
+    """A manifest and the number of its runs."""
 
     group: GroupPath
     name: str

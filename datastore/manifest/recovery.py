@@ -1,4 +1,4 @@
-"""What gets a run going that got stuck: it is recovered, reset or deleted."""
+"""Recovery, reset and deletion of runs that are stuck."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ from penstock.datastore.table.transaction import Moved
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the output of a run is to be looked for: in a folder, or in a stage under its name.
+    """The folder of a run's output: a given folder, or the run's own folder in a stage.
 
-    With neither it is the folder that the run itself names.
+    Without either it is the folder in the run's own record.
     """
 
     saved_to: str | None = None
     stage: str | None = None
 
     def folder(self, run: Run) -> str:
-        """The folder meant; raises Invalid where there is none."""
+        """The folder; raises Invalid if there is none."""
         if self.saved_to is not None and self.stage is not None:
-            raise _problem("stagePath", "must not be given beside `savedTo`")
+            raise _problem("stagePath", "must not be given together with `savedTo`")
         if self.stage is not None:
             rules.refuse([("stagePath", rules.folder_problem(self.stage))])
             return beside(self.stage, run.run_id)
@@ -49,7 +49,7 @@ NOWHERE = Output()
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """The runs that the caller may get going again."""
+    """Recovery of stuck runs; the caller must be contributor of the group."""
 
     runs: Runs
 
@@ -60,10 +60,10 @@ class Recovery:
         output: Output = NOWHERE,
         reason: str | None = None,
     ) -> Run:
-        """Take a run that is NEW, FAILED, or PROCESSING in no hand, to PROCESSED.
+        """Change a run that is NEW, FAILED, or PROCESSING without a lease, to PROCESSED.
 
-        Its folder must hold `_SUCCESS`, else raises OutputMissing. Shred types that are not given
-        are those that the run has.
+        Its folder must hold `_SUCCESS`; otherwise raises OutputMissing. Without `shred_types` the
+        run keeps those it has.
         """
         run = await self._read(name)
         folder = output.folder(run)
@@ -71,25 +71,26 @@ class Recovery:
         if types is None:
             raise _problem("shredTypes", "must be given; an empty list says that there are none")
         rules.refuse([("shredTypes", rules.shred_types_problem(types))])
-        ask = Recover(shred_types=types, saved_to=folder, reason=reason)
-        step(run, ask, self._now())
+        transition = Recover(shred_types=types, saved_to=folder, reason=reason)
+        step(run, transition, self._now())
         if not await self.runs.folders.is_complete(folder):
             raise OutputMissing(f"There is no {SUCCESS} in {rules.folder(folder)}.", run.state)
-        return await self.runs.ask(name, ask)
+        return await self.runs.ask(name, transition)
 
     async def reset(
         self, name: RunName, output: Output = NOWHERE, reason: str | None = None, *, force: bool
     ) -> Run:
-        """Take a run that is NEW, FAILED, or PROCESSING in no hand, to NEW.
+        """Change a run that is NEW, FAILED, or PROCESSING without a lease, to NEW.
 
-        Its folder must hold no `_SUCCESS`, else raises OutputExists; `force` does not look.
+        Its folder must not hold `_SUCCESS`; otherwise raises OutputExists. `force` skips this
+        check.
         """
-        ask = Reset(reason=reason)
-        await self._require_incomplete(await self._read(name), ask, output, force=force)
-        return await self.runs.ask(name, ask)
+        transition = Reset(reason=reason)
+        await self._require_incomplete(await self._read(name), transition, output, force=force)
+        return await self.runs.ask(name, transition)
 
     async def delete(self, name: RunName, output: Output = NOWHERE, *, force: bool) -> Run:
-        """Delete a run and its history, on the conditions of a reset; for admins of the group."""
+        """Delete a run and its history, under the conditions of a reset; needs an admin."""
         self.runs.scope.require_at(Role.ADMIN, name.manifest.group)
         for _ in range(ATTEMPTS):
             run = await self._read(name)
@@ -106,9 +107,9 @@ class Recovery:
         return await self.runs.one(name, consistent=True)
 
     async def _require_incomplete(
-        self, run: Run, ask: Reset, output: Output, *, force: bool
+        self, run: Run, transition: Reset, output: Output, *, force: bool
     ) -> None:
-        step(run, ask, self._now())
+        step(run, transition, self._now())
         if force:
             return
         folder = output.folder(run)

@@ -1,7 +1,4 @@
-"""The rows of runs: the run itself, its history, and where it is listed by time.
-
-The history of a run, row by row.
-"""
+"""The rows of a run: the run itself, its history, and its lines in the lists by time."""
 
 from decimal import Decimal
 
@@ -35,18 +32,18 @@ def key_of_run(name: RunName) -> Key:
 
 
 def key_bytes(name: RunName) -> int:
-    """How long the key of a run is; `limits.INDEX_RANGE_BYTES` at most, as `pk` is an index key."""
+    """The length of a run's key; it must fit `limits.INDEX_RANGE_BYTES`, as an index uses it."""
     return len(key_of_run(name).pk.encode(errors="replace"))
 
 
 def list_key(manifest: ManifestName, listed: str, position: str) -> Key:
-    """Where a run stands in a list; its position is `<AddedAt>:<id>`."""
+    """The key of a run's line in a list; a position is `<AddedAt>:<id>`."""
     added, _, id = position.partition(":")
     return RUN_LISTED.key(manifest=manifest.segment, list=listed, added=int(added), id=id)
 
 
 def position_of(run: Run) -> str:
-    """The place of a run in every list it is in: by time, and of one second by creation."""
+    """The position of a run in every list: by time, then by id within one second."""
     return f"{run.added_at:010}:{run.id}"
 
 
@@ -74,7 +71,7 @@ def event_of(item: Attributes) -> RunEvent:
 
 
 def listed(run: Run, name: str) -> Put:
-    """A line of a list: enough to leave out without a look at the run what is to be skipped."""
+    """The line of a run in a list; its `ToSkip` allows to filter without reading the run."""
     key = list_key(run.name.manifest, name, position_of(run))
     return Put({"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip})
 
@@ -84,7 +81,7 @@ def unlisted(run: Run, name: str) -> Delete:
 
 
 class Gone(Exception):
-    """A run of this name was deleted; `fence` is the highest that it ever gave."""
+    """A run of this name was deleted; `fence` is its highest fence."""
 
     def __init__(self, fence: int) -> None:
         super().__init__(fence)
@@ -92,9 +89,10 @@ class Gone(Exception):
 
 
 def new_rows(run: Run, event: RunEvent) -> list[Write]:
-    """All rows of a new run but its own.
+    """All rows of a new run except its own.
 
-    Raises Gone, where the run's fence is not that of the run of its name that was deleted before.
+    Raises RunWasDeleted if a run of this name was deleted and the new run's fence is not its
+    highest.
     """
     item = event_item(run, event)
     condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
@@ -103,13 +101,13 @@ def new_rows(run: Run, event: RunEvent) -> list[Write]:
 
 
 def grave(run: Run, until: int) -> Put:
-    """What stands for the history of a deleted run, so that none of its fences is given again."""
+    """The tombstone that keeps a deleted run's highest fence, so that no fence is used twice."""
     key = RUN_EVENT.item(manifest=run.name.manifest.segment, run=run.run_id, seq=1)
     return Put({**key, "fence": run.fence, TTL: until})
 
 
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
-    """The writes that make of a run what it is next, if it is still as it was read."""
+    """The writes that change a run, if it is still as it was read."""
     still = Compare("Version", "=", before.version)
     writes = [Write(Put(item_of(after), still))]
     if event is not None:
@@ -134,7 +132,7 @@ def _relisted(before: Run, after: Run) -> list[Operation]:
 
 
 def _written_by(event: RunEvent) -> Refusal:
-    """What a row of history says that stands already: this call made it, or another was first."""
+    """The error if the event's row exists: Done if the same call wrote it, else Moved."""
 
     def refused(standing: Item | None) -> Exception:
         same = standing is not None and standing["call"] == event.call
@@ -144,7 +142,7 @@ def _written_by(event: RunEvent) -> Refusal:
 
 
 def history(run: Run, *, descending: bool = False) -> Query:
-    """The rows of what happened to a run: `pk = R:<manifest>:<runId>`, sk from `RH:`."""
+    """The query for a run's events: `pk = R:<manifest>:<runId>`, sk from `RH:`."""
     return Query(
         partition=key_of_run(run.name).pk,
         range=Range(RUN_EVENT.sk.prefix({})),

@@ -1,4 +1,4 @@
-"""The rules of what is said about runs, all of them checked at once before anything is written."""
+"""The rules of the fields of runs; all are checked at once, before anything is written."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,14 +25,14 @@ Named = Iterable[tuple[str, "str | None"]]
 
 
 def refuse(problems: Named) -> None:
-    """Raise Invalid with every problem that there is, each with the field it is of."""
+    """Raise Invalid with every problem there is, each with its field."""
     found = [FieldProblem([field], message) for field, message in problems if message]
     if found:
         raise Invalid(found)
 
 
 def run_id_problem(text: str) -> str | None:
-    """A path inside a bucket, without the scheme, as the document has it."""
+    """A run id is a path inside a bucket, without the scheme."""
     if not text:
         return "must not be empty"
     if _SCHEME.match(text):
@@ -55,11 +55,11 @@ def lease_problem(seconds: int) -> str | None:
 
 
 def fence_problem(fence: int) -> str | None:
-    return None if 0 <= fence <= MOST else "is no fence that was ever given"
+    return None if 0 <= fence <= MOST else "is not the fence of any claim"
 
 
 def folder_parts(text: str) -> tuple[str, str] | None:
-    """The bucket and the path of `s3://bucket/path/`; None for what is no folder."""
+    """The bucket and the path of `s3://bucket/path/`; None if the text is no folder."""
     found = _FOLDER.fullmatch(text)
     return (found[1], found[2]) if found else None
 
@@ -73,7 +73,7 @@ def folder_problem(text: str) -> str | None:
 
 
 def folder(text: str) -> str:
-    """The folder in the one form that is kept: `s3://`, and `/` at the end."""
+    """The folder in the form that is stored: with `s3://` and with `/` at the end."""
     return _SCHEME.sub("s3://", text, count=1).rstrip("/") + "/"
 
 

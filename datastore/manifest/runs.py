@@ -1,7 +1,4 @@
-"""The folders that runs are written to: whether one is complete, as its `_SUCCESS` says.
-
-Runs: looked up, discovered, and taken from state to state, each time in one transaction.
-"""
+"""Runs of the manifest: read, discovered, and changed, each change in one transaction."""
 
 from asyncio import sleep
 from collections.abc import Sequence
@@ -48,7 +45,7 @@ from penstock.datastore.table.transaction import Moved, Write, commit
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one bucket, which the server can look into; of none without its name."""
+    """The output folders of the server's bucket; without a bucket none can be checked."""
 
     files: Files = NO_FILES
     bucket: str | None = None
@@ -56,7 +53,7 @@ class Folders:
     async def is_complete(self, saved_to: str) -> bool:
         """Whether the folder holds `_SUCCESS`, which is written last.
 
-        Raises Invalid about `savedTo` where that cannot be known.
+        Raises Invalid about `savedTo` if the server cannot check the folder.
         """
         rules.refuse([("savedTo", rules.folder_problem(saved_to))])
         bucket, path = rules.folder_parts(rules.folder(saved_to)) or ("", "")
@@ -75,7 +72,7 @@ def _unseen(message: str) -> Invalid:
 
 
 def beside(stage: str, run_id: str) -> str:
-    """The folder of a run in a stage: its last part, like `run=2018-12-11-00-00-00`, under that."""
+    """The folder of a run in a stage: the last part of its id, like `run=2018-12-11-00-00-00`."""
     return rules.folder(rules.folder(stage) + run_id.rstrip("/").rpartition("/")[2])
 
 
@@ -85,7 +82,7 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """A run as it is first heard of; with a `skip_reason` nobody is to work on it."""
+    """A run as it is first reported; with a `skip_reason` it is marked to be skipped."""
 
     run_id: str
     added_by: str
@@ -103,7 +100,7 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of manifests in groups that the caller may know; contributors there change them."""
+    """The runs of manifests in groups that the caller may know; contributors change them."""
 
     scope: Scope
     folders: Folders = field(default_factory=Folders)
@@ -125,9 +122,9 @@ class Runs:
         return run
 
     async def discover(self, manifest: ManifestName, found: Discovery) -> Run:
-        """Put a run into the manifest, which is made if it is not there, as NEW.
+        """Add a run to the manifest as NEW; the manifest is created if it does not exist.
 
-        A run that is there already is returned as it is.
+        A run that exists already is returned as it is.
         """
         self.scope.require_at(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
@@ -149,28 +146,28 @@ class Runs:
         )
         return (await enter(self.scope, run, Action.DISCOVER))[0]
 
-    async def ask(self, name: RunName, ask: Ask, beside: Sequence[Write] = ()) -> Run:
-        """Change a run as the table of states allows it: one read, and one transaction.
+    async def ask(self, name: RunName, transition: Ask, beside: Sequence[Write] = ()) -> Run:
+        """Change a run as the table of states allows: one read, and one transaction.
 
-        What was done before, by the same worker in the same words, changes nothing, whatever became
-        of the run since. What is written `beside` is written if the run changes, in the same
-        transaction. Raises IllegalState, or the kind of it that says more.
+        Repeating a change of the same claim with the same content changes nothing, whatever
+        happened to the run since. The writes in `beside` are part of the transaction if the run
+        changes. Raises IllegalState, or one of its subclasses.
         """
         self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
-        rules.refuse(ask.problems())
+        rules.refuse(transition.problems())
         call = self.scope.clock.new_id()
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
             try:
-                after = step(run, ask, self._now())
+                after = step(run, transition, self._now())
             except LeaseLost:
-                if await self._was_done(run, ask):
+                if await self._was_done(run, transition):
                     return run
                 raise
             if after is run:
                 return run
-            event = self._event(run, after, ask, call)
+            event = self._event(run, after, transition, call)
             try:
                 await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
             except Moved:
@@ -178,18 +175,18 @@ class Runs:
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def _was_done(self, run: Run, ask: Ask) -> bool:
-        """Whether a claim that is over by now ended in just this: its answer may have been lost."""
-        if ask.action is Action.HEARTBEAT:
+    async def _was_done(self, run: Run, transition: Ask) -> bool:
+        """Whether an earlier call ended a former claim in the same way; its answer was lost."""
+        if transition.action is Action.HEARTBEAT:
             return False
         async for item in items(self.scope.table, history(run, descending=True)):
             event = event_of(item)
-            if event.fence == ask.fence and event.action is ask.action:
-                return event.error == ask.error
+            if event.fence == transition.fence and event.action is transition.action:
+                return event.error == transition.error
         return False
 
     def _may_be(self, name: RunName) -> bool:
-        """Whether a run of this name may be there, as far as the caller may know."""
+        """Whether the name is valid and its group visible to the caller."""
         odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
         seen = not odd and self.scope.caller.sees(name.manifest.group)
         return seen and key_bytes(name) <= INDEX_RANGE_BYTES
@@ -197,13 +194,13 @@ class Runs:
     def _now(self) -> int:
         return int(self.scope.clock.now().timestamp())
 
-    def _event(self, run: Run, after: Run, ask: Ask, call: str) -> RunEvent | None:
-        """What the history tells of a change; beating hearts are no history."""
-        if ask.action is Action.HEARTBEAT:
+    def _event(self, run: Run, after: Run, transition: Ask, call: str) -> RunEvent | None:
+        """The event of a change; a heartbeat has none."""
+        if transition.action is Action.HEARTBEAT:
             return None
         return RunEvent(
             seq=after.version,
-            action=ask.action,
+            action=transition.action,
             before=run.state,
             after=after.state,
             at=self.scope.clock.timestamp(),
@@ -211,11 +208,11 @@ class Runs:
             call=call,
             fence=after.fence,
             worker=after.lease_owner or run.lease_owner,
-            reason=ask.reason,
-            error=ask.error,
+            reason=transition.reason,
+            error=transition.error,
         )
 
 
 def unknown_run() -> NotFound:
-    """The one answer for a run that is not there or that the caller may not know of."""
+    """The error for a run that does not exist or that the caller may not know of."""
     return NotFound("There is no such run.", ("runId",))

@@ -1,4 +1,4 @@
-"""The states of runs as one table: from which, by what, to which, and on what condition."""
+"""The state machine of runs, as one table of sources, actions, targets and conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,38 +11,41 @@ from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.transitions import Ask
 
 Condition: TypeAlias = "Callable[[Run, Ask, int], IllegalState | None]"
-"""What stands in the way of an ask at a moment, if something does."""
+"""A check of a transition at a time in seconds; it returns the error if it fails."""
 
 NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
 LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
 
 
-def fence_matches(run: Run, ask: Ask, now: int) -> IllegalState | None:
-    if ask.fence == run.fence:
+def fence_matches(run: Run, transition: Ask, now: int) -> IllegalState | None:
+    if transition.fence == run.fence:
         return None
-    words = f"The fence {ask.fence} is not that of the latest claim, {run.fence}."
+    words = f"The fence {transition.fence} is not that of the latest claim, {run.fence}."
     return LeaseLost(words, run.state)
 
 
-def lease_is_free(run: Run, ask: Ask, now: int) -> IllegalState | None:
+def lease_is_free(run: Run, transition: Ask, now: int) -> IllegalState | None:
     if not run.is_leased(now):
         return None
     words = f"{run.lease_owner} has the run in hand for another {(run.lease_until or 0) - now} s."
     return LeaseHeld(words, run.state)
 
 
-def wanted(run: Run, ask: Ask, now: int) -> IllegalState | None:
+def wanted(run: Run, transition: Ask, now: int) -> IllegalState | None:
     return RunSkipped("The run is marked to be skipped.", run.state) if run.to_skip else None
 
 
-def not_processed_yet(run: Run, ask: Ask, now: int) -> IllegalState | None:
-    """A run with an output would be PROCESSED to others, and could be loaded meanwhile."""
+def not_processed_yet(run: Run, transition: Ask, now: int) -> IllegalState | None:
+    """Refuse a run that has an output.
+
+    Other programs would see it as PROCESSED and could load it meanwhile.
+    """
     if run.processed_at is None:
         return None
     return IllegalState("The run failed to load: reset it to transform it again.", run.state)
 
 
-def processed_before(run: Run, ask: Ask, now: int) -> IllegalState | None:
+def processed_before(run: Run, transition: Ask, now: int) -> IllegalState | None:
     if run.processed_at is not None:
         return None
     return IllegalState("The run failed to be transformed: there is nothing to load.", run.state)
@@ -50,7 +53,7 @@ def processed_before(run: Run, ask: Ask, now: int) -> IllegalState | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One line of the table. Without `target` the state stays; without `stage` any is meant."""
+    """One line of the table. Without `target` the state stays; without `stage` it is for any."""
 
     sources: tuple[RunState, ...]
     action: Action
@@ -106,33 +109,35 @@ RULES = (
 )
 
 
-def step(run: Run, ask: Ask, now: int) -> Run:
-    """The run after what is asked; the same run where that was done before.
+def step(run: Run, transition: Ask, now: int) -> Run:
+    """The run after the transition; the same object if the transition is a repetition.
 
-    Raises IllegalState, or the kind of it that says more, where the table does not allow it.
+    Raises IllegalState, or one of its subclasses, if the table does not allow the transition.
     """
-    if ask.repeats(run, now):
+    if transition.repeats(run, now):
         return run
-    rule = _rule(run, ask, now)
+    rule = _rule(run, transition, now)
     for condition in rule.conditions:
-        if failure := condition(run, ask, now):
+        if failure := condition(run, transition, now):
             raise failure
-    changes = ask.changes(run, now)
+    changes = transition.changes(run, now)
     return replace(run, version=run.version + 1, state=rule.target or run.state, **changes)
 
 
-def _rule(run: Run, ask: Ask, now: int) -> Rule:
+def _rule(run: Run, transition: Ask, now: int) -> Rule:
     rules = [
-        rule for rule in RULES if rule.action is ask.action and rule.stage in (None, ask.stage)
+        rule
+        for rule in RULES
+        if rule.action is transition.action and rule.stage in (None, transition.stage)
     ]
     for rule in rules:
         if run.state in rule.sources:
             return rule
-    # A worker who lost a run is told so, whatever became of it since.
+    # A worker that lost the run gets LeaseLost, whatever state the run is in now.
     if any(fence_matches in rule.conditions for rule in rules) and (
-        failure := fence_matches(run, ask, now)
+        failure := fence_matches(run, transition, now)
     ):
         raise failure
     if run.state is LOADED:
         raise AlreadyLoaded("The run was loaded; only a reload undoes that.", run.state)
-    raise IllegalState(f"A run that is {run.state} takes no `{ask.action}`.", run.state)
+    raise IllegalState(f"A run that is {run.state} takes no `{transition.action}`.", run.state)

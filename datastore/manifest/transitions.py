@@ -1,4 +1,4 @@
-"""What can be asked of a run that is there, and what of it each ask changes besides the state."""
+"""The transitions of an existing run, with their input and the fields that they change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NOT_PROCESSED: Changes = {"processed_at": None, "shred_types": None, "saved_to"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What every ask may say; which of it an ask needs, it says again."""
+    """A transition with the fields that any may have; subclasses repeat those they require."""
 
     action: ClassVar[Action]
     stage: Stage | None = None
@@ -28,22 +28,23 @@ class Ask:
     error: str | None = None
 
     def problems(self) -> rules.Named:
-        """What breaks the rules, each with its field."""
+        """The problems of the input, each with its field."""
         return (("reason", None if self.reason is None else rules.reason_problem(self.reason)),)
 
     def repeats(self, run: Run, now: int) -> bool:
-        """Whether this very ask was granted before, so that nothing is left to do."""
+        """Whether the run already is as this transition would leave it."""
         return False
 
     def changes(self, run: Run, now: int) -> Changes:
+        """The fields of the run that change, besides its state."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Ask):
-    """Take a run in hand for one stage, until `seconds` from now; `owner` names one worker.
+    """Claim a run for one stage for `seconds` from now; `owner` names one worker.
 
-    An owner who claims again what they hold is given the lease that they have.
+    An owner who claims a run that they hold already keeps the lease they have.
     """
 
     action = Action.CLAIM
@@ -71,7 +72,7 @@ class Claim(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat(Ask):
-    """Keep a run in hand until `seconds` from now."""
+    """Extend the lease to `seconds` from now."""
 
     action = Action.HEARTBEAT
     fence: int
@@ -87,7 +88,7 @@ class Heartbeat(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processed(Ask):
-    """The Transformer is done: what types it found, and where it wrote."""
+    """The Transformer has finished: the types it found, and the folder it wrote to."""
 
     action = Action.PROCESSED
     fence: int
@@ -111,7 +112,7 @@ class Processed(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded(Ask):
-    """The Loader, of this version, is done."""
+    """The Loader has finished; `loaded_by` names its version."""
 
     action = Action.LOADED
     fence: int
@@ -135,7 +136,7 @@ class Loaded(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail(Ask):
-    """The stage at hand went wrong."""
+    """The present stage has failed."""
 
     action = Action.FAIL
     fence: int
@@ -155,7 +156,7 @@ class Fail(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip(Ask):
-    """Nobody is to work on the run."""
+    """Mark the run to be skipped by all workers."""
 
     action = Action.SKIP
     reason: str
@@ -169,7 +170,7 @@ class Skip(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unskip(Ask):
-    """The run may be worked on again."""
+    """Allow workers to claim the run again."""
 
     action = Action.UNSKIP
 
@@ -182,7 +183,7 @@ class Unskip(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recover(Ask):
-    """The output is there, though nobody said so."""
+    """Mark the run as processed, since its output is complete."""
 
     action = Action.RECOVER
     shred_types: tuple[str, ...]
@@ -194,7 +195,7 @@ class Recover(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset(Ask):
-    """Begin again."""
+    """Return the run to the state NEW, without output."""
 
     action = Action.RESET
 
@@ -205,7 +206,7 @@ class Reset(Ask):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload(Ask):
-    """Load once more what was loaded; `force` says that this is meant."""
+    """Load a loaded run once more; `force` confirms that this is intended."""
 
     action = Action.RELOAD
     reason: str

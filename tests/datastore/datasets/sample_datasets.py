@@ -1,4 +1,4 @@
-"""Small reference datasets for tests that look values up."""
+"""Small reference datasets for tests of lookups."""
 
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import GroupPath
@@ -6,7 +6,7 @@ from penstock.datastore.store import View
 
 
 async def table(view: View, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
-    """A dataset with the columns `k` and `v`."""
+    """Create a dataset with the columns `k` and `v`."""
     columns = [DatasetColumn(name="k", type=ValueType.STRING)]
     columns.append(DatasetColumn(name="v", type=ValueType.NUMBER))
     csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())

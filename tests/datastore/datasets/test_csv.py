@@ -1,4 +1,4 @@
-"""The CSV of a reference dataset: what is read as what, and how everything wrong is told."""
+"""The CSV of a reference dataset: types, line ends, problems with their places, and limits."""
 
 import csv
 from decimal import Decimal

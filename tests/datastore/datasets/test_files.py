@@ -1,4 +1,4 @@
-"""Files of reference datasets: a version never points to a missing one, and none is left over."""
+"""Files of reference datasets: no version points to a missing file, and no file is left over."""
 
 from asyncio import gather
 from collections.abc import AsyncIterator, Mapping
@@ -106,7 +106,7 @@ async def test_a_write_that_is_refused_leaves_neither_row_nor_file(store: Store)
 
 
 def as_seen(made: ReferenceDataset, version: int) -> ReferenceDataset:
-    """The dataset as somebody saw it who is not up to date."""
+    """The dataset as a reader with an old version sees it."""
     return msgspec.structs.replace(made, version=version)
 
 
@@ -122,7 +122,7 @@ async def test_a_create_sent_twice_makes_one_dataset_with_one_file(store: Store)
 
 
 class Failing:
-    """A table or files whose methods fail, the named ones after so many calls."""
+    """A table or file store whose methods raise; named ones raise after so many calls."""
 
     def __init__(self, real: Any, **after: int) -> None:
         self._real = real
@@ -137,7 +137,7 @@ class Failing:
 
 
 class Died(BaseException):
-    """The process ends here: no handler of failures runs."""
+    """The process dies here: no `except Exception` runs."""
 
 
 KILLS: Mapping[str, tuple[dict[str, int], dict[str, int]]] = {
@@ -215,7 +215,7 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
 
 @on_sqlite
 async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> None:
-    """The transaction took effect, its answer was lost: what it points to must not be dropped."""
+    """The transaction took effect but its answer was lost, so its file must not be dropped."""
     view = await grow(store)
     made = await create(view)
 
@@ -278,7 +278,7 @@ async def test_a_group_that_is_deleted_takes_the_files_of_its_datasets_along(sto
 
 
 async def upload(files: Files, form: Any, data: bytes) -> None:
-    """Put in place what the form would."""
+    """Store a file as the upload form would."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield data
@@ -356,7 +356,7 @@ async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
 
 
 class Counting(Failing):
-    """Files that count what is read of them."""
+    """A file store that counts reads."""
 
     def __init__(self, real: Any) -> None:
         super().__init__(real)

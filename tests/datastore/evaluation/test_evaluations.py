@@ -1,4 +1,4 @@
-"""Evaluating: what names mean, what may be used by whom, and how much may be asked for."""
+"""Evaluation of calculations: the scope of names, permissions, states and limits."""
 
 import time
 from asyncio import gather
@@ -56,20 +56,20 @@ async def run(view: View, of: Calculation, *rows: Mapping[str, object], **more: 
 
 
 async def value(view: View, of: Calculation, /, **row: object) -> object:
-    """The value of one row, which has one."""
+    """The value of a single row that has no error."""
     found = await run(view, of, row)
     assert found.errors == ()
     return found.values[0]
 
 
 async def code(view: View, of: Calculation, /, **row: object) -> str:
-    """The code of the error of one row."""
+    """The error code of a single row."""
     (error,) = (await run(view, of, row)).errors
     return error.code
 
 
 async def refused(view: View, of: Calculation) -> list[str]:
-    """The codes of what keeps a calculation from being evaluated at all."""
+    """The codes of the problems that keep a calculation from being evaluated."""
     with pytest.raises(Invalid) as invalid:
         await run(view, of)
     return [str(problem.code) for problem in invalid.value.problems]
@@ -180,7 +180,7 @@ async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store)
     view = await grow(store)
     one = await save(view, USA, "one", "1")
     two = await save(view, USA, "two", "#one()")
-    # As if both had been checked before either was written.
+    # The same as two concurrent saves, each checked before the other is written.
     key = CALCULATION.latest.key(id=one.id)
     await store.table.transact([Update(key=key, set={"formula": "#two()"})])
     for made in (one, two):

@@ -1,4 +1,4 @@
-"""A store with files: each table in turn, over a directory."""
+"""A store with files: each kind of table in turn, with files in a directory."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pipelines that look values up in reference datasets, for tests of executions."""
+"""Pipelines with lookups in reference datasets, for tests of executions."""
 
 from penstock.datastore.records import (
     Calculation,
@@ -44,7 +44,7 @@ async def factor(
 
 
 async def looking_up(store: Store) -> Pipeline:
-    """A pipeline of /usa/northwest that looks things up, as does the calculation it calls."""
+    """Create a pipeline of /usa/northwest with lookups of its own and in a calculation it calls."""
     view = await grow(store)
     await table(view, USA, "fuels", gas="2.5", oil="4")
     await factor(store, "IMPACT('fuels', :f, 'v')")

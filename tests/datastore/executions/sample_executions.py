@@ -1,4 +1,4 @@
-"""Pipelines to run, inputs for them and the way through, for tests of executions."""
+"""Pipelines, their inputs, and executions in each state, for tests."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -61,7 +61,7 @@ async def pipeline_in(
 
 
 async def planted(store: Store) -> Pipeline:
-    """The groups, and a pipeline of /usa."""
+    """Create the groups and a pipeline of /usa."""
     await grow(store)
     return await pipeline_in(store)
 
@@ -74,21 +74,21 @@ async def begun(store: Store, pipeline: Pipeline, who: Caller = ANN, **more: Any
 async def ready(
     store: Store, pipeline: Pipeline, data: bytes = INPUT, who: Caller = ANN, **more: Any
 ) -> Execution:
-    """An execution whose input is there."""
+    """Create an execution and confirm its input."""
     execution = await begun(store, pipeline, who, **more)
     await put(store.files, ingest_key(execution), data)
     return await store.seen_by(who).executions.uploads.confirm(execution.id)
 
 
 async def done(store: Store, pipeline: Pipeline, data: bytes = INPUT, **more: Any) -> Execution:
-    """An execution that was run to its end."""
+    """Create an execution and run it to its end."""
     execution = await ready(store, pipeline, data, **more)
     assert await store.runner("w").run_all() == 1
     return await now(store, execution)
 
 
 async def now(store: Store, execution: Execution) -> Execution:
-    """The execution as it is."""
+    """The current state of an execution."""
     found = await find_execution(store.table, execution.id)
     assert found is not None
     return found
@@ -102,13 +102,13 @@ async def put(files: Files, key: str, data: bytes) -> None:
 
 
 async def content(files: Files, key: str) -> bytes | None:
-    """A file's content, None where there is none."""
+    """The content of a file; None if there is none."""
     if await files.stat(key) is None:
         return None
     return b"".join([chunk async for chunk in files.read(key)])
 
 
 async def history(view: View, execution: Execution) -> list[tuple[str, str, str]]:
-    """What happened, the state it led to, and by whom."""
+    """Each event, the state after it, and its author."""
     page = await view.executions.reading.events(execution, Window(size=100))
     return [(event.happening, event.state, event.by) for _, event in page.entries]

@@ -1,4 +1,4 @@
-"""Cancelling and trying again."""
+"""Cancel and retry of executions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who holds an execution: exactly one, whatever their clocks say and however often they try."""
+"""Claims: exactly one worker holds an execution, whatever the clocks and however many tries."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -24,7 +24,7 @@ COUNTS = Counts(10, 9, 1, 100, 200)
 
 
 def claims(store: Store, skew: timedelta = timedelta(0)) -> Claims:
-    """What a worker writes whose clock is off by so much."""
+    """The claims of a worker whose clock is off by `skew`."""
     return Claims(store.table, Clock(lambda: store.clock.now() + skew), RULES)
 
 

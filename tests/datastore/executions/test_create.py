@@ -1,4 +1,4 @@
-"""Beginning executions: what is pinned, what is refused, and what sending twice does."""
+"""Creation of executions: pins, refusals, and repeated calls."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Runs over a DynamoDB table that throttles, loses answers and breaks off."""
+"""Executions over a DynamoDB table that throttles, loses answers and breaks connections."""
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.files import output_key

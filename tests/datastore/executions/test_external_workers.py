@@ -1,4 +1,4 @@
-"""Executions run by outside workers, who may do no more than the fence lets them."""
+"""Executions run by external workers, which can write only under the current fence."""
 
 import json
 from contextlib import suppress

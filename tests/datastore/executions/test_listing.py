@@ -19,7 +19,7 @@ CANCELLED, WAITING = ExecutionState.CANCELLED, ExecutionState.WAITING
 
 
 async def several(store: Store, pipeline: Pipeline, count: int) -> list[Execution]:
-    """Executions of which every third is cancelled; tags tell their remainders by 2 and 3."""
+    """Create executions; every third is cancelled, and tags hold remainders by 2 and 3."""
     made = []
     for n in range(count):
         made.append(await begun(store, pipeline, tags=tags(f"two={n % 2}", f"three=x/{n % 3}")))

@@ -1,4 +1,4 @@
-"""Executions that nobody takes up are noticed."""
+"""Executions that no worker claims are reported as stuck."""
 
 from datetime import timedelta
 

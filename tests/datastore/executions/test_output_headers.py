@@ -1,4 +1,4 @@
-"""What the outputs of a pipeline are called in what comes out of it."""
+"""The headings of an execution's output."""
 
 import pytest
 

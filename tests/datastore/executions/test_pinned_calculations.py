@@ -1,4 +1,4 @@
-"""What the formulas call is pinned with them."""
+"""Calculations are pinned with the execution whose formulas call them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reference datasets that formulas name: pinned when an execution begins, and used by it."""
+"""Datasets are pinned when an execution begins, and looked up as pinned."""
 
 from base64 import urlsafe_b64decode
 from dataclasses import replace
@@ -97,7 +97,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
     second = await begun(store, pipeline)
     await store.seen_by(SUPER).datasets.deleting.delete(second.pins[1].id)
     over = await ran(store, second)
-    assert (over.state, over.message) == ("success", f"As {first.id} did.")
+    assert (over.state, over.message) == ("success", f"Copied from the execution {first.id}.")
     assert await content(store.files, output_key(over)) == OUTPUT
 
 

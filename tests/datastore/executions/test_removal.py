@@ -1,4 +1,4 @@
-"""What is over goes in the end; what loses its pipeline goes at once, from wherever it was cut."""
+"""Removal of executions that expired or lost their pipeline, also after an interruption."""
 
 from collections.abc import AsyncIterable
 from dataclasses import replace
@@ -28,7 +28,7 @@ async def files_of(store: Store, execution: Execution) -> list[bool]:
 
 
 async def rows_left(store: Store) -> set[str]:
-    """The families of rows that still stand, groups and receipts aside."""
+    """The kinds of rows that are left, without groups and idempotency receipts."""
     return {key.pk.split(":")[0] for key in await contents(store.table)} - {"G", "IK"}
 
 
@@ -126,7 +126,7 @@ async def test_a_pipeline_that_was_never_run_goes_in_one_transaction(
 
 
 class Vanishing(Through):
-    """A file store that deletes a pipeline before it puts the output of a run in place."""
+    """A file store that deletes the pipeline before it stores an output."""
 
     def __init__(self, store: Store, pipeline: Pipeline) -> None:
         super().__init__(store.files)

@@ -1,4 +1,4 @@
-"""Runs over S3 that refuses, dawdles and breaks off: the same output, or another attempt."""
+"""Executions over S3 that refuses, delays and breaks off: the same output, or a new attempt."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The input's way: a form, an upload, and three ways of learning that it is there."""
+"""Uploads of inputs: the form, the upload, and three ways to notice it."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Running: what comes out, and what failure means."""
+"""The execution worker: outputs, and the handling of failures."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -165,7 +165,7 @@ async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_u
 @on_sqlite
 async def test_the_same_work_is_not_done_twice(store: Store, pipeline: Pipeline) -> None:
     first, second = await done(store, pipeline), await done(store, pipeline)
-    assert (second.state, second.message) == ("success", f"As {first.id} did.")
+    assert (second.state, second.message) == ("success", f"Copied from the execution {first.id}.")
     assert second.counts == first.counts
     assert second.digest == first.digest
     assert await content(store.files, output_key(second)) == OUTPUT

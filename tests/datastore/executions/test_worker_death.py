@@ -1,4 +1,4 @@
-"""Runs that die, hang, are cancelled or meet a store that does not answer: each ends right."""
+"""Executions end correctly when workers die, hang or are cancelled, or a store is down."""
 
 import asyncio
 from dataclasses import replace
@@ -59,7 +59,7 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
 
 
 class Waiting(Through):
-    """A file store whose reads wait until they may go on."""
+    """A file store whose reads wait until the test lets them continue."""
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
@@ -133,7 +133,7 @@ async def test_who_is_told_to_stop_leaves_the_run_to_others_at_once(
 
 
 class Broken(Through):
-    """A file store that cannot be read for so many times."""
+    """A file store whose first reads fail."""
 
     def __init__(self, files: Files, times: int) -> None:
         super().__init__(files)

@@ -1,4 +1,4 @@
-"""A table and files that a process uses until it dies: from one call on, nothing works any more."""
+"""A table and a file store that stop working from one call on, as for a process that dies."""
 
 from collections.abc import AsyncIterable, Coroutine
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Life:
-    """So many calls that change something, of the table and the files together."""
+    """A number of writes that are left, of the table and the file store together."""
 
     def __init__(self, calls: int) -> None:
         self.left = calls
@@ -48,7 +48,7 @@ class MortalTable(Watched):
 
 
 class Through:
-    """The files port, handing every call on to another one."""
+    """A file store that passes every call to another one."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -92,7 +92,7 @@ class Through:
 
 
 class MortalFiles(Through):
-    """Dies also between the pieces of what is read and written, and before a file is in place."""
+    """A file store that can also die between two pieces, and before a file is published."""
 
     def __init__(self, files: Files, life: Life) -> None:
         super().__init__(files)

@@ -1,4 +1,4 @@
-"""The formulas of a transformer, checked together when it is saved."""
+"""The check of a transformer's formulas when it is saved."""
 
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import MAX_FORMULAS

@@ -1,4 +1,4 @@
-"""A subtree with something of everything in it, and what must be left when it is deleted."""
+"""A subtree with every kind of content, and a check of what its deletion leaves."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ STEPS = 11
 
 
 async def plant(store: Store) -> dict[str, Any]:
-    """Make the tree; what `/usa` and the groups below own goes with it, and `/eu` owns the rest."""
+    """Create the tree: everything of `/usa` and below is deleted, everything of `/eu` stays."""
     view = await grow(store, *TREE, CITY)
     within = {"at usa": USA, "in the city": CITY, "lifted": SOUTH, "lent": NORTHWEST}
     homes = within | dict.fromkeys(REST, EU)
@@ -54,7 +54,7 @@ def kind_of(name: str) -> Kind[Any]:
 
 
 async def begun(store: Store, group: GroupPath = USA) -> Job:
-    """Ask for the group and all below to be deleted, which takes a job."""
+    """Begin the job that deletes the group and all below it."""
     _, job = await store.seen_by(SUPER).cascades.delete(group)
     assert job is not None
     return job
@@ -67,7 +67,7 @@ async def follow(store: Store, id: str) -> Job:
 
 
 async def assert_only_the_rest(store: Store) -> None:
-    """Nothing of the subtree is left, and nothing of the rest is lost."""
+    """Nothing of the subtree is left, and nothing else is lost."""
     view = store.seen_by(SUPER)
     for kind in KINDS:
         rest = [name for name in REST if kind_of(name) is kind]

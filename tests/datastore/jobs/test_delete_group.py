@@ -1,4 +1,4 @@
-"""Deleting a group with all that lies in it and below: what goes, what stays, who may not."""
+"""Deletion of a group with everything in it: its extent, its permissions, and late writes."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -98,7 +98,7 @@ async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_hav
 async def assert_closed(
     store: Store, group: GroupPath, foreign: str, kind: Kind[Any] = PIPELINE
 ) -> None:
-    """Nothing is created in the group, created below it, or granted to it."""
+    """Nothing can be created in the group or below it, or granted to it."""
     view = store.seen_by(SUPER)
     before = await contents(store.table)
     for refused in (
@@ -262,7 +262,7 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
 
 
 async def weigh(view: View, kind: Kind[Any], id: str, *counts: int) -> None:
-    """Give the resource so many tags, one number after another."""
+    """Give the resource so many tags, each with another number."""
     for count in counts:
         now = await view.of(kind).reading.one(id, consistent=True)
         changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}

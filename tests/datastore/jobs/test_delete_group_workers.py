@@ -1,4 +1,4 @@
-"""Workers of jobs: cut off at every step, at once with others and with those who write."""
+"""Workers that delete a group: interrupted at every step, and concurrent with others."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Ticking(Watch):
-    """A hand that moves by itself, so that work takes time."""
+    """A clock that moves with each reading, so that work takes time."""
 
     def __call__(self) -> datetime:
         self.move(timedelta(milliseconds=300))
@@ -51,7 +51,7 @@ def over(table: Table, watch: Watch) -> Store:
 
 
 async def clear(store: Store) -> None:
-    """Take away what the cascade left, for the next one."""
+    """Remove what the deletion left, before the next one."""
     view = store.seen_by(SUPER)
     for kind in KINDS:
         for key in await contents(store.table):
@@ -61,7 +61,7 @@ async def clear(store: Store) -> None:
 
 
 async def died(table: Table, watch: Watch, writes: int) -> bool:
-    """Work on jobs in a process that dies after so many writes; whether it did."""
+    """Run jobs in a process that dies after so many writes; True if it died."""
     try:
         await over(Cut(table, writes), watch).run_jobs("first")
     except Died:
@@ -155,7 +155,7 @@ async def test_two_workers_at_one_job_take_everything_away_once(store: Store) ->
     job = await begun(store)
     watch = Watch()
     watch.time = Clock().now()
-    # Each believes that the lease of the other has run out.
+    # To each of them the lease of the other has expired.
     ahead = Watch()
     ahead.time = watch.time + 2 * HELD
     first, second = over(store.table, watch), over(store.table, ahead)

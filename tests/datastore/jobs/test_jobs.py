@@ -1,4 +1,4 @@
-"""Jobs: who follows them, how long they are kept, and what becomes of those that get stuck."""
+"""Jobs: who may read them, how long they are kept, and the handling of failures."""
 
 import asyncio
 import logging
@@ -44,7 +44,7 @@ WEEK = 7 * 24 * 60 * 60
 
 
 class Lagging(Watched):
-    """An index that shows nothing yet."""
+    """A table whose index lists nothing yet."""
 
     async def query(self, query: Query) -> Page:
         page = await self.table.query(query)
@@ -69,7 +69,7 @@ async def test_what_the_index_does_not_show_yet_is_waited_for(
 
 
 class Stuck(Watched):
-    """A table whose writes wait for good, once so many were made."""
+    """A table whose writes wait for ever after so many of them."""
 
     def __init__(self, table: Table, writes: int) -> None:
         super().__init__(table)

@@ -1,7 +1,7 @@
-"""How readers of the document's attributes alone take a manifest item, written down once more.
+"""A second reading of manifest items by the document's rules, independent of the product's.
 
-The rules are those of the programs that made the format: items come as DynamoDB writes them, all
-that is wrong with one is told together, and attributes that are not the document's are not seen.
+Items are as DynamoDB writes them. All problems of an item are reported together, and attributes
+that the document does not have are ignored.
 """
 
 from decimal import Decimal
@@ -23,7 +23,7 @@ TYPES = {
 
 
 def parse(item: Raw) -> tuple[str | None, list[str]]:
-    """The state of an item, or None and everything that is wrong with it."""
+    """The state of an item, or None with all its problems."""
     errors = [
         f"{name}: not {letter}"
         for name, letter in TYPES.items()
@@ -64,5 +64,5 @@ def _state(item: Raw) -> str | None:
 
 
 def _plain(number: str) -> str:
-    """A number as DynamoDB gives it back, whatever form it was sent in."""
+    """The number as DynamoDB returns it, in whatever form it was sent."""
     return f"{Decimal(number).normalize():f}"

@@ -1,4 +1,4 @@
-"""A manifest table as the programs of the document make one."""
+"""A manifest table as the document's programs create it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.stores import REGION, aws_environment
 
 
 async def make_manifest_table(endpoint_url: str, items: Iterable[Mapping[str, Any]]) -> str:
-    """Make a table with the items and an attribute of a type that we do not know; its name."""
+    """Create a table with the items and an attribute of an unknown type; return its name."""
     name = f"manifest-{uuid4()}"
     with aws_environment():
         session = aioboto3.Session()

@@ -1,4 +1,4 @@
-"""Runs, folders and walks that tests of manifests share, and what must stand for every run."""
+"""Sample runs and folders for tests of manifests, and a check of all rows of runs."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -46,7 +46,7 @@ LOADED_ITEM: Mapping[str, Any] = {
     "LoadedAt": 1544529800,
     "LoadedBy": "l-0.1",
 }
-"""Items as the programs of the document leave them, one of each state."""
+"""Items as the document's programs write them, one for each state."""
 
 
 def named(run_id: str) -> RunName:
@@ -63,7 +63,7 @@ async def claim(view: View, stage: Stage, name: RunName = NAME, **more: Any) -> 
 
 
 async def bring_to(view: View, state: RunState, run_id: str = RUN_ID) -> Run:
-    """Discover a run and take it the shortest way to the state."""
+    """Discover a run and bring it to the state by the shortest way."""
     run, name = await discover(view, run_id), named(run_id)
     if state is RunState.NEW:
         return run
@@ -94,7 +94,7 @@ async def events(view: View, run: Run) -> list[RunEvent]:
 
 
 async def run_faults(table: Table) -> list[str]:
-    """Say where lists, histories and counts are not what the runs demand; empty when exact."""
+    """Every list, history and count that does not match the runs; empty if all match."""
     rows = {key: item for key, item in (await contents(table)).items() if _of_runs(key)}
     runs = {key: item for key, item in rows.items() if key.sk == "R"}
     wanted = dict(runs)
@@ -125,7 +125,7 @@ def _differences(
 
 
 def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[str]:
-    """Each event begins where the one before it ended, and the last one where the run is."""
+    """Each event begins in the state of the event before, and the last ends in the run's state."""
     for pk in {key.pk for key in rows if key.sk.startswith("RH:")}:
         run = runs.get(Key(pk, "R"))
         if run is None and _is_grave(rows, pk):
@@ -140,7 +140,7 @@ def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[
 
 
 def _is_grave(rows: dict[Key, Attributes], pk: str) -> bool:
-    """Whether all that is left of a run is which fences it gave, and for how long that stays."""
+    """Whether a run's only row is a tombstone with its fence and an expiry time."""
     left = [item for key, item in rows.items() if key.pk == pk]
     return [item.keys() for item in left] == [{"pk", "sk", "fence", "expiresAt"}]
 

@@ -1,4 +1,4 @@
-"""A run that is deleted leaves its lists, its manifest and its history, but for its fence."""
+"""A deleted run leaves its lists, its manifest and its history; only its fence is kept."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

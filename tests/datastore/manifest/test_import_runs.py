@@ -1,4 +1,4 @@
-"""Manifests of others are taken over: from lines of JSON or from tables, as often as one likes."""
+"""Imports of manifest tables from lines of JSON or from other tables; they can be repeated."""
 
 import json
 from collections.abc import Mapping
@@ -166,7 +166,7 @@ async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
 @on_sqlite
 async def test_a_run_that_enters_meanwhile_keeps_no_other_out(view: View, store: Store) -> None:
     class Meanwhile(Traced):
-        """Lets another import be first, behind the look at what is there."""
+        """A table in which another import inserts the run right after the first read."""
 
         async def get(self, keys: Any, *, consistent: bool = False) -> Any:
             found = await self.table.get(keys, consistent=consistent)

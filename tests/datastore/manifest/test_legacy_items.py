@@ -1,4 +1,4 @@
-"""Readers of the document understand our runs, and we read items by their rules."""
+"""Programs of the document can read our runs, and we read items by their rules."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -54,7 +54,7 @@ async def view(store: Store) -> View:
 
 
 async def seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:
-    """What a reader of the document makes of every run in the table."""
+    """The state and problems that a program of the document sees for every run in the table."""
     rows = await contents(store.table)
     items = [encode_item(item) for key, item in rows.items() if key.sk == "R"]
     return {item["RunId"]["S"]: parse(item) for item in items}

@@ -1,4 +1,4 @@
-"""Lists of runs by state and time, and those that got stuck: full pages, in both directions."""
+"""Lists of runs by state and time, and of stuck runs: full pages, in both directions."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 async def fill(view: View, watch: Watch, count: int) -> list[Run]:
-    """Discover runs, one or two a second, in states all over; oldest first."""
+    """Discover runs, one or two a second, in various states; oldest first."""
     runs = []
     for n in range(count):
         runs.append(await bring_to(view, STATES[n % len(STATES)], f"r{n:02}/"))
@@ -150,7 +150,7 @@ async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
         await discover(view, f"r{n}/")
 
     class Meanwhile(Traced):
-        """Lets a run be claimed between the list and the look at its runs."""
+        """A table in which a run is claimed between the list's read and the runs' read."""
 
         async def query(self, query: object) -> object:  # type: ignore[override]
             page = await self.table.query(query)  # type: ignore[arg-type]

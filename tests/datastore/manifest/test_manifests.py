@@ -1,4 +1,4 @@
-"""Manifests come with their first run, count their runs, and go when they are empty."""
+"""Manifests are created with their first run, count their runs, and can be deleted when empty."""
 
 from functools import partial
 
@@ -105,7 +105,7 @@ async def test_who_may_not_know_the_group_finds_nothing_there(view: View, store:
 async def test_readers_look_and_change_nothing(view: View, store: Store) -> None:
     run = await discover(view)
     before = await contents(store.table)
-    # Whoever reads below reads what lies above.
+    # A reader of a group also reads the groups above it.
     for roles in ({USA: Role.READER}, {NORTHWEST: Role.ADMIN}):
         reader = store.seen_by(caller(roles))
         assert await reader.runs.one(NAME) == run
@@ -152,7 +152,7 @@ async def test_a_group_goes_with_its_manifests(store: Store) -> None:
     assert await store.run_jobs("worker") == 1
     rows = await contents(store.table)
     gone = {(key.pk, key.sk) for key in rows if key.pk.startswith("R:/usa")}
-    # Of those that were claimed, the fences are remembered.
+    # The fences of claimed runs are kept.
     assert gone == {(f"R:/usa#snowplow:r{n}/", "RH:0000000001") for n in range(3)}
     assert sorted(key.pk for key in rows if key.pk.startswith(("R:/eu", "RL:", "RM:"))) == [
         "R:/eu#b:r",

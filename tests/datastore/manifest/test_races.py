@@ -1,4 +1,4 @@
-"""Transformers and Loaders at one manifest do each step of each run once, whatever goes wrong."""
+"""Concurrent Transformers and Loaders do each step of each run once, despite faults."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ BEFORE = {TRANSFORM: RunState.NEW, LOAD: RunState.PROCESSED}
 
 
 class Flaky(Watched):
-    """Loses answers of writes that took effect, sends some twice, and leaves some undone."""
+    """A table that loses answers of writes, sends some writes twice, and drops others."""
 
     def __init__(self, table: Table, seed: int) -> None:
         super().__init__(table)
@@ -58,12 +58,12 @@ async def until_answered(call: Callable[[], Awaitable[T]]) -> T:
         try:
             return await call()
         except Unavailable:
-            # Long enough for others to go on with the run.
+            # Long enough for other workers to change the run.
             await asyncio.sleep(uniform(0, 0.02))
 
 
 class Worker:
-    """One process: it takes what it finds, does its work, and says so; `done` is what it did."""
+    """A process that claims runs, works on them and reports the end; `done` counts its steps."""
 
     def __init__(self, store: Store, name: str, stage: Stage, left: set[str]) -> None:
         self.view = store.seen_by(SUPER)
@@ -196,7 +196,7 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
 
 
 async def _finish(view: View, held: Run, stage: Stage, *, late: bool) -> int:
-    """Say that the stage is done; 1 where another had taken the run over."""
+    """Report that the stage is done; 1 if another worker has taken the run over."""
     done: Processed | Loaded = Loaded(fence=held.fence, loaded_by="l")
     if stage is TRANSFORM:
         done = Processed(fence=held.fence, shred_types=(), saved_to="s3://stage/x/")

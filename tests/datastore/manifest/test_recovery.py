@@ -1,4 +1,4 @@
-"""Runs that got stuck are recovered, reset or deleted, as what lies in their folder allows."""
+"""Stuck runs are recovered, reset or deleted, depending on the content of their folder."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

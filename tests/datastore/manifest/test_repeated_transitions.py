@@ -1,4 +1,4 @@
-"""Runs that several write at once, and calls that are repeated."""
+"""Concurrent and repeated changes of runs."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ async def test_of_two_claims_at_once_one_is_granted(view: View, store: Store) ->
 
 
 class Twice(Watched):
-    """Sends every write twice, as where an answer is lost and the store forgot the token."""
+    """A table that gets every write twice, as after a lost answer without a request token."""
 
     async def request(self, call: Any, *, writes: bool) -> Any:
         return await call
@@ -130,7 +130,7 @@ async def test_a_run_that_others_write_all_the_time_is_given_up(view: View, stor
     run = await discover(view)
 
     class Busy(Watched):
-        """Lets somebody else skip the run before every write."""
+        """A table in which the run is skipped by another caller before every write."""
 
         times = 0
 

@@ -1,4 +1,4 @@
-"""What is said of runs keeps to rules, all of which are told at once."""
+"""The rules of the fields of runs; all broken rules are reported at once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs as they are kept: discovered once, changed one transaction at a time, and only by some."""
+"""Runs: discovered once, changed in one transaction at a time, and only by contributors."""
 
 from collections.abc import Awaitable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The states of runs: every ask in every state is either a change spelled out here or refused."""
+"""The states of runs: each transition in each state is a change listed here, or is refused."""
 
 import dataclasses
 from collections.abc import Mapping
