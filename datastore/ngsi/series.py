@@ -243,7 +243,7 @@ _LENGTHS: Mapping[Period, timedelta] = {
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """The samples of a period; `value` is None where the method has none, as of no numbers."""
+    """The samples of a period; `value` is None if the method has no result for them."""
 
     start: str
     samples: int
