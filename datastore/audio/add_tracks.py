@@ -1,4 +1,4 @@
-"""Adding tracks to the caller's library: one in one transaction, many by album in a few."""
+"""Additions to the caller's library: one track in one transaction, many grouped by album."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ATTEMPTS = 20
 
 
 class Draft(NamedTuple):
-    """A track to be added: what its tags say and where its file is."""
+    """The tags and the file of a track that is not in the library yet."""
 
     tags: Tags
     file: AudioFile
@@ -29,14 +29,14 @@ class Draft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """The additions to the caller's library."""
+    """Additions to the caller's library."""
 
     scope: Scope
 
     async def add(self, tags: Tags, file: AudioFile) -> Audio:
         """Add a track: Put AU, AUB, AUL, AUR and AUG, Update AR, AL, AG and U, in one transaction.
 
-        Raises ObjectTaken where the library holds the object, with the audio that it is.
+        Raises ObjectTaken with the audio's id if the library already has the object.
         """
         (outcome,) = await self.add_many([Draft(tags, file)])
         if isinstance(outcome, PenstockError):
@@ -44,10 +44,10 @@ class Adding:
         return outcome
 
     async def add_many(self, drafts: Sequence[Draft]) -> list[Audio | PenstockError]:
-        """Add tracks, each or its failure, aligned; an album's together, their counts summed up.
+        """Add tracks; each yields its record or its error, aligned. Albums are written together.
 
-        Each transaction is whole by itself; what is cut short can be sent again: tracks that were
-        added are told by ObjectTaken.
+        Each transaction is atomic, not the whole call. A call that was interrupted can be
+        repeated: tracks that were already added yield ObjectTaken.
         """
         outcomes = [self._checked(draft) for draft in drafts]
         tracks = [track for track in outcomes if isinstance(track, Audio)]
@@ -63,7 +63,7 @@ class Adding:
         problems = [*tag_problems(draft.tags), *file_problems(draft.file)]
         user = self.scope.caller.user_id
         if draft.file.connection_id is None and not is_owned(user, draft.file.object_key):
-            # Whoever could name any object of ours would be given what others have uploaded.
+            # A user who could name any object of the server could read other users' uploads.
             words = f"must begin with {owned_prefix(user)}"
             problems.append(FieldProblem(["objectKey"], words))
         if problems:
@@ -71,7 +71,7 @@ class Adding:
         return new_audio(self.scope, draft.tags, draft.file)
 
     async def _write(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
-        """Write tracks of one chunk; the failures of those that are not, by id."""
+        """Write the tracks of a chunk; return the failures by the id of the track."""
         failures: dict[str, PenstockError] = {}
         left = list(tracks)
         for _ in range(ATTEMPTS):
@@ -93,14 +93,14 @@ class Adding:
         return writes + difference(NOTHING, footprint(*tracks))
 
     async def _taken(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
-        """Which of the tracks' objects the library holds, by the id of the track that is not."""
+        """Find the objects that the library already has; return an error by the id of the track."""
         claims = {key_of(claim_of(track)): track.id for track in tracks}
         rows = await read_rows(self.scope.table, claims, consistent=True)
         return {claims[key]: _held(row) for key, row in rows.items()}
 
 
 def chunks(tracks: Sequence[Audio]) -> Iterator[list[Audio]]:
-    """The tracks album by album, as many at a time as one transaction takes."""
+    """Group tracks by album into chunks that fit into one transaction each."""
     ordered = sorted(tracks, key=lambda track: (names.album_key(track), track.disc, track.track))
     chunk: list[Audio] = []
     occupied: set[Key] = set()
@@ -117,7 +117,7 @@ def chunks(tracks: Sequence[Audio]) -> Iterator[list[Audio]]:
 
 
 def _distinct(tracks: Sequence[Audio], failures: dict[str, PenstockError]) -> list[Audio]:
-    """The first track of each object; the others fail as they would have one after another."""
+    """The first track of each object; the others fail with ObjectTaken."""
     first: dict[Key, Audio] = {}
     for track in tracks:
         held = first.setdefault(key_of(claim_of(track)), track)

@@ -1,4 +1,4 @@
-"""Assuming the roles of users by STS, with the server's own rights."""
+"""Roles of users, assumed by STS with the server's own credentials."""
 
 import secrets
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ SESSION_SECONDS: Final = 3600
 
 
 class StsRoles:
-    """Roles of AWS, assumed with the server's own rights."""
+    """Assumes roles of AWS with the server's own credentials."""
 
     def __init__(self, client: Any, held: AsyncExitStack) -> None:
         self._client = client
@@ -27,7 +27,7 @@ class StsRoles:
 
     @classmethod
     async def open(cls, *, region: str | None = None, endpoint_url: str | None = None) -> Self:
-        """Make the client; nothing is sent. Credentials come from AWS's ordinary chain."""
+        """Make the client without sending a request; credentials come from AWS's default chain."""
         config = AioConfig(connect_timeout=SECONDS, read_timeout=SECONDS)
         held = AsyncExitStack()
         client = aws_session().client(
@@ -36,8 +36,8 @@ class StsRoles:
         return cls(await held.enter_async_context(client), held)
 
     async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
-        # A role that trusts us without asking was never meant for this user: some of them may be
-        # the operator's own.
+        # A role that trusts us without an external id was not made for this user: it may be one of
+        # the operator's own roles.
         if await self._assumed(role_arn, secrets.token_urlsafe(16), user) is not None:
             words = "The role does not ask for the external id: anybody could have us use it."
             raise IllegalState(words, "ROLE_WITHOUT_EXTERNAL_ID")
@@ -52,7 +52,7 @@ class StsRoles:
         await self._held.aclose()
 
     async def _assumed(self, role_arn: str, external_id: str, user: str) -> Any:
-        """The answer of STS; None where it says no."""
+        """The answer of STS; None if it refuses."""
         try:
             return await self._client.assume_role(
                 RoleArn=role_arn,

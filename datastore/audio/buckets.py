@@ -1,6 +1,6 @@
-"""What audio is read from: a bucket of which nothing may be changed.
+"""Read-only sources of audio, and a pool of open clients for users' buckets.
 
-Clients of users' buckets, each kept open for a few minutes: making one takes a while.
+Opening a client is slow, so the pool keeps each one open for a few minutes.
 """
 
 import time
@@ -21,7 +21,7 @@ from penstock.datastore.objects.port import (
 
 
 class Source(Protocol):
-    """What of the files port serves to read a bucket of which nothing may be changed."""
+    """A bucket for reading: a part of the files port."""
 
     @property
     def bucket(self) -> str: ...
@@ -43,13 +43,13 @@ class Source(Protocol):
 
 
 class OpenSource(Source, Protocol):
-    """One that is kept open between its uses."""
+    """A source that stays open between uses, and must be closed."""
 
     async def close(self) -> None: ...
 
 
 class OpenBucket(Protocol):
-    """Opens the bucket of a connection with the credentials, which last until then by the clock."""
+    """Opens the bucket of a connection with credentials that expire at `until` by the clock."""
 
     async def __call__(
         self,
@@ -66,11 +66,11 @@ MOST: Final = 100
 SPARE_SECONDS: Final = 600
 
 Who: TypeAlias = tuple[str, str]
-"""A user, and the id of one of their connections."""
+"""A user's id, and the id of one of the user's connections."""
 
 
 class Rights(NamedTuple):
-    """An open bucket, and when the rights end with which it is (epoch seconds), if they do."""
+    """An open bucket, and the expiry of its credentials in epoch seconds, if they expire."""
 
     source: OpenSource
     until: float | None
@@ -85,7 +85,7 @@ class _Kept:
 
 
 class BucketPool:
-    """Open buckets by user and connection; what nobody uses any more is closed."""
+    """Open buckets by user and connection; unused old ones are closed."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
@@ -95,7 +95,7 @@ class BucketPool:
     async def opened(
         self, who: Who, open_it: Callable[[], Awaitable[Rights]]
     ) -> AsyncIterator[Rights]:
-        """Use the bucket, opened now where it is not open or was not opened lately."""
+        """Use the bucket; open it first if it is not open or was opened too long ago."""
         kept = self._kept.get(who)
         if kept is None or self._is_old(kept):
             rights = await open_it()
@@ -110,14 +110,14 @@ class BucketPool:
             await self._shrink()
 
     async def forget(self, who: Who) -> None:
-        """Let nobody begin to use the bucket any more as it was opened."""
+        """Take the bucket out of the pool; it closes when its last use ends."""
         kept = self._kept.pop(who, None)
         if kept is not None:
             kept.retired = True
             await self._close_unused(kept)
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close every unused bucket, and the others at the end of their use."""
         for who in tuple(self._kept):
             await self.forget(who)
 

@@ -1,6 +1,6 @@
-"""The rules of what users say of buckets of their own.
+"""Connections to users' own buckets, with the rules of their fields.
 
-Connections to buckets of the user's own; their secrets come in, and never come out.
+Secrets are encrypted on arrival; no call returns them to a user.
 """
 
 import re
@@ -34,7 +34,7 @@ _SECRET_KEY: Final = re.compile(r"[\x21-\x7e]{8,512}", re.ASCII)
 
 
 def connection_problems(connection: Connection) -> Iterator[FieldProblem]:
-    """Every broken rule of a connection but those of its endpoint."""
+    """Yield every broken rule of a connection, except the rules of its endpoint."""
     if message := text_problem(connection.name, MAX_NAME):
         yield FieldProblem(["name"], message)
     if not _BUCKET.fullmatch(connection.bucket):
@@ -46,7 +46,7 @@ def connection_problems(connection: Connection) -> Iterator[FieldProblem]:
 
 
 def key_problems(access_key: str, secret_key: str) -> Iterator[FieldProblem]:
-    """Every broken rule of a pair of keys, in words that repeat nothing of them."""
+    """Yield every broken rule of a pair of keys; the messages do not quote the keys."""
     if not _ACCESS_KEY.fullmatch(access_key):
         yield FieldProblem(["accessKeyId"], "is no id of an access key")
     if not _SECRET_KEY.fullmatch(secret_key):
@@ -54,7 +54,7 @@ def key_problems(access_key: str, secret_key: str) -> Iterator[FieldProblem]:
 
 
 def shown(access_key: str) -> str:
-    """The beginning and the end of an access key's id, where enough lies between them."""
+    """The beginning and the end of an access key's id; "…" if the id is short."""
     if len(access_key) < 12:
         return "…"
     return f"{access_key[:4]}…{access_key[-4:]}"
@@ -67,7 +67,7 @@ _SEALED: Final = "sealed"
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """The caller's connections; no API key manages them. `own_bucket` is the server's."""
+    """The caller's connections; an API key cannot manage them. `own_bucket` is the server's."""
 
     scope: Scope
     vault: Vault
@@ -75,9 +75,10 @@ class Connections:
     own_bucket: str
 
     async def add_role(self, name: str, bucket: str, region: str, role_arn: str) -> Connection:
-        """Connect a bucket by a role that the server assumes; nothing secret is kept.
+        """Connect a bucket by a role that the server assumes; no secret is stored.
 
-        The external id is made here, so that no other user can have the server use the role.
+        The server makes the external id, so that no other user can make it assume this
+        role.
         """
         connection = self._new(ConnectionKind.ROLE, name, bucket, region)
         external_id = secrets.token_urlsafe(_EXTERNAL_ID_BYTES)
@@ -89,7 +90,7 @@ class Connections:
     async def add_keys(
         self, name: str, bucket: str, region: str, keys: Credentials, endpoint: str | None = None
     ) -> Connection:
-        """Connect a bucket, of AWS or of the endpoint, with keys that are sealed for this alone."""
+        """Connect a bucket of AWS or of the endpoint, with keys that are encrypted for it alone."""
         connection = msgspec.structs.replace(
             self._new(ConnectionKind.KEYS, name, bucket, region),
             endpoint=endpoint,
@@ -125,17 +126,17 @@ class Connections:
         return sliced(found, window, lambda one: one.id, more=page.last is not None)
 
     async def delete(self, id: str) -> Connection:
-        """Delete a connection, and the ciphertext with it; its tracks stay, and play no more."""
+        """Delete a connection with its encrypted keys; its tracks stay, and cannot be played."""
         self._require_token()
         (found,) = await self.many([id])
         if isinstance(found, NotFound):
             raise found
-        # No id comes back: what was read is what is deleted.
+        # Ids are never used again, so the row that is deleted is the one that was read.
         await self.scope.table.write([Delete(CONNECTION.key(user=self._user, connection=id))])
         return found
 
     async def unsealed(self, id: str) -> Credentials:
-        """Decrypt the keys of a connection, for use and for nothing else; NotFound without one."""
+        """Decrypt the keys of a connection, for use only; raises NotFound if there are none."""
         key = CONNECTION.key(user=self._user, connection=id)
         item = (await self.scope.table.get([key], consistent=True)).items.get(key)
         if item is None or _SEALED not in item:
@@ -149,7 +150,7 @@ class Connections:
         self._require_token()
         problems = [*connection_problems(connection), *problems]
         if connection.bucket == self.own_bucket and connection.endpoint is None:
-            # The rights of whoever asks us must not be mixed up with our own.
+            # A user's connection must not give access to the server's own bucket.
             problems.append(FieldProblem(["bucket"], "is the server's own"))
         if problems:
             raise Invalid(problems)
@@ -195,7 +196,7 @@ class Connections:
 
 
 def context_of(user: str, connection: str) -> dict[str, str]:
-    """What the keys of a connection are sealed for."""
+    """The encryption context that binds the keys to their connection."""
     return {"owner": user, "connection": connection, "purpose": "penstock audio connection"}
 
 

@@ -1,4 +1,4 @@
-"""Everything a track occupies besides its own row, so that each write is one difference."""
+"""The rows and counters derived from a track; each write applies the difference of two sets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from penstock.datastore.table.transaction import Write
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The rows that list tracks, and what they add to the counters of their owner's library."""
+    """The rows that list tracks, and the counts that they add to their owner's library."""
 
     items: dict[Key, Item]
     counters: dict[Key, Counter]
@@ -34,18 +34,18 @@ NOTHING = Footprint({}, {})
 
 
 def footprint(*tracks: Audio) -> Footprint:
-    """What the tracks occupy together."""
+    """The derived rows of the tracks together."""
     items = {key_of(item): item for track in tracks for item in _links(track)}
     return Footprint(items, summed(each for track in tracks for each in _counters(track)))
 
 
 def difference(old: Footprint, new: Footprint) -> list[Write]:
-    """The writes that turn what was occupied into what shall be, always in the same order."""
+    """The writes that turn the old rows and counters into the new ones, in a fixed order."""
     return [*item_writes(old.items, new.items), *counter_writes(old.counters, new.counters)]
 
 
 def claim_of(track: Audio) -> Item:
-    """The row that lists a track by its bucket, and holds its object for this track alone."""
+    """The row that lists a track by its bucket; it also reserves the object for this track."""
     row = AUDIO_BY_BUCKET.item(
         user=track.owner, bucket=track.bucket, hash=names.object_hash(track.object_key)
     )

@@ -1,6 +1,6 @@
-"""Changing the tags of the caller's tracks, and deleting them: each one transaction.
+"""Edits and deletes of the caller's tracks, each in one transaction.
 
-Taking a track out of the library, and an upload out of the server's bucket with it.
+Deleting a track from the library also deletes its uploaded object from the server's bucket.
 """
 
 import logging
@@ -29,17 +29,18 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """The changes of the caller's tracks."""
+    """Changes of the caller's tracks."""
 
     scope: Scope
 
     async def edit(
         self, id: str, changes: Mapping[str, Any], expected_version: int | None = None
     ) -> Audio:
-        """Change some of the tags, where the track is as the caller saw it; VersionConflict else.
+        """Change some tags; raises VersionConflict if the track has a different version.
 
-        The rows that list the track move with it, and what they count. Without an expected version
-        the change is made to the track as it is. A change of nothing is no edit.
+        The rows that list the track and its counters change in the same transaction.
+        Without an expected version the edit applies to any version. An edit that changes
+        nothing writes nothing.
         """
 
         def edited(track: Audio) -> Audio:
@@ -53,9 +54,9 @@ class Editing:
         return await self._rewrite(id, edited)
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
-        """Delete a track and what lists it, and count it no longer; entries of playlists stay.
+        """Delete a track with its list rows and counts; entries of playlists stay.
 
-        Its object is not touched.
+        The object stays, too.
         """
         for _ in range(ATTEMPTS):
             track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
@@ -74,7 +75,7 @@ class Editing:
         raise Unavailable("The audio is being written by many at once.")
 
     async def _rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
-        """Read, change and write, until nobody else wrote in between."""
+        """Read, change and write a track; retry if another writer was faster."""
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
@@ -102,21 +103,21 @@ logger = logging.getLogger("penstock.audio")
 
 @dataclass(frozen=True, slots=True)
 class Removing:
-    """The deletes of the caller's library; `files` is the server's own bucket."""
+    """Deletes from the caller's library; `files` is the server's own bucket."""
 
     scope: Scope
     files: Files
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
-        """Delete a track, and then its object if that was uploaded; covers stay.
+        """Delete a track, then its object if it was uploaded; covers stay.
 
-        Objects of the user's own buckets are not ours to delete. Raises NotFound, VersionConflict.
+        Objects in the user's own buckets are not deleted. Raises NotFound, VersionConflict.
         """
         track = await Editing(self.scope).delete(id, expected_version)
         if track.connection_id is None and is_owned(track.owner, track.object_key):
             try:
                 await self.files.delete(track.object_key)
             except Unavailable as error:
-                # The track is gone: that is what was asked for, and what is acknowledged.
+                # The track is deleted, so the call succeeds even if its object stays.
                 logger.warning("an object of the audio %s stays: %s", track.id, error.message)
         return track

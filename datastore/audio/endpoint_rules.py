@@ -1,6 +1,6 @@
-"""Which endpoints of users the server talks to: none that only the server itself can reach.
+"""Rules for users' endpoints: the server connects to public addresses only.
 
-Otherwise whoever may name an endpoint may ask, through us, what stands behind our firewall.
+Without these rules, a user could send requests through the server to hosts behind its firewall.
 """
 
 import socket
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 
 MAX_LENGTH: Final = 512
-# They lead to IPv4 addresses that are not told from outside: NAT64, 6to4, Teredo.
+# NAT64, 6to4 and Teredo: they contain IPv4 addresses, which may be internal.
 _TUNNELS: Final = tuple(
     map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
 )
@@ -21,17 +21,17 @@ _TUNNELS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class EndpointRules:
-    """What is allowed of users' endpoints; `private` also lets http and internal addresses in."""
+    """Checks of users' endpoints; `private` also allows http and internal addresses."""
 
     private: bool = False
 
     def check(self, url: str) -> None:
-        """Refuse a URL that is no endpoint; raises Invalid. Nothing is looked up."""
+        """Raise Invalid if a URL is no allowed endpoint; this resolves no host name."""
         if message := self._problem(url):
             raise Invalid([FieldProblem(["endpoint"], message)])
 
     async def check_host(self, url: str) -> None:
-        """Refuse a host that leads to an address that is not public, or to none: IllegalState."""
+        """Raise IllegalState if the host resolves to no address or to one that is not public."""
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
@@ -49,9 +49,9 @@ class EndpointRules:
         return self.private or _is_public(address)
 
     def socket_for(self, found: tuple[Any, ...]) -> socket.socket:
-        """Make the socket of one connection: the last chance to refuse where it leads.
+        """Make the socket of one connection, after a last check of its address.
 
-        A name may lead elsewhere by now, and an answer may redirect.
+        A name may resolve to a different address by now, and an answer may redirect.
         """
         family, kind, protocol, _, address = found
         if not self.allows(str(address[0])):

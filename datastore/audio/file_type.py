@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes."""
+"""The type of a file, detected from its first bytes."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ _PICTURES: Final = {
 
 
 def audio_format(head: bytes) -> AudioFormat | None:
-    """The format of an audio file that begins so; None for what we know no tags of."""
+    """The format of an audio file with this beginning; None if its tags cannot be read."""
     if head.startswith(b"OggS"):
         return _in_ogg(head)
     if head[4:8] == b"ftyp":
@@ -33,14 +33,14 @@ def audio_format(head: bytes) -> AudioFormat | None:
 
 
 def picture_type(head: bytes) -> str | None:
-    """The media type of a picture that begins so; None for what browsers need not show."""
+    """The media type of a picture with this beginning; None if browsers may not show it."""
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _PICTURES.items() if head.startswith(magic)), None)
 
 
 def _in_ogg(head: bytes) -> AudioFormat | None:
-    """By the first packet, which stands behind the table of the first page's segments."""
+    """Detect the codec from the first packet, which follows the segment table of the first page."""
     packet = head[27 + head[26] :] if len(head) > 26 else b""
     if packet.startswith(b"OpusHead"):
         return AudioFormat.OPUS
@@ -48,5 +48,5 @@ def _in_ogg(head: bytes) -> AudioFormat | None:
 
 
 def _is_mpeg_frame(head: bytes) -> bool:
-    """Eleven bits of synchronisation, and a layer: without one it would be AAC."""
+    """Check eleven bits of synchronisation, and the layer: without a layer it would be AAC."""
     return len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 and head[1] & 0x06 != 0

@@ -1,8 +1,7 @@
-"""Bringing all that lies below a prefix into a library: a job, and what it could not take in.
+"""The import job: it adds all audio objects below a prefix, and reports the others.
 
-The work of an import, in steps that may be repeated: what the library holds is not read again.
-
-A worker who goes on after another begins at the cursor, the last object that was dealt with.
+Its steps can be repeated, because objects that the library already has are not read again. After a
+crash the next worker continues at the cursor, the last object that was handled.
 """
 
 from asyncio import Semaphore, gather, get_running_loop, sleep
@@ -43,16 +42,16 @@ MAX_PREFIX: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """The imports of the caller; `begun` is called for each."""
+    """The imports of the caller; `begun` is called for each new job."""
 
     scope: Scope
     sources: Sources
     begun: Callable[[], None]
 
     async def begin(self, connection_id: str | None, prefix: str) -> Job:
-        """Begin the job that takes in every object below the prefix, and report each that is none.
+        """Begin a job that adds every audio object below the prefix, and reports the others.
 
-        Without a connection it looks among the caller's own uploads. Raises NotFound for a
+        Without a connection it imports the caller's own uploads. Raises NotFound for a
         connection that the caller does not have.
         """
         prefix = prefix or (uploads_prefix(self._user) if connection_id is None else "")
@@ -67,7 +66,7 @@ class Importing:
         return job
 
     async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
-        """List what an import of the caller's did not take in: `sk` begins with `IJ:<job>:`."""
+        """List the failures of a caller's import: `sk` begins with `IJ:<job>:`."""
         prefix = IMPORT_FAILURE.sk.prefix({"job": job})
         pk = IMPORT_FAILURE.pk.fill({"user": self._user})
         query = Query(
@@ -95,7 +94,7 @@ class Importing:
 
 
 def failure_item(scope: Scope, job: str, key: str, error: PenstockError) -> Item:
-    """The row that tells of one object; it goes when the job does."""
+    """The row of a failure about one object; it expires together with the job."""
     return {
         **IMPORT_FAILURE.item(user=scope.caller.user_id, job=job, hash=object_hash(key)),
         "objectKey": key,
@@ -109,20 +108,20 @@ MAX_OBJECTS: Final = 100_000
 STEP: Final = 20
 AT_ONCE: Final = 4
 PACE_SECONDS: Final = 0.01
-"""For each track: about 900 of the 1,000 units that one partition takes in a second."""
+"""The pause for each track, which uses about 900 of a partition's 1,000 units a second."""
 
 SHARE_SECONDS: Final = 30
-"""How long an import runs before other jobs get their turn."""
+"""The seconds that an import runs before it pauses for other jobs."""
 
 
 async def import_audio(scope: Scope, lease: Lease, sources: Sources) -> None:
-    """Do the job of a lease, in the scope of whoever began it."""
+    """Do the job of a lease, in the scope of the user who began it."""
     await _Import(scope, lease, sources, Semaphore(AT_ONCE)).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """One import; so many files are read at once as `reading` lets through."""
+    """One import; the semaphore `reading` limits the concurrent reads of files."""
 
     scope: Scope
     lease: Lease
@@ -130,7 +129,7 @@ class _Import:
     reading: Semaphore
 
     async def run(self) -> None:
-        """Take in object by object; now and then others get a turn."""
+        """Import the objects step by step; after SHARE_SECONDS, pause for other jobs."""
         clock = get_running_loop().time
         began = clock()
         if self.lease.total is None:
@@ -159,7 +158,7 @@ class _Import:
             return await source.list(self.lease.job.prefix or "", after, LISTING)
 
     async def _take_in(self, keys: Sequence[str]) -> int:
-        """Read and add what is new of these; how many tracks that were."""
+        """Read and add the new objects among these; return the number of tracks."""
         async with self.sources.of(self.lease.job.connection) as source:
             new = await self._new(source.bucket, keys)
             found = await gather(*(self._read(source, key) for key in new))
@@ -169,13 +168,13 @@ class _Import:
             if isinstance(outcome, Draft):
                 drafts.append(outcome)
             elif isinstance(outcome, IllegalState | Unavailable):
-                raise outcome  # it is about the bucket, not about this object
+                raise outcome  # the error concerns the bucket, not only this object
             else:
                 failures[key] = outcome
         return await self._add(drafts, failures)
 
     async def _add(self, drafts: Sequence[Draft], failures: dict[str, PenstockError]) -> int:
-        """Add what was read and tell what could not be; how many tracks were added."""
+        """Add the drafts and report the failures; return the number of tracks."""
         outcomes = await Adding(self.scope).add_many(drafts)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             if isinstance(outcome, PenstockError) and not isinstance(outcome, ObjectTaken):
@@ -190,7 +189,7 @@ class _Import:
             await self.scope.table.write([Put(row) for row in rows])
 
     async def _new(self, bucket: str, keys: Sequence[str]) -> list[str]:
-        """Those that the library does not hold; what ends in a slash is no object but a folder."""
+        """The keys that the library does not have, without folders, whose keys end in a slash."""
         user = self.scope.caller.user_id
         claims = {
             AUDIO_BY_BUCKET.key(user=user, bucket=bucket, hash=object_hash(key)): key
@@ -201,7 +200,7 @@ class _Import:
         return [key for claim, key in claims.items() if claim not in held]
 
     async def _read(self, source: Source, key: str) -> Draft | PenstockError:
-        """Read what is to be added, or what hinders it."""
+        """Read the draft of an object, or return the error."""
         async with self.reading:
             try:
                 registering = Registering(self.scope, self.sources)

@@ -1,4 +1,4 @@
-"""Everything one caller can do with their own audio; nothing here names an owner."""
+"""The audio library of one caller: all operations, none of which takes an owner."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from penstock.datastore.objects.port import Files
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """What a server has to reach buckets of users: by default it keeps no secrets and no roles."""
+    """The services that open users' buckets; by default without a vault and without roles."""
 
     vault: Vault = NO_VAULT
     roles: Roles = NO_ROLES
@@ -29,7 +29,7 @@ class Buckets:
     pool: BucketPool = field(default_factory=BucketPool)
 
     def sources(self, scope: Scope, files: Files) -> Sources:
-        """The buckets that the audio of the scope's caller may lie in."""
+        """The buckets that may hold the audio of the scope's caller."""
         connections = Connections(scope, self.vault, self.rules, files.bucket)
         return Sources(files, connections, self.pool, self.roles)
 
@@ -52,7 +52,7 @@ class AudioLibrary:
     def of(
         cls, scope: Scope, files: Files, buckets: Buckets, begun: Callable[[], None]
     ) -> "AudioLibrary":
-        """Make the library of the scope's caller; `begun` is called for each job."""
+        """Make the library of the scope's caller; `begun` is called for each new job."""
         sources = buckets.sources(scope, files)
         return cls(
             Reading(scope),

@@ -1,4 +1,4 @@
-"""The lists of the caller's library: each page is one query of one prefix of their partition."""
+"""The lists of the caller's library: each page is one query of a prefix in their partition."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ class Lists:
     scope: Scope
 
     async def get_audio_id_by_user_id(self, window: Window) -> Slice[AudioLink]:
-        """getAudioIdByUserId: `Query(DataValue = :UserId)`, the ids alone, in no order of theirs.
+        """getAudioIdByUserId: `Query(DataValue = :UserId)`, the ids alone, in no particular order.
 
-        Every track has one row by its bucket, which are the smallest.
+        It reads the rows by bucket: every track has one, and they are the smallest.
         """
         return await self._page(AUDIO_BY_BUCKET.sk.prefix({}), window, link_of)
 
@@ -61,7 +61,8 @@ class Lists:
     ) -> Slice[AudioLink]:
         """getAudioIdByUserIdByAlbum: `Query(DataValue = :{UserId}-{Album})`, by the name.
 
-        Of several albums of one name, one after another; each in the order of discs and tracks.
+        Albums of the same name follow one another; each is in the order of discs and
+        tracks.
         """
         prefix = AUDIO_BY_ALBUM.sk.prefix({"title": names.album_title(album)})
         return await self._page(prefix, window, link_of)
@@ -75,16 +76,17 @@ class Lists:
     async def get_artists_by_user_id(self, window: Window, prefix: str = "") -> Slice[Artist]:
         """getArtistsByUserId: `Query(Owner = :{UserId} and DataType = 'Artist')`.
 
-        Each once, sorted, with the number of tracks; with a `prefix`, those whose names begin so.
+        Each artist once, sorted, with the number of tracks; only names that begin with
+        `prefix`.
         """
         return await self._page(_named(ARTIST, prefix), window, artist_of)
 
     async def get_album_by_user_id(self, window: Window, prefix: str = "") -> Slice[Album]:
-        """getAlbumByUserId: `Query(Owner = :{UserId} and DataType = 'Album')`, as artists are."""
+        """getAlbumByUserId: `Query(Owner = :{UserId} and DataType = 'Album')`, like artists."""
         return await self._page(_named(ALBUM, prefix), window, album_of)
 
     async def genres(self, window: Window, prefix: str = "") -> Slice[Genre]:
-        """List genres, as artists are."""
+        """List genres, like artists."""
         return await self._page(_named(GENRE, prefix), window, genre_of)
 
     async def audios(
@@ -92,7 +94,7 @@ class Lists:
     ) -> Slice[Audio]:
         """List tracks by the time they were added: `sk` begins with `AU:`.
 
-        Of each, at least what is asked for is there.
+        Each has at least the requested fields.
         """
         read = partial(audio_of, asked=asked)
         return await self._page(AUDIO.sk.prefix({}), window, read, descending=newest_first)
@@ -125,7 +127,7 @@ class Lists:
         *,
         descending: bool = False,
     ) -> Slice[T]:
-        """One page of what begins with the prefix; positions are what follows it."""
+        """One page of the rows with the prefix; a position is the rest of the sort key after it."""
         pk = AUDIO.pk.fill({"user": self.scope.caller.user_id})
         query = Query(
             partition=pk,
@@ -142,7 +144,7 @@ class Lists:
 
 
 def _named(row: Row, prefix: str) -> str:
-    """The beginning of the keys of names that begin so, escaped letter by letter as they are."""
+    """The key prefix of names that begin with the text; names are escaped letter by letter."""
     return row.sk.prefix({}) + escape(names.sort_name(prefix))
 
 

@@ -1,4 +1,4 @@
-"""Names of artists, albums and genres: when two are the same, and where they stand in a list."""
+"""Names of artists, albums and genres: their equality, their ids and their order in lists."""
 
 from base64 import b32encode
 from hashlib import sha256
@@ -12,18 +12,18 @@ UNKNOWN_ARTIST: Final = "[Unknown Artist]"
 UNKNOWN_ALBUM: Final = "[Unknown Album]"
 VARIOUS_ARTISTS: Final = "Various Artists"
 
-# Part of the keys of stored rows, and so no setting.
+# The articles decide keys of stored rows, so they cannot be a setting.
 ARTICLES: Final = frozenset(["the", "el", "la", "los", "las", "le", "les", "os", "as", "o", "a"])
 SORT_BYTES: Final = 512
 MOST_BYTES: Final = 6
-"""What one character can take in a key."""
+"""The largest number of bytes of one character in a key."""
 
 ID_LETTERS: Final = 16
 OBJECT_LETTERS: Final = 26
 
 
 class AlbumKey(NamedTuple):
-    """What the rows of an album hold of it: all albums of one name share `title`."""
+    """The parts of an album's id: all albums of the same name share `title`."""
 
     title: str
     album: str
@@ -34,7 +34,7 @@ class AlbumKey(NamedTuple):
 
     @classmethod
     def parse(cls, id: str) -> "AlbumKey | None":
-        """Take an album's id apart; None for what is not as long as one."""
+        """Split an album's id into its parts; None if the length is wrong."""
         if len(id) != 2 * ID_LETTERS:
             return None
         return cls(id[:ID_LETTERS], id[ID_LETTERS:])
@@ -46,7 +46,7 @@ def norm(name: str) -> str:
 
 
 def sort_name(name: str) -> str:
-    """What a name is sorted by: its normal form without a leading article, at most 512 bytes."""
+    """The text that sorts a name: its normal form without an article, at most 512 bytes."""
     form = norm(name)
     first, _, rest = form.partition(" ")
     return _cut(rest if rest and first in ARTICLES else form)
@@ -61,12 +61,12 @@ def genre_id(name: str) -> str:
 
 
 def album_title(name: str) -> str:
-    """What the ids of all albums of this name begin with."""
+    """The first part of the ids of all albums of this name."""
     return _digest("title", norm(name))
 
 
 def album_artist(tags: Tags) -> str:
-    """Whom the album of a track is listed under, never a later artist of the track."""
+    """The artist who lists the album of a track: its tag, or else the first artist."""
     if tags.album_artist is not None:
         return tags.album_artist
     if tags.compilation:
@@ -79,7 +79,7 @@ def album_name(tags: Tags) -> str:
 
 
 def album_key(tags: Tags) -> AlbumKey:
-    """The album of a track: its MusicBrainz id, else album artist and name; never the date."""
+    """The key of a track's album: MusicBrainz id, or album artist and name, but never the date."""
     name = album_name(tags)
     if tags.album_mbid is not None:
         return AlbumKey(album_title(name), _digest("album", tags.album_mbid))
@@ -88,7 +88,7 @@ def album_key(tags: Tags) -> AlbumKey:
 
 
 def artists_of(tags: Tags) -> dict[str, str]:
-    """Whom a track is listed under: its artists and its album's, each once, names by ids."""
+    """The artists who list a track: its own and its album's, each once, names by ids."""
     names = (*tags.artists, album_artist(tags))
     return {artist_id(name): name for name in reversed(names)}
 
@@ -99,34 +99,34 @@ def genres_of(tags: Tags) -> dict[str, str]:
 
 
 def artist_place(name: str) -> str:
-    """Where an artist stands in the list of artists, whatever the spelling of the name."""
+    """The position of an artist in the list of artists, independent of the name's spelling."""
     return f"{escape(sort_name(name))}:{artist_id(name)}"
 
 
 def album_place(tags: Tags) -> str:
-    """Where the album of a track stands in the list of albums."""
+    """The position of a track's album in the list of albums."""
     return f"{escape(sort_name(album_name(tags)))}:{album_key(tags).id}"
 
 
 def album_place_of(album: Album) -> str:
-    """Where an album stands in the list of albums."""
+    """The position of an album in the list of albums."""
     return f"{escape(sort_name(album.name))}:{album.id}"
 
 
 def object_hash(key: str) -> str:
-    """What stands for an object's key, which may be too long for one of ours."""
+    """A digest of an object's key, as the key may be too long to be part of a row's key."""
     return _digest("object", key, letters=OBJECT_LETTERS)
 
 
 def _digest(*parts: str, letters: int = ID_LETTERS) -> str:
-    """Five bits a letter of SHA-256 over the parts, each behind its length: none meets another."""
+    """Encode SHA-256 of the parts, five bits a letter; length prefixes keep parts separate."""
     texts = [part.encode() for part in parts]
     digest = sha256(b"".join(b"%d:%b" % (len(text), text) for text in texts)).digest()
     return b32encode(digest)[:letters].decode().lower()
 
 
 def _cut(text: str) -> str:
-    """The longest beginning whose key text has at most SORT_BYTES bytes."""
+    """The longest beginning whose form in a key has at most SORT_BYTES bytes."""
     if MOST_BYTES * len(text) <= SORT_BYTES:
         return text
     size = 0

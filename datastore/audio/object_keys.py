@@ -10,14 +10,14 @@ NAME_BYTES: Final = 255
 
 
 def owned_prefix(user: str) -> str:
-    """What the keys of all of a user's objects begin with, and those of nobody else's."""
+    """The common prefix of the keys of all objects of a user; no other user shares it."""
     segment = quote(user, safe="@+=,!$&'()*;~-._")
-    # Dots alone would be a way up.
+    # A segment of dots alone would lead to a parent folder.
     return f"audio/{segment.replace('.', '%2E') if not segment.strip('.') else segment}/"
 
 
 def upload_key(user: str, id: str, name: str) -> str:
-    """Where an upload of the user goes, under an id of its own."""
+    """The key of a new upload of the user, with an id of its own."""
     return f"{uploads_prefix(user)}{id}/{name}"
 
 
@@ -26,12 +26,12 @@ def uploads_prefix(user: str) -> str:
 
 
 def artwork_key(user: str, artwork: str) -> str:
-    """Where a cover is kept, under the digest of its content."""
+    """The key of a cover, named by the digest of its content."""
     return f"{owned_prefix(user)}artwork/{artwork}"
 
 
 def is_owned(user: str, key: str) -> bool:
-    """Whether an object of the server's bucket is the user's to register and to read."""
+    """Whether the user may register and read an object of the server's bucket."""
     try:
         check_key(key)
     except BadInput:
@@ -44,7 +44,7 @@ def file_name_of(key: str) -> str:
 
 
 def check_file_name(name: str) -> None:
-    """Refuse a name that cannot be the last segment of a key."""
+    """Raise Invalid if the name cannot be the last segment of a key."""
     try:
         check_key(name)
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""A file of which only some blocks are at hand, for parsers that read as if all of it were."""
+"""A file of which only some blocks are in memory, for parsers that expect a whole file."""
 
 from os import SEEK_CUR, SEEK_END, SEEK_SET
 from typing import Final
@@ -8,7 +8,7 @@ MAX_CALLS: Final = 10_000
 
 
 class Missing(Exception):
-    """Blocks that are not at hand were asked for."""
+    """The parser needs blocks that are not in memory."""
 
     def __init__(self, blocks: list[int]) -> None:
         super().__init__(blocks)
@@ -16,15 +16,15 @@ class Missing(Exception):
 
 
 class Exhausted(Exception):
-    """More was asked for than a parser with a whole file in front of it would need."""
+    """The parser needs more blocks or calls than the limit allows."""
 
 
 class Excerpt:
-    """A binary file of `size` bytes to read and seek in; `blocks` are those at hand, by number.
+    """A binary file of `size` bytes to read and seek in; `blocks` are in memory, by number.
 
-    Raises Missing where others are needed, and Exhausted where these would be more than `most` or
-    after so many calls that the parser must be in a loop. What it raised is kept as `failure`: a
-    parser may hide it.
+    Raises Missing if the parser needs others. Raises Exhausted if these would be more than
+    `most`, or after so many calls that the parser must be in a loop. The error is stored as
+    `failure`, because a parser may hide it.
     """
 
     def __init__(self, size: int, blocks: dict[int, bytes], most: int) -> None:

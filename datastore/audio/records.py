@@ -1,4 +1,4 @@
-"""Audio as it is stored: what a player needs of a track, and the short rows that lists are of."""
+"""Records of the audio library: tracks, the rows of their lists, buckets and connections."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from penstock.datastore.records import Struct
 
 
 class AudioFormat(StrEnum):
-    """The container of a file, told by its first bytes and not by its name."""
+    """The container of a file, detected from its first bytes and not from its name."""
 
     MP3 = "mp3"
     FLAC = "flac"
@@ -18,7 +18,7 @@ class AudioFormat(StrEnum):
 
     @property
     def media_type(self) -> str:
-        """The media type that browsers play it by."""
+        """The media type with which browsers play the format."""
         return MEDIA_TYPES[self]
 
 
@@ -34,10 +34,10 @@ MEDIA_TYPES = {
 
 
 class Tags(Struct, frozen=True, kw_only=True):
-    """What the tags of a file say, and what its owner may edit; absent is None, 0 or empty.
+    """The tags of a file, which its owner may edit; an absent tag is None, 0 or empty.
 
-    `artists` are the track's own, in the order of the tag. `album_artist` is the tag as it stands;
-    `penstock.datastore.audio.names.album_artist` is what the album is listed by.
+    `artists` are the track's own, in the order of the tag. `album_artist` is the tag itself;
+    the album is listed by `penstock.datastore.audio.names.album_artist`.
     """
 
     title: str
@@ -55,11 +55,11 @@ class Tags(Struct, frozen=True, kw_only=True):
 
 
 class AudioFile(Struct, frozen=True, kw_only=True):
-    """Where the bytes of a track are and what they are; no edit of tags touches it.
+    """The location and the properties of a track's bytes; editing tags does not change them.
 
-    `connection_id` says with whose credentials they are read (None: they lie in the server's own
-    bucket). `duration_ms` is in milliseconds, `size` in bytes, `bitrate` in kbit/s, `sample_rate`
-    in Hz. `artwork` names the content of the cover, wherever it is kept.
+    `connection_id` names the connection whose credentials read them; None is the server's own
+    bucket. `duration_ms` is in milliseconds, `size` in bytes, `bitrate` in kbit/s,
+    `sample_rate` in Hz. `artwork` is the digest of the cover.
     """
 
     bucket: str
@@ -78,7 +78,7 @@ class AudioFile(Struct, frozen=True, kw_only=True):
 class Audio(Tags, frozen=True, kw_only=True):
     """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
 
-    The fields of `AudioFile` are here again: a struct has one ancestor. `version` counts edits,
+    It repeats the fields of `AudioFile`, because a struct has one base. `version` counts edits,
     from 1.
     """
 
@@ -101,9 +101,9 @@ class Audio(Tags, frozen=True, kw_only=True):
 
 
 class AudioLink(Struct, frozen=True, kw_only=True):
-    """A track as lists by artist, album and genre carry it, so that they need no second read.
+    """The part of a track that lists by artist, album and genre store, to spare a second read.
 
-    Lists by bucket carry the id alone.
+    Lists by bucket store only the id.
     """
 
     audio_id: str
@@ -113,7 +113,7 @@ class AudioLink(Struct, frozen=True, kw_only=True):
 
 
 class Artist(Struct, frozen=True, kw_only=True):
-    """An artist of a user's library, with the number of tracks; named as first written."""
+    """An artist of a user's library, with the number of tracks and the name as first written."""
 
     id: str
     name: str
@@ -121,9 +121,9 @@ class Artist(Struct, frozen=True, kw_only=True):
 
 
 class Album(Struct, frozen=True, kw_only=True):
-    """An album of a user's library, with the number and the length of its tracks.
+    """An album of a user's library, with the number and the total length of its tracks.
 
-    `year` and `artwork` are those of the track that was last written with one.
+    `year` and `artwork` come from the track that was last written with one.
     """
 
     id: str
@@ -136,7 +136,7 @@ class Album(Struct, frozen=True, kw_only=True):
 
 
 class Genre(Struct, frozen=True, kw_only=True):
-    """A genre of a user's library, with the number of tracks; named as first written."""
+    """A genre of a user's library, with the number of tracks and the name as first written."""
 
     id: str
     name: str
@@ -144,7 +144,7 @@ class Genre(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """What a user's library holds: tracks, their length in milliseconds and size in bytes."""
+    """The totals of a user's library: tracks, length in milliseconds and size in bytes."""
 
     count: int = 0
     duration_ms: int = 0
@@ -152,7 +152,7 @@ class Totals(Struct, frozen=True, kw_only=True):
 
 
 class ImportFailure(Struct, frozen=True, kw_only=True):
-    """An object that an import did not take in, and why."""
+    """An object that an import could not add, and the reason."""
 
     object_key: str
     code: str
@@ -160,17 +160,17 @@ class ImportFailure(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionKind(StrEnum):
-    """How the server is let into a bucket: by a role that it assumes, or with keys it was given."""
+    """The access of the server to a bucket: by a role that it assumes, or with access keys."""
 
     ROLE = "role"
     KEYS = "keys"
 
 
 class Connection(Struct, frozen=True, kw_only=True):
-    """A bucket of the user's own, and how the server gets at it; nothing of it is secret.
+    """A bucket of the user's own and the access to it, without any secret.
 
-    `external_id` is what the role's trust policy must ask for. `access_key_shown` is the masked
-    beginning and end of the id of the access key.
+    The role's trust policy must require `external_id`. `access_key_shown` is the beginning and
+    the end of the access key's id.
     """
 
     id: str

@@ -1,6 +1,7 @@
-"""Lending the rights of users' roles, of which each must ask for the external id we made for it.
+"""The sources of audio: the server's own bucket, or a user's bucket.
 
-Where audio lies: the server's own bucket, or one of the user's, opened with their rights.
+A user's bucket is opened with the user's keys, or with a role that must require the external id
+that the server made.
 """
 
 from asyncio import to_thread
@@ -17,34 +18,34 @@ from penstock.datastore.objects.port import Credentials, Files
 
 
 class Lent(NamedTuple):
-    """Rights of a role, and until when they last, in seconds since the epoch."""
+    """Credentials of a role, and their expiry in seconds since the epoch."""
 
     credentials: Credentials
     expires: float
 
 
 class Roles(Protocol):
-    """Lends the rights of roles."""
+    """Assumes roles of users."""
 
     async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
         """Assume a role for a user.
 
-        Raises IllegalState where the role does not let us, or would also do it without the external
-        id, and Unavailable.
+        Raises IllegalState if the role refuses, or if it would also accept a different
+        external id, and Unavailable.
         """
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 class NoRoles:
-    """What a server has that knows nothing of AWS."""
+    """The roles of a server without access to AWS: assuming one raises Unavailable."""
 
     async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
         raise Unavailable("This server cannot assume roles of AWS.")
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: no connection is open."""
 
 
 NO_ROLES: Final[Roles] = NoRoles()
@@ -52,7 +53,7 @@ NO_ROLES: Final[Roles] = NoRoles()
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The buckets that the caller's audio may lie in; `files` is the server's own."""
+    """The buckets that may hold the caller's audio; `files` is the server's own."""
 
     files: Files
     connections: Connections
@@ -61,10 +62,10 @@ class Sources:
 
     @asynccontextmanager
     async def of(self, connection_id: str | None) -> AsyncIterator[Source]:
-        """Open a bucket for use: the server's own where there is no connection.
+        """Open a bucket: the server's own if there is no connection.
 
-        Raises NotFound for a connection that the caller does not have, IllegalState where its
-        bucket does not let us in.
+        Raises NotFound for a connection that the caller does not have, IllegalState if its
+        bucket denies access.
         """
         if connection_id is None:
             yield self.files
@@ -76,14 +77,14 @@ class Sources:
             yield source
 
     async def disconnect(self, connection_id: str) -> Connection:
-        """Delete a connection, and use its rights no more."""
+        """Delete a connection, and stop using its credentials."""
         deleted = await self.connections.delete(connection_id)
         await self.pool.forget((self._user, deleted.id))
         return deleted
 
     @asynccontextmanager
     async def connected(self, connection: Connection) -> AsyncIterator[Source]:
-        """Open the bucket of a connection that was just read."""
+        """Open the bucket of a connection record that was just read."""
         who = (self._user, connection.id)
         async with self.pool.opened(who, lambda: self._rights(connection)) as rights:
             yield rights.source
@@ -109,7 +110,7 @@ class Sources:
 
 
 def _opener() -> OpenBucket:
-    """What opens buckets; it loads AWS's library, for half a second that no server starts with."""
+    """Import the function that opens buckets; AWS's library takes half a second to load."""
     from penstock.datastore.audio.user_buckets import open_bucket  # noqa: PLC0415 - see above
 
     return open_bucket

@@ -1,4 +1,4 @@
-"""URLs that play a track and show its cover: signed for a while, kept nowhere."""
+"""Signed URLs that play a track or show its cover, valid for a limited time."""
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ SPARE_SECONDS: Final = 5 * 60
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """The URLs of the caller's tracks."""
+    """The signed URLs of the caller's tracks."""
 
     scope: Scope
     sources: Sources
 
     async def stream(self, track: Audio, *, attachment: bool = False) -> Download:
-        """Sign a GET of the track's bytes, with Range; as an attachment under its file name.
+        """Sign a GET of the track's bytes, with Range; as an attachment with its file name.
 
-        Whether the object is still there is not looked up. Raises IllegalState where the track's
-        connection is gone or its bucket does not let us in.
+        It does not check that the object still exists. Raises IllegalState if the track's
+        connection is gone or its bucket denies access.
         """
         (outcome,) = await self.streams([(track, attachment)])
         if isinstance(outcome, PenstockError):
@@ -36,7 +36,7 @@ class Streaming:
         return outcome
 
     async def streams(self, wanted: Sequence[tuple[Audio, bool]]) -> list[Download | PenstockError]:
-        """Sign many, some as attachments: one read for all of their connections."""
+        """Sign URLs of many tracks, some as attachments, with one read of all connections."""
         ids = list(dict.fromkeys(t.connection_id for t, _ in wanted if t.connection_id is not None))
         found = await self.sources.connections.many(ids) if ids else []
         connections = dict(zip(ids, found, strict=True))
@@ -45,11 +45,11 @@ class Streaming:
         )
 
     async def artwork(self, track: Audio) -> Download | None:
-        """Sign a GET of the track's cover; None where it has none."""
+        """Sign a GET of the track's cover; None if it has none."""
         return None if track.artwork is None else await self.cover(track.artwork)
 
     async def cover(self, artwork: str) -> Download:
-        """Sign a GET of a cover that is named by a track or an album of the caller's."""
+        """Sign a GET of a cover that belongs to a track or an album of the caller."""
         key = artwork_key(self._user, artwork)
         return await self.sources.files.presign_download(key, expires_in=LEAST_SECONDS)
 
@@ -60,8 +60,8 @@ class Streaming:
             return absent("audio")
         try:
             if track.connection_id is None:
-                # Refused at registration already; whatever came to stand in a row since, our rights
-                # must not give away what others uploaded.
+                # Registration already refuses foreign objects. If a row is wrong, this check keeps
+                # the server from signing a URL for another user's upload.
                 if not is_owned(self._user, track.object_key):
                     return absent("audio")
                 return await _signed(self.sources.files, track, as_file)
@@ -89,6 +89,6 @@ async def _signed(source: Source, track: Audio, as_file: bool) -> Download:
 
 
 def lifetime(duration_ms: int) -> int:
-    """How long a stream's URL holds, in seconds: twice the track, for pauses, and five minutes."""
+    """The validity of a stream's URL in seconds: twice the track's length plus five minutes."""
     wanted = 2 * duration_ms // 1000 + SPARE_SECONDS
     return min(max(LEAST_SECONDS, wanted), EXPIRY_SECONDS)

@@ -1,6 +1,6 @@
-"""How long an Ogg file of Vorbis or Opus lasts, from its first page and its last.
+"""The parser of tags: tinytag's result in the form of our records.
 
-What the tags of a file say, read by tinytag and brought into the form of our records.
+Also the length of an Ogg file of Vorbis or Opus, computed from its first page and its last.
 """
 
 import re
@@ -30,14 +30,14 @@ _OPUS_RATE: Final = 48_000
 
 
 class Sound(NamedTuple):
-    """Its length in seconds and its samples a second."""
+    """The length in seconds, and the samples per second."""
 
     duration: float
     sample_rate: int
 
 
 def ogg_sound(excerpt: Excerpt) -> Sound | None:
-    """Read both; None where the pages are not of the one stream that the file begins with."""
+    """Read length and rate; None if the last page belongs to a different stream."""
     excerpt.seek(0)
     head = excerpt.read(HEAD_BYTES)
     serial, packet = head[14:18], head[_PAGE + head[26] :]
@@ -52,9 +52,9 @@ def ogg_sound(excerpt: Excerpt) -> Sound | None:
 
 
 def _last_sample(excerpt: Excerpt, serial: bytes) -> int | None:
-    """The position that the stream's last page names, of those that name any."""
+    """The position in the stream's last page that has a position."""
     end = excerpt.seek(0, SEEK_END)
-    # A page has less than 64 KB, so that the last two blocks hold one.
+    # A page has less than 64 KB, so the last two blocks contain the beginning of one.
     start = excerpt.seek(max(0, ((end - 1) // BLOCK - 1) * BLOCK))
     tail = excerpt.read(end - start)
     at = len(tail)
@@ -73,12 +73,12 @@ _YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
 
 
 class Unreadable(Exception):
-    """The parser could make nothing of the file; the message says why."""
+    """The parser cannot read the file; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """Tags, the sound's properties, and the cover if there is one."""
+    """Tags, properties of the sound, and the cover if there is one."""
 
     tags: Tags
     duration_ms: int
@@ -88,15 +88,15 @@ class Parsed:
 
 
 def parse(excerpt: Excerpt, format: AudioFormat, title: str, *, picture: bool) -> Parsed:
-    """Read the tags; `title` is what a track without one is called.
+    """Read the tags; `title` is used for a track without one.
 
-    Raises Unreadable, also in place of what the excerpt keeps as its failure. Blocks its thread,
-    for CPU_SECONDS of work at most.
+    Raises Unreadable, also if the excerpt has stored a failure. Blocks its thread, for at most
+    CPU_SECONDS of CPU time.
     """
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)
     try:
         with _limited(CPU_SECONDS):
-            # In an Ogg file tinytag would look at every page to find the last one.
+            # tinytag would read every page of an Ogg file to find the last one.
             sound = ogg_sound(excerpt) if in_ogg else None
             excerpt.seek(0)
             file = cast("BinaryIO", excerpt)
@@ -117,9 +117,9 @@ def parse(excerpt: Excerpt, format: AudioFormat, title: str, *, picture: bool) -
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Let this thread call functions for so many seconds of its own time, then raise TimeoutError.
+    """Raise TimeoutError when this thread calls a function after so many seconds of CPU time.
 
-    A file may be made so that its tags take hours; nobody can end a thread from outside.
+    A file can be made so that parsing takes hours, and a thread cannot be ended from outside.
     """
     until = thread_time() + seconds
 
@@ -156,7 +156,7 @@ def _tags(found: TinyTag, title: str) -> Tags:
 
 
 def _text(text: str | None, maximum: int) -> str | None:
-    """A tag's text as our rules want it: without what cannot be shown, and cut."""
+    """A tag's text without unprintable characters, cut to the maximum; None if nothing is left."""
     shown = " ".join(printable(text or "").split())[:maximum].strip()
     return None if not shown or unread_problem(shown, maximum) else shown
 

@@ -1,4 +1,4 @@
-"""Reading the tags of an object by ranges: its type is told first, and few blocks are read."""
+"""A reader of tags that detects the type of an object and reads only a few of its blocks."""
 
 from asyncio import gather, to_thread
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ MOST_WITH_PICTURE: Final = MOST_BLOCKS + MAX_PICTURE // BLOCK
 
 
 class Scanned(NamedTuple):
-    """What a file is, and what its tags say."""
+    """The format of a file, and its tags."""
 
     format: AudioFormat
     parsed: Parsed
@@ -26,7 +26,7 @@ class Scanned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The scan of one object of so many bytes; `blocks` are those that were read."""
+    """The scan of one object of `size` bytes; `blocks` are the ones read so far."""
 
     source: Source
     key: str
@@ -34,10 +34,10 @@ class Scan:
     blocks: dict[int, bytes]
 
     async def run(self, title: str) -> Scanned:
-        """Tell the type and read the tags; raises Invalid for what is no audio file.
+        """Detect the type and read the tags; raises Invalid if the object is no audio file.
 
-        Without its cover a file is read that has a larger one than we keep. Raises NotFound where
-        the object is gone.
+        A cover that is larger than the limit is skipped. Raises NotFound if the object is
+        gone.
         """
         await self._fetch([0] if self.size else [])
         format = audio_format(self.blocks.get(0, b"")[:HEAD_BYTES])
@@ -56,7 +56,7 @@ class Scan:
         return Scanned(format, parsed)
 
     async def _parsed(self, format: AudioFormat, title: str, *, picture: bool) -> Parsed:
-        """Parse with what is at hand, and again with what was missing, until nothing is."""
+        """Parse the blocks read so far; fetch the missing ones and repeat until it succeeds."""
         most = MOST_WITH_PICTURE if picture else MOST_BLOCKS
         if not picture:
             self.blocks.clear()
@@ -74,7 +74,7 @@ class Scan:
                         raise refused("UNREADABLE", f"cannot be read: {error}") from None
 
     async def _fetch(self, numbers: Iterable[int]) -> None:
-        """Read blocks, neighbours in one request, all side by side."""
+        """Read blocks concurrently, with one request for neighbouring blocks."""
         for start, end, content in await gather(*map(self._read, _runs(numbers))):
             for number in range(start, end):
                 at = (number - start) * BLOCK
@@ -87,7 +87,7 @@ class Scan:
         async with aclosing(
             self.source.read(self.key, start=start * BLOCK, end=start * BLOCK + wanted)
         ) as chunks:
-            # Not every store of a user's need heed a range.
+            # A user's own store may ignore the range.
             async for chunk in chunks:
                 content += chunk
                 if len(content) > wanted:
@@ -98,12 +98,12 @@ class Scan:
 
 
 def refused(code: str, message: str) -> Invalid:
-    """The failure of one file, about the object that was named."""
+    """The error about one object, for the field `objectKey`."""
     return Invalid([FieldProblem(["objectKey"], message, code)])
 
 
 def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Ascending numbers as runs of neighbours: the first, and the one behind the last."""
+    """Group ascending numbers into ranges of neighbours: the first, and the one after the last."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number:

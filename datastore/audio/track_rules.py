@@ -1,4 +1,4 @@
-"""The rules of a track's tags and file, all of them checked at once before anything is written."""
+"""The rules of a track's tags and file; all problems are reported at once, before any write."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,7 +12,7 @@ MAX_TITLE: Final = 512
 MAX_NAME: Final = 256
 MAX_ARTISTS: Final = 16
 MAX_GENRES: Final = 6
-"""With as many artists, the rows and counters of an edit are the 98 of a transaction at most."""
+"""With MAX_ARTISTS artists, an edit writes at most 98 rows, which fit into one transaction."""
 
 MAX_KEY: Final = 1024
 MAX_DURATION_MS: Final = 7 * 24 * 3600 * 1000
@@ -21,12 +21,12 @@ _FIELDS: Final = {"track_total": "trackTotal"}
 
 
 def tag_problems(tags: Tags) -> list[FieldProblem]:
-    """Every broken rule of a track's tags."""
+    """List every broken rule of a track's tags."""
     return [*_text_problems(tags), *_list_problems(tags), *_number_problems(tags)]
 
 
 def file_problems(file: AudioFile) -> list[FieldProblem]:
-    """Every broken rule of a track's file."""
+    """List every broken rule of a track's file."""
     texts = {
         "bucket": (file.bucket, MAX_NAME),
         "objectKey": (file.object_key, MAX_KEY),

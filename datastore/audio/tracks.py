@@ -1,7 +1,4 @@
-"""Tracks as rows and back.
-
-Reading the caller's tracks, and what they are listed under, by key.
-"""
+"""Tracks as rows, and reads of the caller's tracks, artists and albums by key."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +31,7 @@ def audio_key(user: str, id: str) -> Key:
 
 
 def audio_item(track: Audio) -> Item:
-    """The row of a track; its key holds the owner and the id."""
+    """The row of a track; its key contains the owner and the id."""
     attributes = msgspec.to_builtins(track, builtin_types=(Decimal,))
     del attributes["id"], attributes["owner"]
     lists = {name: list(attributes[name]) for name in ("artists", "genres") if name in attributes}
@@ -42,13 +39,13 @@ def audio_item(track: Audio) -> Item:
 
 
 def audio_of(item: Attributes, asked: Asked = None) -> Audio:
-    """The track in a row; at least what is asked for of it is there."""
+    """The track in a row, which has at least the requested fields."""
     owner = unescape(AUDIO.pk.read(str(item["pk"]))["user"])
     return load(Audio, item, asked, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
 
 
 def new_audio(scope: Scope, tags: Tags, file: AudioFile) -> Audio:
-    """A track of the caller's, under an id of its own."""
+    """Make a track of the caller's, with a new id."""
     now = scope.clock.timestamp()
     return Audio(
         **msgspec.structs.asdict(tags),
@@ -74,7 +71,7 @@ def genre_of(item: Attributes) -> Genre:
 
 
 def link_of(item: Attributes) -> AudioLink:
-    """A row that lists a track; it ends in the track's id, or says it where it lists a bucket."""
+    """Read a row that lists a track; its key ends in the track's id, or a field has the id."""
     id = item.get("audioId") or str(item["sk"]).rpartition(":")[2]
     return load(AudioLink, item, audioId=id)
 
@@ -84,7 +81,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The reads of the caller's library by key: what is another's is simply absent there."""
+    """Reads of the caller's library by key; tracks of other users count as absent."""
 
     scope: Scope
 
@@ -111,7 +108,7 @@ class Reading:
         return await self._placed(ALBUM, places, album_of, "album")
 
     async def totals(self) -> Totals:
-        """Get what the library holds: `pk = U:<user>, sk = U`."""
+        """Get the totals of the library: `pk = U:<user>, sk = U`."""
         key = LIBRARY.key(user=self._user)
         return load(Totals, (await self.scope.table.get([key])).items.get(key, {}))
 

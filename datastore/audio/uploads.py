@@ -1,6 +1,6 @@
-"""Covers: kept once for each content among the objects of their owner.
+"""Uploads: a form for the upload, then the registration of the object with tags and cover.
 
-How audio comes into a library: an upload, and then its tags and cover, read from the object.
+Covers are stored once for each content among the objects of their owner.
 """
 
 from base64 import b32encode
@@ -32,7 +32,7 @@ LETTERS: Final = 26
 
 
 async def keep_artwork(files: Files, user: str, picture: bytes | None) -> str | None:
-    """Keep a picture, if it is one; return what names its content."""
+    """Store the bytes if they are a picture; return the digest that names them."""
     kind = None if picture is None else picture_type(picture)
     if picture is None or kind is None:
         return None
@@ -54,7 +54,7 @@ UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNNAMED)
 
 
 class Upload(NamedTuple):
-    """A form to upload with, and the key under which the object is registered then."""
+    """A form for an upload, and the key with which the object is registered afterwards."""
 
     object_key: str
     form: UploadForm
@@ -62,13 +62,13 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Registering:
-    """The ways into the caller's library."""
+    """Uploads and registrations for the caller's library."""
 
     scope: Scope
     sources: Sources
 
     async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
-        """Allow one upload of at most MAX_UPLOAD bytes among the objects of the caller."""
+        """Allow one upload of at most MAX_UPLOAD bytes among the caller's objects."""
         check_file_name(file_name)
         if content_type not in UPLOADED_TYPES:
             words = f"must be one of {', '.join(UPLOADED_TYPES)}"
@@ -82,9 +82,9 @@ class Registering:
     async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
         """Read the tags of an object and add it to the library.
 
-        It is one that the caller uploaded, or lies in the connection's bucket. Raises NotFound
-        where there is none, Invalid for what is no audio, and ObjectTaken, with the audio, for one
-        that was registered before.
+        The object is an upload of the caller, or lies in the connection's bucket. Raises
+        NotFound if it does not exist, Invalid if it is no audio, and ObjectTaken with the
+        audio's id if it is already registered.
         """
         async with self.sources.of(connection_id) as source:
             await self.require_new(source.bucket, object_key)
@@ -94,7 +94,7 @@ class Registering:
     async def draft(
         self, source: Source, object_key: str, connection_id: str | None = None
     ) -> Draft:
-        """Read what `register` adds; also keeps the cover, among the caller's own objects."""
+        """Read the track that `register` adds; also stores the cover among the caller's objects."""
         stat = await self._stat(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
@@ -129,7 +129,7 @@ class Registering:
         return stat
 
     async def require_new(self, bucket: str, object_key: str) -> None:
-        """Raise ObjectTaken for an object that the library holds, to spare its reading."""
+        """Raise ObjectTaken before reading an object that the library already has."""
         key = AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(object_key))
         held = (await self.scope.table.get([key], consistent=True)).items.get(key)
         if held is not None:

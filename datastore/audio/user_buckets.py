@@ -1,4 +1,4 @@
-"""Buckets of users, by AWS's library: loaded when the first of them is opened."""
+"""Buckets of users over AWS's library, which is imported when the first of them is opened."""
 
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
@@ -22,7 +22,7 @@ from penstock.datastore.objects.s3 import S3Files
 
 @dataclass(frozen=True, slots=True)
 class UserBucket:
-    """A bucket of the user's: what it refuses is no failure of ours, and its words are not told."""
+    """A user's bucket; its errors become IllegalState, without the words of the bucket."""
 
     files: S3Files
     until: float | None
@@ -40,7 +40,7 @@ class UserBucket:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        """Sign for no longer than the rights last that sign."""
+        """Sign a URL that expires no later than the credentials."""
         if self.until is not None:
             expires_in = max(1, min(expires_in, int(self.until - self.clock())))
         return await self.files.presign_download(
@@ -72,7 +72,7 @@ async def open_bucket(
     until: float | None,
     clock: Callable[[], float],
 ) -> UserBucket:
-    """Make the client of a bucket; nothing is sent."""
+    """Make the client of a bucket without sending a request."""
     await warm_up("s3")
     files = await S3Files.open(
         connection.bucket,
@@ -93,5 +93,5 @@ def _told() -> Iterator[None]:
     except BotoCoreError as error:
         raise IllegalState("The bucket cannot be used.", type(error).__name__) from error
     except Unavailable as error:
-        # Ours may be waited for; whether the user's ever answers again is for the user to say.
+        # Unavailable means that a retry helps; a user's bucket may never answer again.
         raise IllegalState("The bucket does not answer.", "UNAVAILABLE") from error

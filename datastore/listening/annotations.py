@@ -1,6 +1,6 @@
-"""Pages of what the caller's partition lists under a prefix, latest first.
+"""Annotations: ratings and positions that a listener keeps for tracks and playlists.
 
-Ratings and places in tracks, and the reading of all that is kept about things.
+Also the query that lists rows of the caller's partition under a prefix, latest first.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from penstock.datastore.table.port import (
 
 
 async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:
-    """One page of the rows whose sort key begins so; positions are what follows the prefix."""
+    """One page of the rows with the prefix; a position is the rest of the sort key after it."""
     pk = LIBRARY.pk.fill({"user": scope.caller.user_id})
     query = Query(
         partition=pk,
@@ -52,21 +52,21 @@ async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attri
 
 Thing: TypeAlias = tuple[Kind, str]
 Kept: TypeAlias = tuple[Audio | Playlist, Annotation]
-"""A thing and what is kept about it."""
+"""A track or playlist, with its annotation."""
 
 MAX_RATING = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What the caller keeps about tracks and playlists of theirs."""
+    """The caller's annotations of their tracks and playlists."""
 
     scope: Scope
 
     async def many(self, things: Sequence[Thing], *, consistent: bool = False) -> list[Annotation]:
         """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
 
-        Whether a thing is there is not asked.
+        It does not check that the things exist.
         """
         keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
         rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
@@ -77,12 +77,12 @@ class Annotations:
         ]
 
     async def one(self, thing: Thing) -> Annotation:
-        """Get what is kept about a thing, as it is now."""
+        """Read the annotation of a thing, consistently."""
         (found,) = await self.many([thing], consistent=True)
         return found
 
     async def rate(self, thing: Thing, rating: int | None) -> Kept:
-        """Rate a thing with 1 to 5, or no longer; raises NotFound where it is not the caller's."""
+        """Set a rating from 1 to 5, or clear it; raises NotFound if the thing is not theirs."""
         if rating is not None and not 1 <= rating <= MAX_RATING:
             raise Invalid([FieldProblem(["rating"], f"must be 1 to {MAX_RATING}")])
         rated = await self.require(thing)
@@ -90,7 +90,7 @@ class Annotations:
         return rated, await self.one(thing)
 
     async def go_on_at(self, audio_id: str, position_ms: int | None) -> Kept:
-        """Note the place in a track where to go on, or that there is none."""
+        """Set the position in milliseconds at which to resume a track, or clear it."""
         thing = (Kind.AUDIO, audio_id)
         track = await self.track(audio_id)
         if position_ms is not None and not 0 <= position_ms <= track.duration_ms:
@@ -101,19 +101,19 @@ class Annotations:
         return track, await self.one(thing)
 
     async def keep(self, thing: Thing, facts: dict[str, Value]) -> None:
-        """Keep facts about a thing; those that are None are kept no longer."""
+        """Write fields of an annotation; a value of None removes the field."""
         setting = {name: value for name, value in facts.items() if value is not None}
         if setting:
             update = Update(key=self.key(thing), set=setting, remove=_gone(facts))
             await self.scope.table.transact([update])
             return
-        # Where nothing is kept there is no row to take anything from.
+        # Without an annotation there is no row from which to remove fields.
         with suppress(ConditionFailed):
             forget = Update(key=self.key(thing), remove=_gone(facts), condition=Exists())
             await self.scope.table.transact([forget])
 
     async def require(self, thing: Thing) -> Audio | Playlist:
-        """The thing itself; raises NotFound where it is none of the caller's."""
+        """Read the track or playlist itself; raises NotFound if the caller has no such thing."""
         kind, id = thing
         match kind:
             case Kind.AUDIO:
@@ -122,7 +122,7 @@ class Annotations:
                 return await PlaylistReading(self.scope).one(id, consistent=True)
 
     async def track(self, id: str) -> Audio:
-        """A track of the caller's; raises NotFound."""
+        """Read a track of the caller; raises NotFound."""
         return await AudioReading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
 
     def key(self, thing: Thing) -> Key:

@@ -1,4 +1,4 @@
-"""Favourites: a date on what is kept about a thing, and a row by which they are listed by date."""
+"""Favourites: a date in a thing's annotation, and a row that lists the thing by this date."""
 
 from dataclasses import dataclass
 
@@ -26,12 +26,12 @@ FAVOURITE_AT = "favouriteAt"
 
 @dataclass(frozen=True, slots=True)
 class Favourites:
-    """The favourites among what is the caller's."""
+    """The caller's favourite tracks and playlists."""
 
     scope: Scope
 
     async def mark(self, thing: Thing) -> Kept:
-        """Make a thing a favourite from now on; one that is stays so since then."""
+        """Make a thing a favourite; one that already is keeps its date."""
         annotations = Annotations(self.scope)
         marked = await annotations.require(thing)
 
@@ -49,7 +49,7 @@ class Favourites:
         return marked, await until_settled(attempt)
 
     async def unmark(self, thing: Thing) -> Kept:
-        """Make a thing no favourite any more."""
+        """Remove a thing from the favourites."""
         annotations = Annotations(self.scope)
         unmarked = await annotations.require(thing)
 

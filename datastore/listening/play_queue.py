@@ -16,19 +16,20 @@ MAX_QUEUED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The one play queue of the caller; who saves last is right."""
+    """The caller's only play queue; the last write wins."""
 
     scope: Scope
 
     async def get(self) -> PlayQueue:
-        """Get the queue: `pk = U:<user>, sk = PQ`; an empty one where none was saved."""
+        """Get the queue: `pk = U:<user>, sk = PQ`; an empty one if none was saved."""
         item = (await self.scope.table.get([self._key])).items.get(self._key, {})
         return load(PlayQueue, item)
 
     async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:
-        """Replace the queue by these tracks, the one at `index` at that place.
+        """Replace the queue; `index` is the current track, `position_ms` the position in it.
 
-        Whether the tracks are there is asked when the queue is shown: it outlives some of them.
+        It does not check that the tracks exist: a read does, because a queue may outlive
+        its tracks.
         """
         if len(audio_ids) > MAX_QUEUED:
             raise LimitExceeded("tracks in a queue", MAX_QUEUED, len(audio_ids), ("audioIds",))

@@ -1,4 +1,4 @@
-"""Plays: what was listened to, counted once however often and by whom it is told."""
+"""Plays of tracks, each counted once even if several clients report it."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,29 +18,29 @@ from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, P
 from penstock.datastore.table.transaction import Write, commit
 
 LONG_ENOUGH_MS = 240_000
-"""A track that was played so long counts as played, however long it is itself."""
+"""The length of listening that always counts as a play, even of a longer track."""
 
 AHEAD = timedelta(minutes=1)
-"""How far the clock of a client may be ahead."""
+"""The tolerance for a client's clock that is ahead."""
 
 LAST = "lastPlayedAt"
 
 
 class _Counted(Exception):
-    """The play was told before."""
+    """The play was already counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """What the caller listened to."""
+    """The plays of the caller."""
 
     scope: Scope
 
     async def record(self, play: Play) -> tuple[Audio, Annotation, bool]:
-        """Count a play once for its track and time; the track, what is kept of it, if it counts.
+        """Count a play once for its track and time; return track, annotation and whether it counts.
 
-        It counts from half of the track's length or four minutes on; what is shorter leaves no
-        trace. Streaming alone never counts.
+        It counts if it lasted half of the track or four minutes; a shorter one is not
+        stored. Streaming alone never counts.
         """
         annotations = Annotations(self.scope)
         self._check(play)

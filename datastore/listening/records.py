@@ -1,4 +1,4 @@
-"""What a listener keeps about things: marks, plays, places in tracks, and what is to come next."""
+"""Records of a listener: annotations, favourites, plays and the play queue."""
 
 from enum import StrEnum
 
@@ -6,17 +6,18 @@ from penstock.datastore.records import Struct
 
 
 class Kind(StrEnum):
-    """A kind of thing that can be marked, by the letters of its rows."""
+    """The kind of a thing with annotations, by the letters in its rows."""
 
     AUDIO = "AU"
     PLAYLIST = "PL"
 
 
 class Annotation(Struct, frozen=True, kw_only=True):
-    """What the caller keeps about one thing: `pk = U:<user>, sk = AN:<kind>:<id>`.
+    """The caller's annotation of one thing: `pk = U:<user>, sk = AN:<kind>:<id>`.
 
-    `rating` is 1 to 5. `position_ms` is where to go on in a track, in milliseconds. A thing about
-    which nothing is kept has no row, and is never a favourite, played or rated.
+    `rating` is 1 to 5. `position_ms` is the position at which to resume a track, in
+    milliseconds. A thing without an annotation has no row; it was never a favourite, played or
+    rated.
     """
 
     kind: Kind
@@ -30,7 +31,7 @@ class Annotation(Struct, frozen=True, kw_only=True):
 
 
 class Favourite(Struct, frozen=True, kw_only=True):
-    """A favourite as it is listed by its date: `sk = FV:<kind>:<at>:<id>`."""
+    """A favourite in the list by date: `sk = FV:<kind>:<at>:<id>`."""
 
     kind: Kind
     id: str
@@ -38,9 +39,9 @@ class Favourite(Struct, frozen=True, kw_only=True):
 
 
 class Play(Struct, frozen=True, kw_only=True):
-    """One listening to a track that counts: `sk = HI:<played at>:<audio>`.
+    """One play of a track that counts: `sk = HI:<played at>:<audio>`.
 
-    `started_at` is when it began, `listened_ms` how long it lasted.
+    `started_at` is the time of its start, `listened_ms` its length in milliseconds.
     """
 
     audio_id: str
@@ -49,10 +50,10 @@ class Play(Struct, frozen=True, kw_only=True):
 
 
 class PlayQueue(Struct, frozen=True, kw_only=True):
-    """What the caller listens to and will next: `sk = PQ`.
+    """The current track of the caller and those before and after it: `sk = PQ`.
 
-    `index` counts from 0 in `audio_ids`, which may hold a track several times; `position_ms` is the
-    place in that track. Without tracks both are 0.
+    `index` counts from 0 in `audio_ids`, which may contain a track several times; `position_ms`
+    is the position in the current track, in milliseconds. Without tracks both are 0.
     """
 
     audio_ids: tuple[str, ...] = ()

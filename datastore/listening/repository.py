@@ -1,4 +1,4 @@
-"""Everything one caller keeps about what they listen to."""
+"""The listening data of one caller: annotations, favourites, plays and the play queue."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from penstock.datastore.listening.plays import Plays
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The caller's ratings and places, favourites, plays and queue."""
+    """The caller's annotations, favourites, plays and play queue."""
 
     annotations: Annotations
     favourites: Favourites

@@ -1,6 +1,6 @@
-"""Storing events at their destination: in as few requests as the limits allow, all or known.
+"""The batch writer: stores committed events in their tables, in few requests.
 
-Storing what was kept: in batches, each destination by itself, until every event is settled.
+Each destination is retried by itself until every event is stored or dead-lettered.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from penstock.datastore.table.port import key_of
 T = TypeVar("T")
 
 AT_ONCE: Final = 4
-"""How many requests of one batch are on their way at a time."""
+"""The number of concurrent requests of one batch."""
 
 MAX_MADE: Final = 100_000
 
 
 @dataclass(slots=True)
 class Stored:
-    """What came of events: how many items were written, and which events no table can hold."""
+    """The result of a write: the number of items, and the events that no table accepts."""
 
     items: int = 0
     refused: list[tuple[Event, str]] = field(default_factory=list)
@@ -44,9 +44,9 @@ class Stored:
 
 @dataclass(slots=True)
 class Persisting:
-    """Writes events to tables, each of which is made before its first items.
+    """Writes events to tables, and creates each table before its first items.
 
-    What it raises may have left some of the items stored; storing them again changes nothing.
+    An error may leave some of the items stored; storing them again changes nothing.
     """
 
     destinations: Destinations
@@ -56,7 +56,7 @@ class Persisting:
     async def store(self, events: Sequence[Event]) -> Stored:
         """Store events at their destinations; ValueError for a name that no table can have.
 
-        Raises Unavailable, and what a store raises that is set up wrongly.
+        Raises Unavailable, and the store's own error if the configuration is wrong.
         """
         placed = {
             (event.table, key_of(item)): Placed(event.table, item)
@@ -72,11 +72,11 @@ class Persisting:
         return Stored(len(placed))
 
     def is_set_up_wrong(self, error: Exception) -> bool:
-        """Whether a failure is one that waits for people."""
+        """Whether a failure comes from the configuration and needs a person to repair it."""
         return self.destinations.trouble(error) is Trouble.SET_UP
 
     async def _isolate(self, events: Sequence[Event], error: Exception) -> Stored:
-        """Store each half by itself, down to the events that no table takes."""
+        """Store each half separately, down to the single events that no table accepts."""
         if len(events) == 1:
             return Stored(refused=[(events[0], str(error))])
         middle = len(events) // 2
@@ -115,10 +115,10 @@ class Persisting:
 
 
 async def write(destinations: Destinations, placed: Sequence[Placed]) -> None:
-    """Write items with distinct keys, 25 to a request, a few requests side by side.
+    """Write items with distinct keys, 25 to a request, with a few concurrent requests.
 
-    So many of at most 400 KB are less than the 16 MB that a request may have. Raises the first
-    failure once nothing is on its way any more.
+    25 items of at most 400 KB stay below the 16 MB of a request. Raises the first failure after
+    all requests have ended.
     """
     starts = range(0, len(placed), limits.WRITE_OPERATIONS)
     await _each(
@@ -146,9 +146,10 @@ logger = logging.getLogger("penstock.ngsi")
 
 @dataclass(slots=True, eq=False)
 class OpenRun:
-    """A run in this process's hands, and how far its events are settled.
+    """A run that this process is storing, with the number of its unsettled events.
 
-    `lost` is set when somebody else has it: then nothing more is said about it.
+    `lost` is set if another worker holds the run; then this process does not change it any
+    more.
     """
 
     run: Run
@@ -161,11 +162,11 @@ class OpenRun:
 
     @property
     def counted(self) -> bool:
-        """Whether its events were settled once before: it is being loaded again."""
+        """Whether its events were settled before: the run is being loaded again."""
         return PERSISTED in (self.run.counts or {})
 
     def settle(self, event: Event, reason: str | None, attempts: int) -> None:
-        """Count an event as stored, or with a reason as given up."""
+        """Count an event as stored, or as dead-lettered if there is a reason."""
         at = (event.service, event.path)
         if reason is None:
             stored = Counts(pending=-1, persisted=1, items=item_count(event))
@@ -182,9 +183,10 @@ Entries: TypeAlias = list[tuple[OpenRun, Event]]
 
 @dataclass(slots=True)
 class Loading:
-    """Batches events of the runs that are handed over, and stores them.
+    """Collects the events of runs into batches, and stores the batches.
 
-    `troubles` are the destinations that cannot be written at the moment, with the latest reason.
+    `troubles` holds the destinations that cannot be written at the moment, with the latest
+    reason.
     """
 
     keeping: Keeping
@@ -203,7 +205,7 @@ class Loading:
     )
 
     def take(self, run: Run, events: Sequence[Event], size: int) -> None:
-        """Store the events of a run, which is this process's; there is room for them."""
+        """Store the events of a run that this process holds; capacity was checked before."""
         opened = OpenRun(run, Load(len(events), size), len(events))
         self.open[run.id] = opened
         if not self._buffer:
@@ -212,7 +214,7 @@ class Loading:
         self._arrived.set()
 
     async def work(self) -> NoReturn:
-        """Store a batch whenever one is full or old enough."""
+        """Store a batch whenever it is full or old enough, for ever."""
         while True:
             await self._full()
             batch, self._buffer = self._buffer, []
@@ -220,7 +222,7 @@ class Loading:
             self._start(batch, 0)
 
     async def drained(self) -> None:
-        """Store what there is without waiting for more, and wait until all of it is settled."""
+        """Store the buffered events at once, and wait until all of them are settled."""
         self._draining = True
         self._arrived.set()
         while self._buffer or self._tasks:
@@ -230,12 +232,12 @@ class Loading:
                 await asyncio.sleep(0)
 
     def stop(self) -> None:
-        """Leave what is not settled to whoever claims it next."""
+        """Cancel all writes; another worker claims the unsettled runs later."""
         for task in self._tasks:
             task.cancel()
 
     async def _full(self) -> None:
-        """Wait until there is a batch: enough events, or its first has waited long enough."""
+        """Wait until there is a batch: enough events, or an event that has waited long enough."""
         loop = asyncio.get_running_loop()
         await self._arrived.wait()
         while len(self._buffer) < self.batching.size and not self._draining:
@@ -255,9 +257,10 @@ class Loading:
         task.add_done_callback(self._tasks.discard)
 
     async def _store(self, entries: Entries, attempts: int) -> None:
-        """Store events, again as often as the options have it, after so many attempts.
+        """Store events with the configured retries; `attempts` have failed before.
 
-        What fails together is tried each destination by itself, so that none waits for another.
+        If several destinations fail together, each is retried separately, so that none
+        waits for another.
         """
         events = [event for _, event in entries]
         while True:
@@ -283,9 +286,9 @@ class Loading:
         await self._settle(entries, stored, attempts)
 
     def _verdict(self, table: str, error: Exception, attempts: int) -> tuple[int, float | None]:
-        """How many attempts have failed now, and when to make another; None to give up.
+        """The number of failed attempts, and the seconds until the next; None to give up.
 
-        What a wrong set-up keeps from being stored costs no attempt: it waits to be put right.
+        A wrong configuration costs no attempt: the events wait until a person repairs it.
         """
         self.troubles[table] = words_of(error)
         logger.warning("%s cannot be written yet: %s", table, words_of(error))
@@ -302,7 +305,7 @@ class Loading:
                 await self._finish(opened)
 
     async def _finish(self, opened: OpenRun) -> None:
-        """Say in the manifest what became of a run, until it is said or the run is lost."""
+        """Write the result of a run to the manifest, until it is written or the run is lost."""
         while not opened.lost:
             try:
                 await self._record(opened)

@@ -1,6 +1,6 @@
-"""Receipts of notifications: what is sent twice is stored once, and counted as sent twice.
+"""The commit of received events: segment, run, dead letters, receipts and counts, or nothing.
 
-Keeping events: a segment, its run, dead letters, receipts and counts, all of them or none.
+Receipts detect a notification that is sent twice: it is stored once and counted as a duplicate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,11 +26,11 @@ REMEMBERED: Final = timedelta(hours=24)
 
 
 class Repeated(Exception):
-    """A notification that is to be stored was stored meanwhile, by another server."""
+    """Another server stored the same notification in the meantime."""
 
 
 def receipt(notification: Notification, clock: Clock) -> Write:
-    """Remember a notification for a day, in the transaction that keeps it."""
+    """The write that remembers a notification for a day; it belongs to its commit."""
     now = clock.now()
     item: Item = {
         **NOTIFIED.item(id=notification.identity),
@@ -41,7 +41,7 @@ def receipt(notification: Notification, clock: Clock) -> Write:
 
 
 async def repeated(table: Table, clock: Clock, notifications: Sequence[Notification]) -> list[bool]:
-    """Tell which notifications were received before, also earlier in this sequence."""
+    """Find out which notifications were received before, also earlier in this sequence."""
     keys = {
         each.identity: NOTIFIED.key(id=each.identity) for each in notifications if each.repeatable
     }
@@ -62,7 +62,7 @@ async def repeated(table: Table, clock: Clock, notifications: Sequence[Notificat
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is to be kept together, and what is written only if it is."""
+    """Events and writes that are committed together, or not at all."""
 
     events: list[Event] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What a process of the sink keeps things with; `shard` is its own row of every count."""
+    """Commits batches for one process of the sink; `shard` is its own row of every count."""
 
     table: Table
     ledger: Ledger
@@ -82,9 +82,9 @@ class Keeping:
     shard: int
 
     async def keep(self, batch: Batch) -> Run | None:
-        """Keep a batch; the run of its segment, which is entered, or None where it has no events.
+        """Commit a batch; return the run of its segment, or None if the batch has no events.
 
-        Raises whatever a write of the batch says where it is refused; nothing is kept then.
+        If a write of the batch fails, its error is raised and nothing is committed.
         """
         await self.catalog.note_paths(batch.tally.places)
         run = await self.ledger.write(batch.events) if batch.events else None
@@ -100,7 +100,7 @@ class Keeping:
         return run
 
     async def bury(self, dead: Iterable[Dead], *, attempts: int) -> list[Write]:
-        """Write the contents of dead letters, one for each service path; give their rows."""
+        """Write dead events to a file; return the letters' rows, one for each service path."""
         ordered = sorted(dead, key=_place)
         if not ordered:
             return []
@@ -134,7 +134,7 @@ def _place(dead: Dead) -> tuple[str, str]:
 
 
 def received(tally: Tally, events: Iterable[Event], dead: Iterable[Dead]) -> None:
-    """Count what was received for the first time."""
+    """Count events and dead events that were received for the first time."""
     for event in events:
         tally.add((event.service, event.path), Counts(received=1, pending=1))
     for each in dead:

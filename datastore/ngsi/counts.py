@@ -1,7 +1,7 @@
-"""Counts of what came in and what became of it, by service path; they always add up.
+"""Counts of received events by service path and state; they always add up.
 
-Whatever is received is persisted, a duplicate, dead-lettered or still pending. Each count changes
-in the transaction that also writes what it counts.
+A received event is persisted, a duplicate, dead-lettered or pending. Each count changes in the same
+transaction as the rows that it counts.
 """
 
 from collections import defaultdict
@@ -15,14 +15,14 @@ from penstock.datastore.table.port import Query, Range, Table, Update
 from penstock.datastore.table.transaction import Write
 
 SHARDS: Final = 16
-"""Rows that a count is spread over, so that servers do not meet at one; a process uses one."""
+"""The rows of one count: each process updates its own row, so that servers do not contend."""
 
 At: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """Events (updates of entities) of a service path, and the items they were stored as."""
+    """Events (updates of entities) of a service path by state, and the number of stored items."""
 
     received: int = 0
     persisted: int = 0
@@ -43,13 +43,13 @@ class Counts(Struct, frozen=True, kw_only=True):
 
     @property
     def adds_up(self) -> bool:
-        """Whether everything received is somewhere."""
+        """Whether the states add up to the received events."""
         settled = self.persisted + self.duplicates + self.dead_lettered
         return self.received == settled + self.pending
 
 
 class Tally:
-    """Changes of counts that are to be written together."""
+    """Changes of counts that are written together."""
 
     def __init__(self) -> None:
         self._changes: dict[At, Counts] = defaultdict(Counts)

@@ -1,4 +1,4 @@
-"""Dead letters: what could not be stored, why, and everything needed to try it again."""
+"""Dead letters: events that could not be stored, each with its reason and its full content."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ FOLDER: Final = "ngsi/dead-letters"
 
 
 class Dead(Struct, frozen=True, array_like=True):
-    """One event of a letter: an update, or where none could be made, what was sent instead.
+    """One event of a dead letter: an update, or the received JSON where no update could be read.
 
-    One that once had a destination keeps it: a part of it may be stored there.
+    An event that had a destination keeps it, because a part of the event may be stored there.
     """
 
     service: str
@@ -55,7 +55,7 @@ class Dead(Struct, frozen=True, array_like=True):
 
     @property
     def event(self) -> Event | None:
-        """The event as it was before, where it was one."""
+        """The event as it was before it failed; None if it never had a destination."""
         if self.update is None or self.table is None or self.persistence is None:
             return None
         return Event(
@@ -70,15 +70,16 @@ class Dead(Struct, frozen=True, array_like=True):
 
     @property
     def entity(self) -> str:
-        """The entity as JSON: as it was sent, or normalized as NGSIv2 has it."""
+        """The entity as JSON: as it was received, or in the normalized form of NGSIv2."""
         sent = self.payload if self.update is None else normalized(self.update)
         return write_json(sent).decode()
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):
-    """Events of one service path that failed together; `reason` is that of the first.
+    """Events of one service path that failed together; `reason` is the first event's reason.
 
-    `first_seen` is when the first of them arrived, `created_at` when they were given up.
+    `first_seen` is the time at which the first event arrived, `created_at` the time at which
+    the sink gave the events up.
     """
 
     id: str
@@ -94,7 +95,7 @@ class DeadLetter(Record, frozen=True, kw_only=True):
 
 
 def written(letter: DeadLetter) -> Write:
-    """The row of a letter that is made."""
+    """The write that inserts the row of a new letter."""
     attributes = msgspec.to_builtins(letter)
     del attributes["id"]
     key = DEAD_LETTER.item(id=letter.id, service=letter.service, path=letter.path)
@@ -102,7 +103,7 @@ def written(letter: DeadLetter) -> Write:
 
 
 def removed(letter: DeadLetter) -> Write:
-    """Take a letter away, which is refused as NotFound where somebody did."""
+    """The write that deletes a letter; it fails with NotFound if the letter is already gone."""
     return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _absent())
 
 
@@ -131,7 +132,7 @@ async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | No
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What letters hold: one file for those that were made together, a run of lines for each."""
+    """The files of dead letters: letters made together share a file, each has a range of lines."""
 
     lines: Lines[Dead]
 
@@ -140,13 +141,13 @@ class Contents:
         return cls(Lines.of(files, Dead))
 
     async def read(self, letter: DeadLetter) -> list[Dead]:
-        """The events of a letter."""
+        """Read the events of a letter from its file."""
         found = await self.lines.read(letter.file)
         return found[letter.line : letter.line + letter.events]
 
 
 def normalized(update: Update) -> Mapping[str, Any]:
-    """An update as an entity of NGSIv2; of attributes with one name the last is shown."""
+    """An update as an NGSIv2 entity; if attributes share a name, the last one is shown."""
     attributes = {
         attribute.name: {
             "type": attribute.type,

@@ -1,6 +1,6 @@
-"""The port of destinations: tables of samples, each made when it is first needed.
+"""The port of destinations: tables of samples, each created when it is first needed.
 
-Destinations on the embedded store: all of them in one table of its own, keyed alike.
+Also its implementation on the embedded store, which keeps all destinations in one table.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Quer
 
 
 class Placed(NamedTuple):
-    """An item, and the table it belongs to."""
+    """An item, and the table to which it belongs."""
 
     table: str
     item: Item
 
 
 class Trouble(Enum):
-    """Why a call failed."""
+    """The kind of a failure."""
 
     PASSING = "it may succeed later"
     MISSING = "the table does not exist"
@@ -33,33 +33,33 @@ class Samples(Protocol):
     """One destination, for reading."""
 
     async def query(self, query: Query) -> Page:
-        """Read one page of one series, on the terms of the table port."""
+        """Read one page of one series, with the semantics of the table port."""
 
 
 class Destinations(Protocol):
-    """The tables of samples that there are. Every method may raise `errors.Unavailable`."""
+    """All tables of samples. Every method may raise `errors.Unavailable`."""
 
     async def create(self, name: str) -> None:
-        """Make the table where it is missing, and wait until it can be used."""
+        """Create the table if it is missing, and wait until it is usable."""
 
     async def write(self, items: Sequence[Placed]) -> None:
-        """Write up to 25 items in one request, each by itself, in place of what has their keys.
+        """Write up to 25 items in one request, each separately, replacing items with the same keys.
 
         Items that the store left unprocessed are sent again; on return all are written.
         """
 
     def table(self, name: str) -> Samples:
-        """The table of this name, which need not exist."""
+        """The table of this name; it need not exist."""
 
     def trouble(self, error: Exception) -> Trouble:
-        """What a failure of a call means."""
+        """Classify a failure of a call."""
 
     async def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and threads."""
 
 
 class NoDestinations:
-    """What a store has that was opened without any: whatever is asked of them is refused."""
+    """The destinations of a store without any: every call raises Unavailable."""
 
     async def create(self, name: str) -> None:
         raise _none()
@@ -74,7 +74,7 @@ class NoDestinations:
         return Trouble.PASSING
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: no connection is open."""
 
 
 NO_DESTINATIONS: Final[Destinations] = NoDestinations()
@@ -104,12 +104,12 @@ class EmbeddedSamples:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedDestinations:
-    """Every destination there may be, in a table that exists."""
+    """All destinations of the embedded store, in one existing table."""
 
     shared: Table
 
     async def create(self, name: str) -> None:
-        """Do nothing: there is room for every name."""
+        """Do nothing: the shared table takes items of every destination."""
 
     async def write(self, items: Sequence[Placed]) -> None:
         await self.shared.write(

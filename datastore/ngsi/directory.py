@@ -1,11 +1,8 @@
-"""Services and service paths as groups: `/<service>/<path>`, whose roles are what counts.
+"""The directory of received data: services, service paths, entities and attributes.
 
-What there is: services, their paths, the entities in them, their attributes and where they lie.
-
-Rows are written when something is met for the first time, always before its samples count as
-stored; writing one again changes nothing.
-
-What a caller may know of that was notified: services, their paths, entities and attributes.
+A service path is the group `/<service>/<path>`; a caller's roles in that group decide what the
+caller may see. The catalog writes a row when something is received for the first time, always
+before its samples count as stored. Writing a row again changes nothing.
 """
 
 from collections import defaultdict
@@ -42,20 +39,20 @@ LEVEL: Final = "~"
 
 
 def group_of(service: str, path: str) -> GroupPath:
-    """The group of a service path; that of the path `/` is the service's own.
+    """The group of a service path; the group of the path `/` is that of the service.
 
-    It need not have been created: roles above it hold in it.
+    The group need not exist: roles in the groups above it apply.
     """
     return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
 
 
 def listed(group: GroupPath) -> str:
-    """The group as it stands in keys: as `~` sorts behind `:`, it comes before those below it."""
+    """The group as text in a key; `~` sorts after `:`, so a group comes before its descendants."""
     return group.replace("/", LEVEL)
 
 
 def require(caller: Caller, role: Role, service: str, path: str) -> None:
-    """Refuse a caller who may not know the service path, or whose role there is too low."""
+    """Raise NotFound if the caller may not see the service path, NotPermitted without the role."""
     group = group_of(service, path)
     if not caller.sees(group):
         raise unknown_path(service, path)
@@ -64,18 +61,18 @@ def require(caller: Caller, role: Role, service: str, path: str) -> None:
 
 
 def unknown_path(service: str, path: str) -> NotFound:
-    """The one answer for a service path that is not there or that the caller may not know of."""
+    """The error for a service path that does not exist or that the caller may not see."""
     return NotFound(f"There is no service path {path} of the service {service}.", ("path",))
 
 
 PLACE: Final = "at:"
-"""Begins the names of an attribute's marks: one for each table and persistence it is kept in."""
+"""The prefix of an attribute's marks, one for each table and persistence that holds it."""
 
 MAX_KNOWN: Final = 200_000
 
 
 class EntityName(NamedTuple):
-    """An entity of a service path."""
+    """The full name of an entity, with its service and path."""
 
     service: str
     path: str
@@ -85,13 +82,13 @@ class EntityName(NamedTuple):
 
 @dataclass(slots=True)
 class Catalog:
-    """The writing side; what this process has written it remembers."""
+    """Writes the rows of the directory; rows that this process wrote before are cached."""
 
     table: Table
     _known: set[Hashable] = field(default_factory=set)
 
     async def note_paths(self, places: Iterable[At]) -> None:
-        """Let services and service paths be listed."""
+        """Write the rows that list services and service paths."""
         fresh = [at for at in dict.fromkeys(places) if at not in self._known]
         services = dict.fromkeys(service for service, _ in fresh)
         rows = [
@@ -105,7 +102,7 @@ class Catalog:
         self._remember(fresh)
 
     async def note_events(self, events: Iterable[Event]) -> None:
-        """Let entities be listed with their attributes, and those be read."""
+        """Write the rows that list entities, their attributes and the tables of their samples."""
         entities: dict[Hashable, Item] = {}
         marks: dict[Hashable, None] = {}
         changes: dict[Key, dict[str, Value]] = defaultdict(dict)
@@ -141,7 +138,7 @@ class Catalog:
 
 
 def place_mark(table: str, persistence: str) -> str:
-    """The name of the mark that an attribute is kept in a table, in rows or in columns."""
+    """The name of the mark that a table holds an attribute, in rows or in columns."""
     return f"{PLACE}{persistence}:{table}"
 
 
@@ -151,7 +148,7 @@ def _of(event: Event) -> EntityName:
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A service by its name, as it was notified."""
+    """A service, by its notified name."""
 
     name: str
 
@@ -173,7 +170,7 @@ class Entity(msgspec.Struct, frozen=True):
 
 
 class Attribute(msgspec.Struct, frozen=True):
-    """An attribute of an entity, of the type that was notified last; `places` hold its samples."""
+    """An attribute of an entity, with the latest notified type; `places` hold its samples."""
 
     entity: Entity
     name: str
@@ -183,12 +180,12 @@ class Attribute(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What is on one line with a group of the caller."""
+    """The services, paths, entities and attributes that one caller may see."""
 
     scope: Scope
 
     def require(self, role: Role, service: str, path: str) -> None:
-        """Refuse a caller who may not know the service path, or whose role there is too low."""
+        """Raise NotFound if the caller may not see the path, NotPermitted without the role."""
         require(self.scope.caller, role, service, path)
 
     def sees(self, service: str, path: str) -> bool:
@@ -197,7 +194,7 @@ class Directory:
     async def services(self, window: Window) -> Slice[Service]:
         """List services in the order of their groups: `pk = NS`, `sk` begins with a group's own.
 
-        For a caller without a role at the root, those at the top of the caller's groups.
+        Without a role at the root, these are the services of the caller's groups.
         """
         held = self.scope.caller.roles
         tops = {ancestors(group)[1] for group in held if group != ROOT}
@@ -235,7 +232,8 @@ class Directory:
     ) -> Slice[Entity]:
         """List entities in the order of their ids, which begin with `prefix`, of one type or any.
 
-        `pk = NE:<service>:<path>`, `sk` begins with `NE:<prefix>`; another type is left out.
+        `pk = NE:<service>:<path>`, `sk` begins with `NE:<prefix>`; entities of another type
+        are skipped.
         """
         ending = None if type is None else f":{escape(type)}"
         partition = ENTITY.pk.fill({"service": of.service, "path": of.path})
@@ -255,7 +253,7 @@ class Directory:
         return found.map([_attribute(of, item) for _, item in found.entries])
 
     async def attribute(self, of: Entity, name: str) -> Attribute | None:
-        """Get an attribute: likewise, `sk = NA:<name>`."""
+        """Get an attribute of the same partition: `sk = NA:<name>`."""
         found = await self._item(ATTRIBUTE.key(**_named(of), attribute=name))
         return None if found is None else _attribute(of, found)
 
@@ -267,7 +265,7 @@ class Directory:
         window: Window,
         ending: str | None = None,
     ) -> Slice[Attributes]:
-        """Read the rows whose sort keys go on with one of the prefixes behind their start."""
+        """Read the rows whose sort keys have one of the prefixes after their constant start."""
         start = sk.prefix({})
         queries = (
             Query(partition=partition, range=Range(start + prefix), descending=window.backward)
@@ -282,7 +280,7 @@ class Directory:
 
 
 def _around(held: GroupPath, top: GroupPath) -> Iterator[str]:
-    """What the groups on one line with a held group begin with, among those at or below a top."""
+    """The key prefixes of groups at or below `top` that a role in `held` makes visible."""
     if covers(held, top):
         yield ""
     elif covers(top, held):
@@ -293,7 +291,7 @@ def _around(held: GroupPath, top: GroupPath) -> Iterator[str]:
 
 
 def _apart(prefixes: Iterable[str]) -> list[str]:
-    """The prefixes without those that begin with another one."""
+    """The prefixes without those that begin with another prefix."""
     kept: list[str] = []
     for prefix in sorted(prefixes):
         if not kept or not prefix.startswith(kept[-1]):

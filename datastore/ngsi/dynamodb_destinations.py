@@ -1,4 +1,4 @@
-"""Destinations on DynamoDB: tables with keys and nothing more, over one client."""
+"""Destinations on DynamoDB: tables with a primary key and no index, over one client."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _TROUBLES: Mapping[str, Trouble] = {
 
 
 class DynamoDBDestinations:
-    """Tables made on demand, billed by request; `deadline` in seconds bounds each call."""
+    """Tables created on demand, billed by request; `deadline` in seconds bounds each call."""
 
     def __init__(self, client: Client, connections: AsyncExitStack, deadline: float) -> None:
         self._client = client
@@ -41,7 +41,7 @@ class DynamoDBDestinations:
         deadline: float = DEADLINE,
         kind: ClientKind = DEFAULT,
     ) -> "DynamoDBDestinations":
-        """Connect, with the credentials of AWS's ordinary chain unless a key is given."""
+        """Connect; without a key, the credentials come from AWS's default chain."""
         connections = AsyncExitStack()
         opened = connect(region, endpoint_url, key, kind=kind)
         client = await connections.enter_async_context(opened)

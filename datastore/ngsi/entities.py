@@ -1,4 +1,4 @@
-"""Entities of a notification's body, in each of the forms that NGSI knows."""
+"""Readers of a notification's entities, in each form that NGSI defines."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -15,13 +15,14 @@ _RESERVED: Final = ("id", "type")
 
 
 class _Unreadable(Exception):
-    """An entity is not what NGSI says one is."""
+    """An entity breaks the format of NGSI; the message gives the reason."""
 
 
 def entity_of(entity: Json, normalized: bool) -> Update | Poison:
     """Read an entity of NGSIv2: `{id, type, <attribute>: {type, value, metadata}}`.
 
-    Not normalized, its attributes are bare values, of the types that Orion gives to such.
+    If it is not normalized, its attributes are bare values, and get the types that Orion
+    assigns.
     """
     read = _normalized if normalized else _bare
     try:
@@ -33,7 +34,7 @@ def entity_of(entity: Json, normalized: bool) -> Update | Poison:
 
 
 def legacy_entity_of(response: Json) -> Update | Poison:
-    """Read an entity of NGSIv1: a context response, whose status code says nothing."""
+    """Read an entity of NGSIv1: a context response, whose status code is ignored."""
     try:
         found = _object(_object(response, "The response").get("contextElement"), "The element")
         listed = found.get("attributes")
@@ -115,7 +116,7 @@ def _identifier(text: Json, words: str) -> str:
 
 
 def _type(text: Json, words: str) -> str | None:
-    """Read a type; None where there is none."""
+    """Check a type; None if there is none."""
     if text is not None and not isinstance(text, str):
         raise _Unreadable(f"{words} is not a text.")
     return _checked(text, words) if text else None
@@ -130,7 +131,7 @@ def _checked(text: str, words: str) -> str:
 
 
 def _value(value: Json, words: str, level: int = 0) -> Json:
-    """The value as it is, unless it is nested too deep."""
+    """Return the value; raises _Unreadable if it is nested too deeply."""
     if level > NESTING:
         raise _Unreadable(f"{words} is nested more than {NESTING} levels deep.")
     if isinstance(value, dict):
@@ -143,7 +144,7 @@ def _value(value: Json, words: str, level: int = 0) -> Json:
 
 
 def _type_of(value: Json) -> str:
-    """Give the type that Orion gives to a value that comes without one."""
+    """The type that Orion assigns to a value without a type."""
     match value:
         case None:
             return "None"

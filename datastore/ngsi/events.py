@@ -1,6 +1,6 @@
-"""What was notified, as values: updates of entities, exactly as their sender wrote them.
+"""Updates of entities, exactly as their sender wrote them, and segments: files of events.
 
-Segments: events in files, one a line, written once and read again after a crash.
+A segment has one event in each line. It is written once, and read again after a crash.
 """
 
 import gzip
@@ -20,16 +20,16 @@ from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
 
 Json: TypeAlias = Any
-"""Texts, truth values, None, whole numbers, lists and objects; any other number is a `Raw`."""
+"""Texts, truth values, None, integers, lists and objects; any other number is a `Raw`."""
 
 NESTING: Final = 64
-"""How deep a value may be: twice what an item holds, beyond which nobody can read it."""
+"""The deepest nesting of a value, twice that of an item; deeper values cannot be decoded."""
 
 _SEPARATOR = "\x1f"
 
 
 def raw_number(text: str) -> msgspec.Raw:
-    """Keep a number with a fraction or an exponent as it was written."""
+    """Keep a number with a fraction or an exponent exactly as it was written."""
     return msgspec.Raw(text.encode())
 
 
@@ -38,7 +38,7 @@ write_json = msgspec.json.Encoder().encode
 
 
 class Struct(msgspec.Struct, frozen=True, array_like=True):
-    """The shape of what segments hold."""
+    """The base of the values in segments."""
 
 
 class Metadata(Struct, frozen=True, array_like=True):
@@ -50,7 +50,7 @@ class Metadata(Struct, frozen=True, array_like=True):
 
 
 class Attribute(Struct, frozen=True, array_like=True):
-    """An attribute as it was notified."""
+    """An attribute of a notified entity."""
 
     name: str
     type: str
@@ -59,7 +59,7 @@ class Attribute(Struct, frozen=True, array_like=True):
 
 
 class Update(Struct, frozen=True, array_like=True):
-    """One entity of a notification: what NGSI calls a context element, and the sink an event."""
+    """One entity of a notification: a context element of NGSI, an event of the sink."""
 
     entity_id: str
     entity_type: str
@@ -67,20 +67,20 @@ class Update(Struct, frozen=True, array_like=True):
 
 
 class Poison(Struct, frozen=True, array_like=True):
-    """An entity of a notification from which no update can be made, and why."""
+    """An entity of a notification that cannot be read, and the reason."""
 
     reason: str
     payload: Json
 
 
 def identity(*parts: str) -> str:
-    """A digest of what tells one thing from all others: 64 hexadecimal digits."""
+    """A digest of the parts that identify a thing: 64 hexadecimal digits."""
     text = _SEPARATOR.join(part.replace(_SEPARATOR, _SEPARATOR * 2) for part in parts)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def text_of(value: Json) -> str | None:
-    """A value as text: numbers and truth values as JSON writes them, objects compact.
+    """A value as text: numbers, truth values and objects as compact JSON.
 
     None for null.
     """
@@ -90,7 +90,7 @@ def text_of(value: Json) -> str | None:
 
 
 def native(value: Json) -> Value:
-    """A value as a table holds it; what it cannot hold exactly is kept as its text."""
+    """A value as a table stores it; as text if the table cannot store it exactly."""
     try:
         converted = _native(value)
         limits.value_size(converted)
@@ -121,7 +121,7 @@ _QUICK = 1
 
 @dataclass(frozen=True, slots=True)
 class Lines(Generic[T]):
-    """Files of lines in JSON, each of them one value of a type, compressed."""
+    """Compressed files of JSON lines, each line one value of a type."""
 
     files: Files
     decoder: "msgspec.json.Decoder[T]"
@@ -131,13 +131,13 @@ class Lines(Generic[T]):
         return cls(files, msgspec.json.Decoder(kind, float_hook=raw_number))
 
     async def write(self, key: str, values: Sequence[T]) -> None:
-        """Put a file in place, on the disk or in the bucket, before this returns."""
+        """Write a file; on return it is durable, on the disk or in the bucket."""
         large = len(values) > LINES_THREADED
         packed = await to_thread(_packed, values) if large else _packed(values)
         await self.files.write(key, _once(packed), content_type=CONTENT_TYPE)
 
     async def read(self, key: str) -> list[T]:
-        """Read a file; raises NotFound, and Unavailable for one that is damaged."""
+        """Read a file; raises NotFound, and Unavailable for a damaged file."""
         packed = b"".join([chunk async for chunk in self.files.read(key)])
         try:
             if len(packed) > THREADED_BYTES:
@@ -152,7 +152,7 @@ class Lines(Generic[T]):
 
 def _packed(values: Sequence[Any]) -> bytes:
     lines = b"".join(write_json(value) + b"\n" for value in values)
-    # Without a time, so that the same events are the same bytes.
+    # Without a timestamp, so that equal events give equal bytes.
     return gzip.compress(lines, _QUICK, mtime=0)
 
 

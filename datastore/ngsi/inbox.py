@@ -1,6 +1,7 @@
-"""How much one process may hold that is not stored yet; beyond it, senders are told to wait.
+"""The inbox of the sink: notifications that arrive together are committed together.
 
-Taking notifications in: what arrives together is kept together, and only then answered.
+A sender gets its answer after the commit. A limit bounds how much one process holds that is not
+stored yet; beyond it, senders are asked to retry later.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ RETRY_SECONDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A number of events, and the bytes they came in."""
+    """A number of events, and the bytes in which they arrived."""
 
     events: int = 0
     size: int = 0
@@ -37,7 +38,7 @@ class Load:
 
 @dataclass(slots=True)
 class Room:
-    """What is held by this process, and the most of it."""
+    """The events that this process holds and has not stored yet, and their limit."""
 
     max_events: int
     max_bytes: int = MAX_BYTES
@@ -48,17 +49,17 @@ class Room:
         return self.held.events >= self.max_events or self.held.size >= self.max_bytes
 
     def take(self, load: Load) -> None:
-        """Hold more; raises Unavailable where there is no room left, and holds nothing then."""
+        """Add an amount; raises Unavailable and adds nothing if the limit is reached."""
         if self.is_full:
             raise Unavailable("Too much is waiting to be stored.", RETRY_SECONDS)
         self.add(load)
 
     def add(self, load: Load) -> None:
-        """Hold more, whether there is room or not."""
+        """Add an amount, even beyond the limit."""
         self.held += load
 
     def leave(self, load: Load) -> None:
-        """Hold so much less."""
+        """Subtract an amount."""
         self.held += Load(-load.events, -load.size)
 
 
@@ -69,13 +70,13 @@ AGAIN_SECONDS: Final = 1.0
 ATTEMPTS: Final = 5
 
 HandOver: TypeAlias = Callable[[Run, Sequence[Event], int], None]
-"""Takes a run that was entered, its events, and how many bytes they came in."""
+"""Receives an entered run, its events, and the number of bytes in which they arrived."""
 
 logger = logging.getLogger("penstock.ngsi")
 
 
 class Refused(NamedTuple):
-    """An entity that became a dead letter: its position in the notification, and why."""
+    """An entity that became a dead letter: its position in the notification, and the reason."""
 
     position: int
     reason: str
@@ -83,7 +84,7 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a notification: events to be stored, or none because it came before."""
+    """The result of a notification: the number of events to store, none if it is a repetition."""
 
     events: int
     refused: tuple[Refused, ...] = ()
@@ -99,7 +100,7 @@ class _Waiting:
 
     @property
     def rows(self) -> int:
-        """How many rows of a transaction it may need at most."""
+        """The largest number of rows that it may need in a transaction."""
         return 1 + 2 * len(self.notification.paths)
 
     @property
@@ -109,7 +110,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class Intake:
-    """A queue, and workers who empty it by as much at a time as one transaction keeps."""
+    """A queue of notifications, and workers that commit them in groups."""
 
     keeping: Keeping
     sorter: Sorter
@@ -119,18 +120,19 @@ class Intake:
     _queue: "Queue[_Waiting]" = field(default_factory=Queue)
 
     async def durable(self, notification: Notification, size: int) -> Accepted:
-        """Take a notification of so many bytes; return when nothing can lose it any more.
+        """Accept a notification of `size` bytes; return once it is durable.
 
-        Raises Unavailable: then it is kept or not, and sending it again makes sure.
+        Raises Unavailable; the notification may be durable nevertheless, and sending it
+        again is safe.
         """
         return await asyncio.shield(self._put(notification, size).answer)
 
     def queued(self, notification: Notification, size: int) -> None:
-        """Take a notification into memory; raises Unavailable where there is no room for it."""
+        """Put a notification into the queue; raises Unavailable if the limit is reached."""
         self._put(notification, size)
 
     async def work(self, *, again: bool) -> NoReturn:
-        """Empty the queue; with `again`, what cannot be kept is tried until it is."""
+        """Commit groups from the queue for ever; `again` retries a commit until it succeeds."""
         while True:
             heed()
             group = await self._group()
@@ -147,20 +149,20 @@ class Intake:
                     self._queue.task_done()
 
     async def emptied(self) -> None:
-        """Wait until everything that was taken is answered."""
+        """Wait until every queued notification has its answer."""
         await self._queue.join()
 
     def _put(self, notification: Notification, size: int) -> _Waiting:
         at = int(self.clock.now().timestamp() * 1000)
         waiting = _Waiting(notification, at, size, get_running_loop().create_future())
         self.room.take(waiting.load)
-        # Who asked may have left.
+        # Mark the error as retrieved: the sender may have disconnected.
         waiting.answer.add_done_callback(_seen)
         self._queue.put_nowait(waiting)
         return waiting
 
     async def _group(self) -> list[_Waiting]:
-        """Wait for one, and take as many more as there are and one transaction holds."""
+        """Wait for a notification, and add more while one transaction can hold them."""
         group = [await self._queue.get()]
         rows, events = group[0].rows, group[0].load.events
         while not self._queue.empty():
@@ -195,7 +197,7 @@ class Intake:
             waiting.answer.set_exception(error)
 
     async def _keep(self, group: list[_Waiting]) -> list[Accepted]:
-        """Keep what is new of a group, and count all of it."""
+        """Commit the new notifications of a group, and count all of them."""
         notifications = [waiting.notification for waiting in group]
         for _ in range(ATTEMPTS):
             known = await repeated(self.keeping.table, self.clock, notifications)
@@ -231,7 +233,7 @@ class Intake:
         return batch
 
     def _release(self, group: Sequence[_Waiting], found: Sequence[Sorted | None]) -> int:
-        """Go on holding only what is yet to be stored; how many bytes that came in."""
+        """Release everything that needs no storing; return the bytes of the rest."""
         staying = 0
         for waiting, each in zip(group, found, strict=True):
             stays = Load(len(each.events), waiting.size) if each and each.events else Load()

@@ -1,7 +1,7 @@
-"""Texts in names of DynamoDB tables: `x` and four hexadecimal digits for what a name cannot hold.
+"""Texts in names of DynamoDB tables: other characters become `x` and four hexadecimal digits.
 
-The rule is that of the NGSI DynamoDB sink. It gives different texts the same form in rare cases,
-all of which need an `x` before a character that is encoded, or a `=`. The strict rule never does.
+The rule is that of the NGSI DynamoDB sink. In rare cases it gives different texts the same form;
+each needs an `x` before an encoded character, or a `=`. The strict rule never does that.
 """
 
 import re
@@ -19,7 +19,7 @@ _UNIT_BYTES = 2
 
 
 class Encoding(StrEnum):
-    """Which rule encodes: the documented one, or the one from which every text can be read back."""
+    """The rule of encoding: the documented one, or the strict one, which is always reversible."""
 
     CYGNUS = "cygnus"
     STRICT = "strict"
@@ -28,10 +28,10 @@ class Encoding(StrEnum):
 def encode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     """Encode a text, or one component of a name.
 
-    Letters and digits of ASCII, `_`, `-` and `.` stay, `=` becomes `xffff`, an `x` before four
+    ASCII letters and digits, `_`, `-` and `.` stay, `=` becomes `xffff`, an `x` before four
     hexadecimal digits is doubled, and every other UTF-16 unit becomes `x` and its four digits.
-    Strictly, `=` is like every other, and an `x` is encoded, too, where it ends the component or
-    stands before what is. Raises BadInput for U+FFFF in the strict rule.
+    The strict rule encodes `=` like every other character, and encodes an `x` also at the end
+    of a component or before an encoded character. It raises BadInput for U+FFFF.
     """
     if encoding is Encoding.CYGNUS:
         return _ENCODED.sub(_cygnus, text)
@@ -41,9 +41,9 @@ def encode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
 
 
 def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
-    """Read what was encoded; with the documented rule the likeliest of the texts it may have been.
+    """Decode a text; the documented rule gives the most likely of the possible texts.
 
-    Raises BadInput for what no text is encoded as.
+    Raises BadInput if no text has this encoding.
     """
     found = _DECODED.sub(_read, text)
     if encoding is Encoding.CYGNUS:
@@ -54,12 +54,12 @@ def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
 
 
 def components(name: str, encoding: Encoding) -> tuple[str, ...]:
-    """Read the components that were joined to a name; raises BadInput likewise."""
+    """Decode the joined components of a name; raises BadInput if one cannot be decoded."""
     return tuple(decode(part, encoding) for part in _split(name))
 
 
 def _split(name: str) -> list[str]:
-    """Cut at each concatenator; behind an `x`, its digits are part of a text."""
+    """Cut a name at each concatenator; after another `x`, the digits belong to a text."""
     parts, start = [], 0
     for found in re.finditer(r"xx[0-9a-fA-F]{4}|xffff", name):
         if found[0] == CONCATENATOR:

@@ -1,6 +1,6 @@
-"""Name mappings: under which service, path and entity a destination is named.
+"""Name mappings: they change the service, path and entity that name a destination.
 
-They change names of tables only; what is stored is what was notified.
+They affect names of tables only; the stored items keep the notified names.
 """
 
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ class Struct(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True,
     forbid_unknown_fields=True,
 ):  # fmt: skip
-    """The shape of the document, which names nothing that it does not know."""
+    """The base of the document's parts; unknown fields are errors."""
 
 
 class AttributeMapping(Struct, frozen=True, kw_only=True):
-    """A mapping of an attribute, which names no table: it is kept and changes nothing here."""
+    """A mapping of an attribute; it is accepted and has no effect, as attributes name no table."""
 
     original_attribute_name: str | None = None
     original_attribute_type: str | None = None
@@ -34,7 +34,7 @@ class AttributeMapping(Struct, frozen=True, kw_only=True):
 
 
 class EntityMapping(Struct, frozen=True, kw_only=True):
-    """A mapping of an entity; `new_entity_type` is taken as it stands."""
+    """A mapping of an entity; `new_entity_type` contains no references to groups."""
 
     original_entity_id: str | None = None
     original_entity_type: str | None = None
@@ -44,7 +44,7 @@ class EntityMapping(Struct, frozen=True, kw_only=True):
 
 
 class PathMapping(Struct, frozen=True, kw_only=True):
-    """A mapping of a service path, and those of the entities in it."""
+    """A mapping of a service path, and the mappings of its entities."""
 
     original_service_path: str | None = None
     new_service_path: str | None = None
@@ -52,7 +52,7 @@ class PathMapping(Struct, frozen=True, kw_only=True):
 
 
 class ServiceMapping(Struct, frozen=True, kw_only=True):
-    """A mapping of a service, and those of the paths in it."""
+    """A mapping of a service, and the mappings of its paths."""
 
     original_service: str | None = None
     new_service: str | None = None
@@ -60,9 +60,9 @@ class ServiceMapping(Struct, frozen=True, kw_only=True):
 
 
 class NameMappings(Struct, frozen=True, kw_only=True):
-    """The document: of each list the first that matches counts.
+    """The document of name mappings: in each list, the first mapping that matches applies.
 
-    What has no original matches everything; what has no new name keeps the old one.
+    A mapping without an original matches everything; one without a new name keeps the old name.
     """
 
     service_mappings: tuple[ServiceMapping, ...] = ()
@@ -74,19 +74,19 @@ Mapped: TypeAlias = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Mapper:
-    """Mappings whose every pattern can be used."""
+    """Name mappings whose patterns are all valid."""
 
     mappings: NameMappings
 
     @classmethod
     def over(cls, mappings: NameMappings) -> "Mapper":
-        """Take mappings; raises Invalid with every problem."""
+        """Check mappings and wrap them; raises Invalid with every problem."""
         if problems := list(_problems(mappings)):
             raise Invalid(problems)
         return cls(mappings)
 
     def place(self, place: Place) -> Place:
-        """Where the updates of a place are stored instead."""
+        """The place that names the destination instead of the notified place."""
         for service in self.mappings.service_mappings:
             if _applies(service.original_service, place.service):
                 changed = _renamed(service.original_service, service.new_service, place.service)
@@ -95,7 +95,7 @@ class Mapper:
 
 
 def read_mappings(document: bytes) -> NameMappings:
-    """Read the document; raises Invalid where it is none."""
+    """Decode a document of name mappings; raises Invalid if it is malformed."""
     if len(document) > MAX_BYTES:
         raise Invalid([FieldProblem(["mappings"], f"are more than {MAX_BYTES} bytes")])
     try:
@@ -144,7 +144,7 @@ def _problems(mappings: NameMappings) -> Iterator[FieldProblem]:
 
 
 def _patterns(mappings: NameMappings) -> Iterator[tuple[list[str], str | None, str | None]]:
-    """Every pattern with its replacement, and where it stands."""
+    """Yield every pattern with its path in the document and its replacement."""
     for i, service in enumerate(mappings.service_mappings):
         at = ["serviceMappings", str(i)]
         yield [*at, "originalService"], service.original_service, service.new_service

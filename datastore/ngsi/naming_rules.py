@@ -1,8 +1,8 @@
-"""Grouping rules: updates of several entities under one destination.
+"""Grouping rules, and the storage of both kinds of naming documents.
 
-They change names of tables only, and win over name mappings for the path and the entity.
-
-Name mappings and grouping rules as they are kept: put by an admin, read by every sink.
+Grouping rules send the updates of several entities to one destination. Like name mappings they
+change names of tables only; they override name mappings for the path and the entity. An admin
+stores the documents, and every sink reads them.
 """
 
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ FIELDS: Final = ("entityId", "entityType", "servicePath")
 
 
 class GroupingRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A rule: whatever it matches goes to `destination`, in `fiware_service_path`.
+    """A rule: every update that it matches goes to `destination`, in `fiware_service_path`.
 
-    Its `regex` is held against the fields, one behind the other in the order in which they are
-    listed, without anything between.
+    Its `regex` must match the concatenated values of `fields`, in their listed order and
+    without a separator.
     """
 
     id: int
@@ -42,26 +42,26 @@ class GroupingRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class GroupingRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The document: the first rule that matches counts."""
+    """The document of grouping rules: the first rule that matches applies."""
 
     grouping_rules: tuple[GroupingRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Grouper:
-    """Rules whose every pattern can be used."""
+    """Grouping rules whose patterns are all valid."""
 
     rules: GroupingRules
 
     @classmethod
     def over(cls, rules: GroupingRules) -> "Grouper":
-        """Take rules; raises Invalid with every problem."""
+        """Check rules and wrap them; raises Invalid with every problem."""
         if problems := list(_problems(rules)):
             raise Invalid(problems)
         return cls(rules)
 
     def match(self, place: Place) -> GroupingRule | None:
-        """The rule for the updates of a place, if there is one."""
+        """The first rule that matches the place, or None."""
         texts = dict(zip(FIELDS, (place.entity_id, place.entity_type, place.path), strict=True))
         for rule in self.rules.grouping_rules:
             if pattern_of(rule.regex).matches("".join(texts[field] for field in rule.fields)):
@@ -71,13 +71,13 @@ class Grouper:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """What decides what a destination is named after; None where a feature is off."""
+    """Name mappings and grouping rules that are in force; None where a feature is off."""
 
     mapper: Mapper | None = None
     grouper: Grouper | None = None
 
     def place(self, notified: Place) -> Place:
-        """What the destination of a place is named after."""
+        """The place that names the destination for the updates of a notified place."""
         place = notified if self.mapper is None else self.mapper.place(notified)
         rule = None if self.grouper is None else self.grouper.match(notified)
         if rule is None:
@@ -88,7 +88,7 @@ class Renaming:
 
 
 def read_rules(document: bytes) -> GroupingRules:
-    """Read the document; raises Invalid where it is none."""
+    """Decode a document of grouping rules; raises Invalid if it is malformed."""
     if len(document) > MAX_BYTES:
         raise Invalid([FieldProblem(["rules"], f"are more than {MAX_BYTES} bytes")])
     try:
@@ -144,7 +144,7 @@ GROUPING: Final = "grouping"
 
 
 class Documents(msgspec.Struct, frozen=True):
-    """What was put, None where nothing was."""
+    """The stored naming documents; None where no document is stored."""
 
     mappings: str | None = None
     grouping: str | None = None
@@ -152,31 +152,31 @@ class Documents(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class NamingRules:
-    """The documents, for admins of everything: what they say holds for every service."""
+    """The naming documents, for admins at the root: they apply to every service."""
 
     scope: Scope
 
     async def put_mappings(self, document: bytes) -> NameMappings:
-        """Replace the name mappings; those that stand stay where Invalid is raised."""
+        """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         mapper = Mapper.over(read_mappings(document))
         await self._put(MAPPINGS, document)
         return mapper.mappings
 
     async def put_rules(self, document: bytes) -> GroupingRules:
-        """Replace the grouping rules, likewise."""
+        """Replace the grouping rules; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
         grouper = Grouper.over(read_rules(document))
         await self._put(GROUPING, document)
         return grouper.rules
 
     async def documents(self) -> Documents:
-        """The documents as they were put, for readers of everything."""
+        """Read both documents exactly as they were stored; the caller must be a root reader."""
         self._require(Role.READER)
         return await read_documents(self.scope.table)
 
     def _require(self, role: Role) -> None:
-        """Refuse who has no role at the root as one who may not know that there are rules."""
+        """Raise NotFound for a caller without a root role, who may not know that rules exist."""
         caller = self.scope.caller
         if not caller.has(Role.READER, ROOT):
             raise NotFound("There are no naming rules.")
@@ -202,7 +202,7 @@ async def read_documents(table: Table) -> Documents:
 
 
 async def renaming_of(table: Table, options: SinkOptions) -> Renaming:
-    """What the documents say, as far as the options have them count."""
+    """Load the naming documents that the options enable."""
     if not options.enable_name_mappings and not options.enable_grouping:
         return Renaming()
     documents = await read_documents(table)

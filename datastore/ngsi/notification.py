@@ -1,4 +1,4 @@
-"""Notifications as Orion and its like send them: headers and body, read into updates."""
+"""Notifications as Orion sends them: headers and body, read into updates."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
 MAX_ENTITIES: Final = 1000
 MAX_PATHS: Final = 40
-"""How many different service paths a notification may name."""
+"""The largest number of different service paths in a notification."""
 MAX_CORRELATOR: Final = 256
 
 _SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
@@ -26,7 +26,7 @@ _PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
 
 
 class Format(StrEnum):
-    """How the attributes of a body are written: the values of `Ngsiv2-AttrsFormat`."""
+    """The form of the attributes in a body: the values of `Ngsiv2-AttrsFormat`."""
 
     LEGACY = "legacy"
     NORMALIZED = "normalized"
@@ -37,7 +37,7 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """The service and the service path of a notification that names none."""
+    """The service and the service path of a notification without FIWARE headers."""
 
     service: str = "default"
     path: str = "/"
@@ -45,9 +45,9 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What the headers of a notification say; `format` is None where the body has to tell.
+    """The headers of a notification; `format` is None if the body decides.
 
-    `correlator` is the sender's name for the transaction, None where it gave none.
+    `correlator` is the sender's id of the transaction, None without one.
     """
 
     service: str
@@ -58,10 +58,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A notification that was read; `entries` are in its order, each with its service path.
+    """A notification that was read; each of `entries` has its service path.
 
-    `identity` tells it from all others. With a correlator it is the same whenever the notification
-    is sent, which is then `repeatable`; without one every notification is like no other.
+    `identity` is unique to the notification. With a correlator it is the same whenever the
+    notification is sent again: then `repeatable` is true. Without one, it differs each time.
     """
 
     service: str
@@ -71,12 +71,12 @@ class Notification:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The service paths it names, each once."""
+        """The service paths of the notification, each once."""
         return tuple(dict.fromkeys(path for path, _ in self.entries))
 
 
 def read_heading(headers: Mapping[str, str], defaults: Defaults) -> Heading:
-    """Read the FIWARE headers, whose names are in lower case; raises BadInput for what is no good.
+    """Read the FIWARE headers; their names must be in lower case. Raises BadInput.
 
     Several service paths are separated by commas, with or without spaces.
     """
@@ -93,7 +93,7 @@ def read_heading(headers: Mapping[str, str], defaults: Defaults) -> Heading:
 
 
 def checked_service(service: str) -> str:
-    """The service; BadInput where it is none."""
+    """Return the service; raises BadInput if it is not valid."""
     if not _SERVICE.fullmatch(service):
         raise BadInput(
             f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.'."
@@ -102,7 +102,7 @@ def checked_service(service: str) -> str:
 
 
 def checked_path(path: str) -> str:
-    """The service path without a slash at its end; BadInput where it is none."""
+    """Return the service path without a final slash; raises BadInput if it is not valid."""
     trimmed = path[:-1] if len(path) > 2 and path.endswith("/") else path
     if not _PATH.fullmatch(trimmed):
         raise BadInput(
@@ -113,9 +113,9 @@ def checked_path(path: str) -> str:
 
 
 def read_notification(heading: Heading, body: bytes) -> Notification:
-    """Read the body; raises BadInput, and LimitExceeded where it holds too much.
+    """Read the body; raises BadInput, and LimitExceeded if it holds too much.
 
-    An entity that cannot be understood is Poison and spoils no other.
+    An unreadable entity becomes Poison and does not affect the other entities.
     """
     if not body.strip():
         raise BadInput("The notification has no body.")
@@ -139,7 +139,7 @@ def read_notification(heading: Heading, body: bytes) -> Notification:
 
 
 def entity_seen(entity: Json) -> Update | Poison:
-    """Read an entity of which nothing says in which form it is."""
+    """Read an entity whose form is unknown, and detect the form from its content."""
     if isinstance(entity, dict) and "contextElement" in entity:
         return legacy_entity_of(entity)
     return entity_of(entity, _is_normalized(entity, None))
@@ -156,7 +156,7 @@ def _format(header: str | None) -> Format | None:
 
 
 def _entities(found: dict[str, Json], form: Format | None) -> tuple[str, list[Update | Poison]]:
-    """Find the entities in the body and read each, in the form that is said or seen."""
+    """Read the entities of the body, in the form that the header names or the body shows."""
     subscription = found.get("subscriptionId", "")
     if not isinstance(subscription, str):
         raise BadInput("`subscriptionId` is not a text.")
@@ -166,7 +166,7 @@ def _entities(found: dict[str, Json], form: Format | None) -> tuple[str, list[Up
     simple = form in (Format.SIMPLIFIED_NORMALIZED, Format.SIMPLIFIED_KEY_VALUES)
     if simple or (form is None and "data" not in found and "id" in found):
         entities: Sequence[Json] = [found]
-        # The bare entity has no envelope, so what is named like one of it is an attribute.
+        # A bare entity has no envelope, so its `subscriptionId` is an ordinary attribute.
         subscription = ""
     else:
         entities = _listed(found, "data")
@@ -181,7 +181,7 @@ def _listed(found: dict[str, Json], name: str) -> Sequence[Json]:
 
 
 def _is_normalized(entity: Json, form: Format | None) -> bool:
-    """Tell whether attributes are objects with a value, where the header does not."""
+    """Whether attributes are objects with a value; detected if the header names no form."""
     if form is not None:
         return form in (Format.NORMALIZED, Format.SIMPLIFIED_NORMALIZED)
     if not isinstance(entity, dict):

@@ -1,4 +1,4 @@
-"""How a sink stores what it is notified of: every documented parameter, with its default."""
+"""The options of a sink: every documented parameter, with its default."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,46 +7,46 @@ from typing import Final
 from penstock.datastore.ngsi.name_encoding import Encoding
 
 INFINITE: Final = -1
-"""A `batch_ttl` with which a batch is tried again until it is stored."""
+"""The `batch_ttl` that retries a batch until it is stored."""
 
 
 class DataModel(StrEnum):
-    """What has a table of its own: every entity, or every service path."""
+    """The scope of a table: one table for every entity, or one for every service path."""
 
     BY_ENTITY = "dm-by-entity"
     BY_SERVICE_PATH = "dm-by-service-path"
 
 
 class Persistence(StrEnum):
-    """What is an item: every attribute of an update, or the whole update."""
+    """The content of an item: one attribute of an update, or the whole update."""
 
     ROW = "row"
     COLUMN = "column"
 
 
 class ValueFormat(StrEnum):
-    """Whether values are stored as documented, as text, or as DynamoDB's own types."""
+    """The form of stored values: text as documented, or DynamoDB's own types."""
 
     TEXT = "text"
     TYPED = "typed"
 
 
 class Compat(StrEnum):
-    """Whether items are as documented, or as the releases of Cygnus really write them."""
+    """The form of items: as documented, or as the releases of Cygnus really write them."""
 
     DOCUMENTED = "documented"
     CYGNUS = "cygnus"
 
 
 class LongNames(StrEnum):
-    """What becomes of a table's name over 255 characters: cut and marked by a hash, or refused."""
+    """The handling of a table's name over 255 characters: cut it and add a hash, or reject it."""
 
     HASH = "hash"
     REJECT = "reject"
 
 
 class Ack(StrEnum):
-    """When a notification is answered: once it is on durable storage, or once it is in memory."""
+    """The moment of the answer to a notification: once it is durable, or once it is in memory."""
 
     DURABLE = "durable"
     QUEUED = "queued"
@@ -54,7 +54,7 @@ class Ack(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """What a table's name depends on besides what is stored in it."""
+    """The options that decide the name of a table."""
 
     data_model: DataModel = DataModel.BY_ENTITY
     enable_lowercase: bool = False
@@ -64,7 +64,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What the items of an update look like."""
+    """The options that decide the form of an update's items."""
 
     attr_persistence: Persistence = Persistence.ROW
     value_format: ValueFormat = ValueFormat.TEXT
@@ -73,11 +73,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """When what was accepted is stored, and how often again; times are in seconds.
+    """The options of storing and retrying; times are in seconds.
 
-    A batch is stored when it holds `size` events or `timeout` after its first. What cannot be
-    stored is tried `ttl` times more (INFINITE: for ever, 0: never), after each of `retry_intervals`
-    in turn, the last of which repeats.
+    A batch is stored when it holds `size` events, or `timeout` after its first event. A failed
+    batch is retried `ttl` times (INFINITE: for ever, 0: never), after each of `retry_intervals`
+    in turn; the last interval repeats.
     """
 
     size: int = 1
@@ -86,7 +86,7 @@ class Batching:
     retry_intervals: tuple[float, ...] = (5.0,)
 
     def retry_after(self, attempts: int) -> float | None:
-        """How long to wait after so many attempts have failed; None to give up."""
+        """The seconds to wait after so many failed attempts; None to give up."""
         if self.ttl != INFINITE and attempts > self.ttl:
             return None
         return self.retry_intervals[min(attempts, len(self.retry_intervals)) - 1]
@@ -94,7 +94,7 @@ class Batching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions:
-    """Everything a sink is told; `max_pending` is how many events it may hold at a time."""
+    """All options of a sink; `max_pending` is the largest number of events that it may hold."""
 
     naming: Naming = Naming()
     layout: Layout = Layout()

@@ -1,4 +1,4 @@
-"""Regular expressions of name mappings and grouping rules: a whole text, in linear time."""
+"""Regular expressions of name mappings and grouping rules: full match, in linear time."""
 
 import re
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ _REFERENCE = re.compile(r"\$(\d)")
 
 
 class BadPattern(Exception):
-    """A regular expression cannot be used; the message says why."""
+    """A regular expression cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern that the whole of a text must match, and what it is then replaced by."""
+    """A compiled pattern that must match a whole text, and can replace the text."""
 
     regex: Regex
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Whether the pattern matches the whole text."""
         return self.regex.captures(text) is not None
 
     def replaced(self, text: str, replacement: str) -> str:
-        """The replacement for a text that matches, references filled in."""
+        """Fill the references (`$1`) of the replacement with the groups of a matching text."""
         if not _REFERENCE.search(replacement):
             return replacement
         found = self.regex.captures(text)
@@ -37,14 +37,14 @@ class Pattern:
         return _REFERENCE.sub(lambda each: found[int(each[1])] or "", replacement)
 
     def lacks(self, replacement: str) -> str | None:
-        """The first reference in a replacement to a group that the pattern does not have."""
+        """The first reference of a replacement to a group that the pattern lacks, or None."""
         wanted = (each for each in _REFERENCE.finditer(replacement))
         return next((each[0] for each in wanted if int(each[1]) > self.regex.groups), None)
 
 
 @lru_cache(maxsize=4096)
 def pattern_of(text: str) -> Pattern:
-    """Read a pattern; raises BadPattern, also for what needs backtracking."""
+    """Compile a pattern; raises BadPattern, also for a pattern that needs backtracking."""
     if len(text) > MAX_PATTERN:
         raise BadPattern(f"is longer than {MAX_PATTERN} characters")
     try:

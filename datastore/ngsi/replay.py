@@ -1,4 +1,4 @@
-"""Trying dead letters again: out of the list, into a segment, in one transaction."""
+"""Replay of dead letters: a letter's events move into a new segment in one transaction."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from penstock.datastore.ngsi.rows import Event
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of a letter: events to be stored, and those that went into a letter again."""
+    """The result of a replay: how many events will be stored, and how many are dead again."""
 
     letter: DeadLetter
     events: int
@@ -21,7 +21,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Replaying:
-    """Gives letters back to the sink."""
+    """Sends the events of dead letters to the sink again."""
 
     keeping: Keeping
     sorter: Sorter
@@ -29,10 +29,10 @@ class Replaying:
     hand_over: HandOver
 
     async def replay(self, letter: DeadLetter) -> Replayed:
-        """Try a letter again, by the rules of now; NotFound where somebody else does already.
+        """Replay a letter by the current rules; raises NotFound if the letter is already gone.
 
-        Its events keep the time at which they arrived. Raises Unavailable also where there is no
-        room for them.
+        The events keep their time of arrival. Raises Unavailable also if the process holds
+        too many events already.
         """
         load = Load(letter.events)
         self.room.take(load)

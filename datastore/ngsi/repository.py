@@ -1,4 +1,4 @@
-"""Everything one caller can do with what was notified: read it, count it, and try it again."""
+"""One caller's access to received notifications: read them, count them, and replay letters."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +32,9 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """What a store knows of its sink; `replay` is None in a process that runs none.
+    """The sink as a store knows it; `replay` is None in a process that runs no sink.
 
-    Those who follow samples are told of new ones every `poll_seconds`.
+    A subscription to samples looks for new ones every `poll_seconds`.
     """
 
     destinations: Destinations = NO_DESTINATIONS
@@ -44,7 +44,7 @@ class Ingest:
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """Where an entity of a notification would be stored, or why nowhere."""
+    """The table that would store an entity of a notification, or the reason why none would."""
 
     entity_id: str | None
     entity_type: str | None
@@ -55,7 +55,7 @@ class Preview(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Notified:
-    """What was notified, as one caller may know of it: like what is granted to the groups."""
+    """The received notifications of the service paths that one caller may see."""
 
     scope: Scope
     ingest: Ingest
@@ -75,11 +75,11 @@ class Notified:
         return NamingRules(self.scope)
 
     async def counts(self, of: ServicePath) -> Counts:
-        """What came in of a service path, and what became of it."""
+        """Count the events of a service path by their state."""
         return await counted(self.scope.table, (of.service, of.path))
 
     async def service_counts(self, of: Service) -> Counts:
-        """The same of all service paths that the caller may know."""
+        """Add up the counts of all service paths of a service that the caller may see."""
         found, window = [], Window(size=_PAGE)
         while True:
             page = await self.directory.paths(of, window)
@@ -89,7 +89,7 @@ class Notified:
             window = Window(size=_PAGE, after=page.reached)
 
     async def destinations(self, of: Service, window: Window) -> Slice[Destination]:
-        """List the destinations of a service, for readers of all of it."""
+        """List the destinations of a service; the caller must be a reader of all of it."""
         self.directory.require(Role.READER, of.name, "/")
         return await registered(self.scope.table, of.name, window)
 
@@ -98,11 +98,14 @@ class Notified:
         return await letters(self.scope.table, (of.service, of.path), window)
 
     async def entities_of(self, letter: DeadLetter) -> list[Dead]:
-        """What a letter holds; having it is the proof that the caller was admitted to it."""
+        """Read the events of a letter; access was checked when the letter was read."""
         return await Contents.of(self.files).read(letter)
 
     async def replay(self, ids: Sequence[str]) -> list[Replayed]:
-        """Try letters again, for contributors of their service paths; none where one is refused."""
+        """Replay letters; the caller must be a contributor of each service path.
+
+        If the caller may not replay one of the letters, none is replayed.
+        """
         if len(ids) > MAX_REPLAYED:
             raise LimitExceeded("dead letters at a time", MAX_REPLAYED, len(ids), ["ids"])
         found = []
@@ -116,9 +119,10 @@ class Notified:
         return [await self.ingest.replay(letter) for letter in found]
 
     async def preview(self, of: Service, path: str, body: str, form: str | None) -> list[Preview]:
-        """Say where the entities of a notification would be stored; nothing is.
+        """Name the table of each entity of a notification, without storing anything.
 
-        Where two entities would share a name, the second is registered under another one.
+        The preview ignores name collisions: if two entities would share a name, the sink
+        registers the second under a different one.
         """
         headers = {"fiware-service": of.name, "fiware-servicepath": path}
         if form is not None:

@@ -1,4 +1,4 @@
-"""What becomes of the entities of a notification: events with a destination, or dead ones."""
+"""The router: finds a destination for each entity of a notification, or declares it dead."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from penstock.datastore.ngsi.table_names import Place, Registry
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """The events of a notification, and the entities that none could be made of, by position."""
+    """The events of a notification, and its dead entities by their position."""
 
     events: list[Event] = field(default_factory=list)
     dead: dict[int, Dead] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Sorted:
 
 @dataclass(slots=True)
 class Sorter:
-    """Names the destination of each update; `renaming` is replaced when its rules change."""
+    """Finds the destination of each update; a sink replaces `renaming` when the rules change."""
 
     registry: Registry
     options: SinkOptions
@@ -31,7 +31,7 @@ class Sorter:
     renaming: Renaming = field(default_factory=Renaming)
 
     async def sort(self, notification: Notification, at: int) -> Sorted:
-        """Sort the entities of a notification that arrived at a time, in milliseconds."""
+        """Route the entities of a notification; `at` is its time of arrival in milliseconds."""
         found = Sorted()
         for position, (path, entry) in enumerate(notification.entries):
             mark = identity(notification.identity, str(position))
@@ -43,9 +43,9 @@ class Sorter:
         return found
 
     async def event_of(self, dead: Dead) -> Event | Dead:
-        """Make the event of an update, or say why none can be made.
+        """Make the event of an update; return it as dead, with a reason, if that is impossible.
 
-        One that had a destination keeps it. Raises Unavailable.
+        An event that already had a destination keeps it. Raises Unavailable.
         """
         if (event := dead.event) is not None:
             return event
@@ -71,7 +71,7 @@ class Sorter:
 
 
 def read_again(dead: Dead) -> Dead:
-    """Read once more what could not be read, in whatever form it looks to be."""
+    """Try to read an unreadable entity again, in whatever form it seems to be."""
     if dead.update is not None:
         return dead
     entry = entity_seen(dead.payload)

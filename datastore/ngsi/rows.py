@@ -1,8 +1,9 @@
-"""The items of an update: exactly the documented fields, and the keys by which they are found.
+"""The items of an update: exactly the documented fields, and the keys that find them.
 
-An attribute in row persistence, or a whole update in column persistence, is one item. Its `pk` is
-its series, the notified service and path included, so that no mapping can mix what belongs to
-different tenants; its `sk` begins with the time, so that a range of times is a range of keys.
+Row persistence makes one item for each attribute, column persistence one for the whole update. An
+item's `pk` is its series. The series contains the notified service and path, so that no mapping can
+mix items of different tenants. Its `sk` begins with the time, so that a range of times is a range
+of keys.
 """
 
 from collections import Counter
@@ -31,11 +32,11 @@ ROW_SERIES: Final = Row(
 COLUMN_SERIES: Final = Row(Template("{service}:{path}:{entity}:{type}"), Template("{at.15}:{id}"))
 METADATA_SUFFIX: Final = "_md"
 ASIDE: Final = "attrs"
-"""Where column persistence keeps attributes whose fields would overwrite others."""
+"""The field in which column persistence keeps attributes whose names collide with fields."""
 
 _FIXED = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
 TAKEN: Final = frozenset((*_FIXED, "pk", "sk", INDEX_HASH, TTL, ASIDE))
-"""Names of fields that no attribute may take."""
+"""The names of fields that no attribute may overwrite."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_BITS = 122
@@ -43,9 +44,9 @@ _ID_DIGITS = 16
 
 
 class Event(Struct, frozen=True, array_like=True):
-    """An update that was accepted, and all that decides what becomes of it.
+    """An accepted update with its destination.
 
-    `at` is when it arrived, in milliseconds since 1970; `identity` tells it from all others.
+    `at` is its time of arrival, in milliseconds since 1970; `identity` is unique to it.
     """
 
     service: str
@@ -58,19 +59,19 @@ class Event(Struct, frozen=True, array_like=True):
 
 
 def items_of(event: Event, layout: Layout) -> list[Item]:
-    """The items that the update is stored as: the same whenever this is asked."""
+    """The items that store an update; the same event always gives the same items."""
     if event.persistence is Persistence.COLUMN:
         return [_column(event, layout)]
     return list(_rows(event, layout))
 
 
 def item_count(event: Event) -> int:
-    """How many items that is."""
+    """The number of items that store an event."""
     return 1 if event.persistence is Persistence.COLUMN else len(event.update.attributes)
 
 
 def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
-    """The time as ISO 8601, with milliseconds; Cygnus writes those without leading zeros."""
+    """The time in ISO 8601 with milliseconds; Cygnus writes these without leading zeros."""
     moment = (_EPOCH + timedelta(milliseconds=at)).replace(tzinfo=None)
     if compat is Compat.CYGNUS:
         return f"{moment.isoformat(timespec='seconds')}.{at % 1000}Z"
@@ -78,7 +79,7 @@ def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
 
 
 def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> str:
-    """The metadata as a JSON array of `{name, type, value}`; `[]` where there is none."""
+    """The metadata as a JSON array of `{name, type, value}`; `[]` if there is none."""
     if not attribute.metadata:
         return "[]"
     found = [
@@ -109,7 +110,7 @@ def _rows(event: Event, layout: Layout) -> Iterator[Item]:
 
 
 def _shared(event: Event, layout: Layout) -> Item:
-    """The fields that all rows of an update have alike."""
+    """The fields that all row items of an update have in common."""
     cygnus = layout.compat is Compat.CYGNUS
     return {
         "recvTimeTs": event.at // 1000 if cygnus else event.at,
@@ -150,7 +151,7 @@ def _series(event: Event) -> dict[str, str]:
 
 
 def _sample(event: Event, *parts: str) -> tuple[str, int]:
-    """The end of the sort key and the `ID` of a sample: both of them follow from what it is."""
+    """The end of the sort key and the `ID` of a sample, both derived from its identity."""
     digest = identity(event.identity, *parts)
     return digest[:_ID_DIGITS], int(digest, 16) >> (4 * len(digest) - _ID_BITS)
 
@@ -172,6 +173,6 @@ def _metadata_value(value: Json, compat: Compat) -> Json:
 
 
 def _quoted(value: Json) -> str | None:
-    """Cygnus quotes whatever is no object or array, and escapes nothing."""
+    """A value in quotes as Cygnus writes it, without escapes; objects and arrays get no quotes."""
     text = text_of(value)
     return text if text is None or isinstance(value, dict | list) else f'"{text}"'

@@ -1,7 +1,8 @@
-"""The manifest as the sink keeps it: one run for each segment, from its making to its loading.
+"""The sink's manifest: one run for each segment, from its creation until it is loaded.
 
-A segment is made of what was read and checked, so its run enters the manifest as LOADING, in the
-hands of whoever made it; a run whose maker died is claimed by whoever comes first.
+A segment holds events that were already read and checked. Its run therefore enters the manifest in
+the state LOADING, leased to the worker that wrote it. If that worker dies, another one claims the
+run.
 """
 
 from collections.abc import Sequence
@@ -38,9 +39,9 @@ _MOST_LEFT = 20
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The runs of segments, as one worker sees them.
+    """The runs of segments, as one worker of the sink sees them.
 
-    `place` is where the segments lie, for readers of the manifest: a bucket's name.
+    `place` names the storage of the segments for readers of the manifest: a bucket's name.
     """
 
     scope: Scope
@@ -55,7 +56,7 @@ class Ledger:
         return Runs(self.scope)
 
     async def write(self, events: Sequence[Event]) -> Run:
-        """Write a segment; its run is in no manifest yet, so that nothing has happened."""
+        """Write a segment and return its run, which is not yet in the manifest."""
         now = self.scope.clock.now()
         id = self.scope.clock.new_id()
         folder = f"{FOLDER}/{now:%Y-%m-%d}/{id}/"
@@ -84,30 +85,30 @@ class Ledger:
         )
 
     async def enter(self, run: Run, beside: Sequence[Write]) -> None:
-        """Put a run into the manifest: from here on its events are kept, whatever happens."""
+        """Insert a run into the manifest; from then on its events are durable."""
         await enter(self.runs.scope, run, Action.DISCOVER, beside)
 
     async def read(self, run: Run) -> list[Event]:
-        """The events of a run; raises NotFound where its segment is gone."""
+        """Read the events of a run; raises NotFound if the segment is gone."""
         return await self.lines.read(run.run_id + FILE)
 
     async def keep(self, run: Run) -> None:
-        """Hold on to a run; raises IllegalState where it is in other hands by now."""
+        """Renew the lease of a run; raises IllegalState if another worker holds it by now."""
         await self.runs.ask(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
 
     async def loaded(self, run: Run, counts: dict[str, int], beside: Sequence[Write]) -> None:
-        """Say that every event of a run is settled; raises IllegalState likewise."""
+        """Mark a run as loaded; raises IllegalState if another worker holds it by now."""
         ask = Loaded(fence=run.fence, loaded_by=self.made_by, counts=counts)
         await self.runs.ask(run.name, ask, beside)
 
     async def failed(self, run: Run, error: str) -> None:
-        """Leave a run to people."""
+        """Mark a run as failed, so that a person must decide about it."""
         await self.runs.ask(run.name, Fail(fence=run.fence, error=error))
 
     async def sweep(self, keep: timedelta) -> int:
-        """Delete a few of the segments that are older than that and of no use: how many.
+        """Delete some old segments that nobody needs, and return their number.
 
-        They are those that were loaded, and those that no run was ever made of.
+        These are segments of loaded runs and segments that never got a run.
         """
         oldest = f"{FOLDER}/{self.scope.clock.now() - keep:%Y-%m-%d}/"
         files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
@@ -122,12 +123,12 @@ class Ledger:
         return len(useless)
 
     async def left_behind(self) -> list[Run]:
-        """Take a few of the runs that nobody works on, oldest first."""
+        """Claim some of the runs that no worker holds, oldest first."""
         claimed: list[Run] = []
         try:
             runs = await self._unclaimed()
         except NotFound:
-            # The manifest is made with its first run.
+            # The manifest does not exist before its first run.
             return []
         for run in runs:
             claim = Claim(stage=Stage.LOAD, owner=self.worker, seconds=self.lease_seconds)
@@ -138,7 +139,7 @@ class Ledger:
         return claimed
 
     async def _unclaimed(self) -> list[Run]:
-        """Runs that are marked to be loaded (again), and those whose worker is gone."""
+        """List runs that are marked to be loaded (again), and runs whose worker died."""
         lists, window = RunLists(self.runs), Window(size=_MOST_LEFT)
         marked = Listed(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]

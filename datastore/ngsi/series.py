@@ -1,8 +1,6 @@
-"""Samples read back: a series between two times, its latest, and what it amounts to by period.
+"""Samples read back: a series between two times, its latest sample, aggregates by period.
 
-What a series amounts to, by period: counts, sums, averages, least and greatest.
-
-Following a series: its samples as they are stored, whichever server stores them.
+A series can also be followed: new samples are yielded as they are stored, by any server.
 """
 
 import logging
@@ -49,7 +47,8 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 class Sample(msgspec.Struct, frozen=True):
     """A value at a time, in milliseconds since 1970; text None is null.
 
-    `number` is None where it is no number of at most 38 digits; `metadata` is an array in JSON.
+    `number` is None if the value is not a number of at most 38 digits; `metadata` is a JSON
+    array.
     """
 
     at: int
@@ -71,7 +70,7 @@ class Span:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """The first and the last millisecond; None where there is none between."""
+        """The first and the last millisecond; None if the span is empty."""
         low = 0 if self.start is None else max(_ms(self.start), 0)
         high = LAST_MS if self.end is None else min(_ms(self.end) - 1, LAST_MS)
         return (low, high) if low <= high else None
@@ -82,7 +81,7 @@ ALL_TIMES: Final = Span()
 
 @dataclass(frozen=True, slots=True)
 class SeriesReading:
-    """Reads series from wherever their samples lie; `units` counts what that costs."""
+    """Reads series from the tables that hold their samples; `units` adds up the cost."""
 
     destinations: Destinations
     rounds: int
@@ -98,12 +97,12 @@ class SeriesReading:
         return found.map([_sample(of.name, item) for _, item in found.entries])
 
     async def latest(self, of: Attribute) -> Sample | None:
-        """The newest sample: one query of each of its tables, in general of one."""
+        """The newest sample: one query for each table of the series, usually one."""
         found = await self.page(of, ALL_TIMES, Window(size=1), newest_first=True)
         return found.entries[0][1] if found.entries else None
 
     async def walk(self, of: Attribute, span: Span) -> AsyncIterator[Sample]:
-        """Every sample between two times, oldest first."""
+        """Yield every sample between two times, oldest first."""
         window: Window | None = Window(size=WHOLE_PAGE)
         while window is not None:
             found = await self.page(of, span, window)
@@ -147,7 +146,7 @@ def _holds(name: str) -> Callable[[Attributes], bool]:
 
 
 def _column(item: Attributes, name: str) -> tuple[Value, Value] | None:
-    """The value and the metadata of an attribute in an item of columns; None where it has none."""
+    """The value and the metadata of an attribute in a column item; None if it is not there."""
     metadata = name + METADATA_SUFFIX
     aside = item.get(ASIDE)
     for held in (aside if isinstance(aside, dict) else {}, item):
@@ -171,7 +170,7 @@ def _text(value: Value) -> str | None:
 
 
 def number_of(value: Value) -> Decimal | None:
-    """The number that a value is, or that its text says; Cygnus puts that in quotes."""
+    """The number in a value or in a text, which Cygnus puts in quotes; None if there is none."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         return None
     if isinstance(value, str):
@@ -198,7 +197,7 @@ _EXACT = Context(prec=38)
 
 
 class Method(StrEnum):
-    """What is made of the samples of a period; those that are no numbers only count."""
+    """An aggregate function over the samples of a period; only COUNT includes non-numbers."""
 
     COUNT = "count"
     SUM = "sum"
@@ -208,7 +207,7 @@ class Method(StrEnum):
 
 
 class Period(StrEnum):
-    """A length of calendar time, in UTC."""
+    """A unit of calendar time, in UTC."""
 
     YEAR = "year"
     MONTH = "month"
@@ -218,11 +217,11 @@ class Period(StrEnum):
     SECOND = "second"
 
     def start(self, moment: datetime) -> datetime:
-        """When the period of a moment began."""
+        """The start of the period that contains a moment."""
         return moment.replace(microsecond=0, **_BEGINNINGS[self])
 
     def following(self, start: datetime) -> datetime:
-        """When the next period begins."""
+        """The start of the next period."""
         if self is Period.YEAR:
             return start.replace(year=start.year + 1)
         if self is Period.MONTH:
@@ -244,7 +243,7 @@ _LENGTHS: Mapping[Period, timedelta] = {
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """The samples of a period; `value` is None where the method has none, as of no numbers."""
+    """The samples of a period; `value` is None if the method has no result for them."""
 
     start: str
     samples: int
@@ -253,7 +252,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Running:
-    """A period that is being read."""
+    """The period that is being aggregated."""
 
     start: datetime
     samples: int = 0
@@ -289,9 +288,9 @@ _VALUES: Mapping[Method, Callable[[_Running], Decimal | None]] = {
 async def aggregated(
     samples: AsyncIterator[Sample], method: Method, period: Period, *, fill: bool = False
 ) -> list[Bucket]:
-    """The buckets of samples that come oldest first; with `fill`, also the empty ones between.
+    """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
 
-    Raises LimitExceeded beyond 100,000 samples, and beyond 10,000 buckets.
+    Raises LimitExceeded beyond 100,000 samples or 10,000 buckets.
     """
     found: list[Bucket] = []
     running: _Running | None = None
@@ -329,7 +328,7 @@ def _close(
 
 
 LATE = timedelta(minutes=1)
-"""How long after it arrived a sample may be stored and still be told of."""
+"""The longest delay between arrival and storage with which a follower still sees a sample."""
 
 PAGE = 100
 
@@ -339,8 +338,8 @@ logger = logging.getLogger("penstock.ngsi")
 async def followed(
     series: SeriesReading, clock: Clock, of: Attribute, seconds: float
 ) -> AsyncIterator[Sample]:
-    """Yield the latest sample, then each that is stored, asked for every so many seconds."""
-    # What is stored between the two is told of: the other way round it would be missed.
+    """Yield the latest sample, then each new one; look for new samples every `seconds` seconds."""
+    # In this order a sample stored between the two reads is yielded; reversed, it would be lost.
     known = {sk for sk, _ in await _recent(series, clock, of)}
     latest = await series.latest(of)
     if latest is not None:
@@ -359,7 +358,7 @@ async def followed(
 
 
 async def _recent(series: SeriesReading, clock: Clock, of: Attribute) -> list[tuple[str, Sample]]:
-    """The samples of the last minute by their sort keys, oldest first."""
+    """The samples of the last minute with their sort keys, oldest first."""
     span = Span(start=clock.now() - LATE)
     found: list[tuple[str, Sample]] = []
     window = Window(size=PAGE)

@@ -1,4 +1,4 @@
-"""The sink: takes notifications in, stores them, and takes over what others left behind."""
+"""The sink: accepts notifications, stores them, and takes over runs that other sinks abandoned."""
 
 import asyncio
 import logging
@@ -39,16 +39,17 @@ DRAIN_SECONDS: Final = 5.0
 SWEEP_SECONDS: Final = 3600.0
 
 _EVENT_BYTES = 1000
-"""What an event of a run that was left behind is taken to weigh."""
+"""The size in bytes that an event of an abandoned run is assumed to have."""
 
 logger = logging.getLogger("penstock.ngsi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a sink stands on; `place` names where the files lie, `made_by` the program.
+    """The stores and settings that a sink needs.
 
-    Segments are kept for `keep_days` after they were stored.
+    `place` names the storage of the files, `made_by` the program that writes runs. Segments are
+    deleted `keep_days` after they were stored.
     """
 
     table: Table
@@ -63,7 +64,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """One process's sink, while it is open."""
+    """The open sink of one process."""
 
     options: SinkOptions
     room: Room
@@ -74,9 +75,10 @@ class Sink:
     replaying: Replaying
 
     async def accept(self, notification: Notification, size: int) -> Accepted | None:
-        """Take a notification of so many bytes, durably unless the options have it queued.
+        """Accept a notification of `size` bytes, durably unless the options only queue it.
 
-        None for one that was queued: what becomes of it is not known yet. Raises Unavailable.
+        Returns None for a queued notification, because its result is not known yet. Raises
+        Unavailable.
         """
         if self.options.ack is Ack.QUEUED:
             self.intake.queued(notification, size)
@@ -84,7 +86,7 @@ class Sink:
         return await self.intake.durable(notification, size)
 
     async def take_over(self) -> int:
-        """Store a few of the runs that nobody works on, if there is room; how many there were."""
+        """Take over some runs that no worker holds, if there is capacity; return their number."""
         if self.room.is_full:
             return 0
         ledger = self.keeping.ledger
@@ -102,7 +104,7 @@ class Sink:
         return len(runs)
 
     async def hold_on(self) -> None:
-        """Renew the leases of the runs that are taking long."""
+        """Renew the leases of the runs that this process is storing."""
         for opened in list(self.loading.open.values()):
             try:
                 await self.keeping.ledger.keep(opened.run)
@@ -110,7 +112,7 @@ class Sink:
                 opened.lost = True
 
     async def read_rules(self) -> None:
-        """Go by the naming rules as they are now."""
+        """Load the naming rules again, so that changed rules take effect."""
         self.sorter.renaming = await renaming_of(self.keeping.table, self.options)
 
 
@@ -118,9 +120,9 @@ class Sink:
 async def open_sink(
     ground: Ground, options: SinkOptions, *, drain_seconds: float = DRAIN_SECONDS
 ) -> AsyncIterator[Sink]:
-    """Run a sink until the end, when what was taken in is stored as far as the time allows.
+    """Open a sink; on exit, wait up to `drain_seconds` until its events are stored.
 
-    What is not stored then is kept all the same, and taken over by the next.
+    Events that are not stored by then are durable all the same; the next sink takes them over.
     """
     sink = _sink(ground, options)
     await sink.read_rules()

@@ -1,6 +1,6 @@
-"""Names of destinations: which table an entity's updates are stored in.
+"""Names of destinations: the rule that names an entity's table, and the registry of names.
 
-The registry of destinations: whose each name is, so that no two places ever share one.
+The registry stores the owner of each name, so that no two places ever share one.
 """
 
 import re
@@ -32,9 +32,9 @@ _NAME = re.compile(rf"[A-Za-z0-9_.-]{{{MIN_NAME},{MAX_NAME}}}")
 
 
 class Place(NamedTuple):
-    """What a destination is named after: an entity, of a service path, of a service.
+    """The entity, service path and service that name a destination.
 
-    It is the notified one unless mappings or grouping rules say otherwise.
+    It is the notified one unless name mappings or grouping rules replace it.
     """
 
     service: str
@@ -46,8 +46,8 @@ class Place(NamedTuple):
 def table_name(place: Place, naming: Naming) -> str:
     """Name the destination of a place: 3 to 255 letters, digits, `_`, `-` and `.`.
 
-    A longer name is cut and ends in a hash of the whole; where those are to be refused, it raises
-    LimitExceeded.
+    A longer name is cut and ends in a hash of the whole; if the options reject long names, it
+    raises LimitExceeded.
     """
     name = full_name(place, naming)
     if len(name) <= MAX_NAME:
@@ -58,7 +58,7 @@ def table_name(place: Place, naming: Naming) -> str:
 
 
 def full_name(place: Place, naming: Naming) -> str:
-    """Name it, whatever the length."""
+    """The name of a place's destination, without the limit of its length."""
     encoding = naming.encoding
     parts = [encode(place.service, encoding), encode(place.path, encoding)]
     if naming.data_model is DataModel.BY_ENTITY:
@@ -68,25 +68,25 @@ def full_name(place: Place, naming: Naming) -> str:
 
 
 def told_apart(place: Place, naming: Naming) -> str:
-    """Name a destination whose ordinary name belongs to another place already."""
+    """The name of a destination whose ordinary name already belongs to another place."""
     return hashed(full_name(place, naming), repr((*place, naming.data_model.value)))
 
 
 def hashed(name: str, whole: str) -> str:
-    """Keep the start of a name and tell it from others by a hash of the whole."""
+    """The start of a name and a hash of the whole, which makes it unique."""
     digest = b32encode(sha256(whole.encode()).digest()).decode().lower()
     return f"{name[:_KEPT]}-{digest[:_HASH]}"
 
 
 def is_table_name(text: str) -> bool:
-    """Whether DynamoDB takes the text for the name of a table."""
+    """Whether DynamoDB accepts the text as the name of a table."""
     return _NAME.fullmatch(text) is not None
 
 
 def _entity(place: Place, encoding: Encoding) -> str:
-    """Encode id and type; the documented rule encodes them joined by `=`, which becomes the same.
+    """Encode id and type. The documented rule encodes them joined by `=`, with the same result.
 
-    Of the two, an empty one leaves no trace.
+    An empty id or type is left out.
     """
     given = [part for part in (place.entity_id, place.entity_type) if part]
     if encoding is Encoding.CYGNUS:
@@ -98,10 +98,10 @@ MAX_KNOWN: Final = 100_000
 
 
 class Destination(Struct, frozen=True, kw_only=True):
-    """A table of samples, of one service, and what it is named after.
+    """A table of samples of one service, and the place that named it.
 
-    By entity, that is an entity or what grouping rules make of several; by service path it has
-    neither an entity's id nor a type.
+    By entity, the place is an entity or the destination of grouping rules; by service path, it
+    has neither an entity's id nor a type.
     """
 
     service: str
@@ -116,21 +116,21 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 class _Taken(Exception):
-    """The name belongs to another place."""
+    """The name already belongs to another place."""
 
 
 @dataclass(slots=True)
 class Registry:
-    """Names as they were given out; what was seen once is remembered."""
+    """The registered names of tables; names that were read once stay cached."""
 
     table: Table
     _known: dict[Hashable, str] = field(default_factory=dict)
 
     async def name(self, service: str, place: Place, naming: Naming, at: str) -> str:
-        """The table for what `service` was notified of and is stored as of `place`.
+        """The table for updates that `service` notified and that are stored as `place`.
 
-        A name that belongs to another place already is told apart by a hash. Raises LimitExceeded
-        for a name that is too long, where those are refused.
+        If the name already belongs to another place, the table gets a name with a hash.
+        Raises LimitExceeded for a name that is too long, if the options reject those.
         """
         if naming.data_model is DataModel.BY_SERVICE_PATH:
             place = place._replace(entity_id="", entity_type="")
@@ -155,7 +155,7 @@ class Registry:
     async def _register(
         self, service: str, place: Place, naming: Naming, name: str, at: str
     ) -> None:
-        """Write the claim and the line of the list where they are missing, in one transaction."""
+        """Write the missing rows of the claim and of the list, in one transaction."""
         owner = identity(*place, naming.data_model.value)
         rows = (
             {**DESTINATION_NAME.item(table=name), "owner": owner},

@@ -1,4 +1,4 @@
-"""Adding tracks to the caller's playlists: as many as one transaction holds."""
+"""Additions of tracks to the caller's playlists, as many as fit into one transaction."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Added = tuple[Playlist, tuple[Entry, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """The additions to the caller's playlists."""
+    """Additions to the caller's playlists."""
 
     scope: Scope
 
@@ -37,10 +37,10 @@ class Adding:
         after: str | None = None,
         idempotency_key: str | None = None,
     ) -> Added:
-        """Add tracks of the caller's in this order, behind the entry `after` or at the end.
+        """Add the caller's tracks in this order, after the entry `after` or at the end.
 
-        A track may be added any number of times. The same idempotency key with the same input adds
-        once; a replay gives those of the entries that are still there.
+        A track may be added any number of times. A repeated idempotency key with the same
+        input adds nothing; it returns those entries of the first call that still exist.
         """
         check_several(audio_ids, "audioIds", MAX_CHANGED, "entries added at once")
         if problems := idempotency.key_problems(idempotency_key):
@@ -101,7 +101,7 @@ class Adding:
 
 
 def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> Entry:
-    """The entry of a track, with what it says of itself now."""
+    """The entry of a track, with a copy of its current tags."""
     return Entry(
         id=id,
         playlist_id=playlist_id,
@@ -117,5 +117,5 @@ def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> E
 
 
 def credited(track: Audio) -> str | None:
-    """The artists of a track in one text, no longer than a playlist file may say it."""
+    """The artists of a track in one text, cut to the limit of playlist files; None without any."""
     return ", ".join(track.artists)[:MAX_TEXT] or None

@@ -1,4 +1,4 @@
-"""What a change of entries names: the playlist, what the caller expects of it, and places."""
+"""The target of a change of entries: the playlist and its expected version, with input checks."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from penstock.datastore.table.transaction import Moved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Which playlist is to change, and what the caller knows of it.
+    """The playlist to change, as the caller saw it.
 
-    `version` is the one they expect, None where any will do; `hints` are positions where they saw
-    the entries that they name.
+    `version` is the expected one, None for any; `hints` are positions where the caller saw the
+    named entries.
     """
 
     id: str
@@ -26,21 +26,21 @@ class Target:
     hints: tuple[str, ...] = ()
 
     async def playlist(self, scope: Scope) -> Playlist:
-        """Read the playlist; raises NotFound, and VersionConflict where it moved on."""
+        """Read the playlist; raises NotFound, and VersionConflict if its version differs."""
         playlist = await Reading(scope).one(self.id, consistent=True)
         require_version(playlist, self.version)
         return playlist
 
 
 async def require_room(order: Order, gap: Gap, behind: str | None, count: int) -> None:
-    """Make sure that so many ranks fit into the gap; raises Moved where room was made first."""
+    """Check that the gap has `count` free ranks; if not, make room and raise Moved."""
     if not ranks.fits(gap.low, gap.high, count):
         await order.make_room(behind, count)
         raise Moved
 
 
 def check_several(ids: Sequence[str], field: str, maximum: int, limit: str) -> None:
-    """Raise for an empty list of ids, and for more than may be named at once."""
+    """Raise Invalid for an empty list of ids, LimitExceeded for a list that is too long."""
     if not ids:
         raise Invalid([FieldProblem([field], "must not be empty")])
     if len(ids) > maximum:
@@ -48,11 +48,11 @@ def check_several(ids: Sequence[str], field: str, maximum: int, limit: str) -> N
 
 
 def check_distinct(ids: Collection[str], field: str) -> None:
-    """Raise for an id that is named twice."""
+    """Raise Invalid if an id occurs twice."""
     if len(set(ids)) < len(ids):
         raise Invalid([FieldProblem([field], "must name each entry once")])
 
 
 def duration(entries: Iterable[Entry]) -> int:
-    """The length of entries together, in milliseconds, as far as it is known."""
+    """The total length of entries in milliseconds; unknown lengths count as 0."""
     return sum(entry.duration_ms or 0 for entry in entries)

@@ -1,8 +1,8 @@
-"""Deleting playlists of any length: gone at once, taken away entry by entry.
+"""Deletes of playlists of any length: hidden at once, then removed entry by entry.
 
-The header becomes a tombstone, listed under `X:PL`, in the transaction that takes the playlist out
-of its owner's list. What remains is removed in batches; whoever finds a tombstone may go on with
-it. A playlist that is written from a file begins as one that is held back until it is whole.
+One transaction turns the header into a tombstone, listed under `X:PL`, and takes the playlist out
+of its owner's list. The entries are then deleted in batches; any process that finds a tombstone may
+continue. An import uses the same state: its playlist stays hidden until it is complete.
 """
 
 from asyncio import gather
@@ -47,12 +47,12 @@ HELD = "heldUntil"
 
 @dataclass(frozen=True, slots=True)
 class Deleting:
-    """The deletes of the caller's playlists."""
+    """Deletes of the caller's playlists."""
 
     scope: Scope
 
     async def delete(self, id: str, expected_version: int | None = None) -> Playlist:
-        """Delete a playlist: one transaction, then its entries in batches; what it was."""
+        """Delete a playlist: one transaction, then its entries in batches; return its header."""
 
         async def attempt() -> Playlist:
             playlist = await Reading(self.scope).one(id, consistent=True)
@@ -65,35 +65,36 @@ class Deleting:
         return playlist
 
     async def sweep(self) -> int:
-        """Finish every delete that was cut short; return how many there were."""
+        """Finish all interrupted deletes; return their number."""
         items = await self._tombstones()
         for item in items:
-            with suppress(Moved):  # whoever held it is done with it
+            with suppress(Moved):  # the import has published its playlist
                 await self._let_go(item)
                 await self.finish(playlist_of(item))
         return len(items)
 
     async def pending(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
+        """Count the interrupted deletes, up to one page of them."""
         return len(await self._tombstones())
 
     async def _tombstones(self) -> Sequence[Attributes]:
-        """The headers in question but for those that a living process holds back."""
+        """The headers of deleted playlists, without those that a living import still hides."""
         page = await self.scope.table.query(Query(partition=buried_in(), index=True))
         now = self.scope.clock.timestamp()
         return [item for item in page.items if str(item.get(HELD, "")) <= now]
 
     async def _let_go(self, item: Attributes) -> None:
-        """Make sure that what was held back is not published while it is taken away."""
+        """Make sure that an import cannot publish its playlist while the entries are deleted."""
         if HELD in item:
             ours = Compare(HELD, "=", str(item[HELD]))
             update = Update(key=header_key(playlist_of(item).id), remove=(HELD,), condition=ours)
             await commit(self.scope.table, [Write(update)])
 
     async def finish(self, playlist: Playlist) -> None:
-        """Take away the entries until none is left, then the tombstone.
+        """Delete the entries until none is left, then the tombstone.
 
-        No more are added, but those of a transaction just done may come to sight late.
+        No new entries are added, but entries of a very recent transaction may become
+        visible late.
         """
         while entries := await Order(self.scope, playlist).entries():
             await written(self.scope, (Delete(key_of_entry(entry)) for entry in entries))

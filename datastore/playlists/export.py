@@ -1,4 +1,4 @@
-"""A playlist as the document that its files are written from."""
+"""Exports of playlists: the document from which a file is written."""
 
 from asyncio import to_thread
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from penstock.datastore.playlists.track_matching import tracks_by_ids
 
 @dataclass(frozen=True, slots=True)
 class Exporting:
-    """The caller's playlists on their way out."""
+    """Exports of the caller's playlists."""
 
     scope: Scope
 
     async def document(self, playlist: Playlist) -> Document:
-        """Every entry, in order, as its track is now; as it was, where the track is gone."""
+        """Every entry in order, with its track's current tags, or its copy if the track is gone."""
         entries = await Order(self.scope, playlist).entries()
         ids = [entry.audio_id or "" for entry in entries]
         found = await tracks_by_ids(self.scope, ids)
@@ -50,5 +50,5 @@ def _track(entry: Entry, audio: Audio | NotFound) -> Track:
 
 
 def _place(audio: Audio) -> str:
-    """The path in the user's own bucket; of an upload the name, as its key says no more."""
+    """The path in the user's own bucket; for an upload the file name, as its key says no more."""
     return audio.file_name if audio.connection_id is None else audio.object_key

@@ -1,4 +1,4 @@
-"""The header of a playlist, which every change counts on, and how changes meet."""
+"""The header of a playlist: every change updates it, and its conditions detect conflicts."""
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ ALIVE = (Exists(), Missing("deletedAt"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one write makes of a playlist: so many entries more, so much longer, another name."""
+    """The effect of one write on the header: more entries, more length, or a new name."""
 
     at: str
     entries: int = 0
@@ -40,7 +40,7 @@ class Change:
     name: str | None = None
 
     def made(self, playlist: Playlist) -> Playlist:
-        """The playlist as the change of this very version leaves it."""
+        """The header after this change, if no other change came between."""
         return msgspec.structs.replace(
             playlist,
             name=playlist.name if self.name is None else self.name,
@@ -51,10 +51,11 @@ class Change:
         )
 
     def write(self, playlist: Playlist, expected: int | None) -> Write:
-        """Count the change on the header, whatever others changed since the playlist was read.
+        """The update of the header, which also applies if others changed the playlist meanwhile.
 
-        Only where the caller expects a version, nobody may have; and where entries were ranked
-        anew it is Moved, as a rank may by now lie on the wrong side of another.
+        It fails with VersionConflict if the caller expected a version that has changed. It
+        fails with Moved if entries got new ranks, because a chosen rank may now be at the
+        wrong place.
         """
         conditions: list[Condition] = [*ALIVE, Compare("ranked", "=", playlist.ranked)]
         if expected is not None:
@@ -84,20 +85,20 @@ class Change:
 
 
 def ranked_anew(playlist: Playlist, ranked: int) -> Write:
-    """Count on the header that entries were ranked anew; only if nobody wrote since it was read."""
+    """The update of the header for new ranks; it fails with Moved if the playlist has changed."""
     unchanged = (Compare("version", "=", playlist.version), Compare("ranked", "=", ranked))
     condition = AllOf((*ALIVE, *unchanged))
     return Write(Update(key=header_key(playlist.id), add={"ranked": 1}, condition=condition))
 
 
 def require_version(playlist: Playlist, expected: int | None) -> None:
-    """Raise VersionConflict where the caller expects another version."""
+    """Raise VersionConflict if the caller expects a different version."""
     if expected not in (None, playlist.version):
         raise VersionConflict(playlist.version)
 
 
 async def until_settled(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Read, decide and write, until nobody else wrote in between what was decided on."""
+    """Repeat an attempt to read, decide and write until no other writer comes between."""
     for n in range(ATTEMPTS):
         await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
         try:

@@ -1,7 +1,7 @@
-"""A playlist from the document of a file: what is matched, what is not, and the playlist of it.
+"""Imports of playlists: the tracks of a file are matched with the library, then written.
 
-The playlist is written as one that is held back: no reader meets it before it is whole, and what a
-process leaves unfinished is taken away as a delete that was cut short.
+The new playlist stays hidden until it is complete, so that no reader sees a part of it. If the
+process dies before that, a sweep deletes the rest like an interrupted delete.
 """
 
 from asyncio import to_thread
@@ -42,14 +42,14 @@ HOLD = timedelta(minutes=2)
 
 
 class _GivenUp(Unavailable):
-    """The import took longer than it may hold a playlist back."""
+    """The import took longer than it may keep the playlist hidden."""
 
     def __init__(self) -> None:
         super().__init__("The import took too long and was given up.")
 
 
 class Unmatched(NamedTuple):
-    """A track of a file that is no one track of the library: its place in the file, from 1."""
+    """A track of a file without exactly one match; its position in the file counts from 1."""
 
     position: int
     track: Track
@@ -57,7 +57,7 @@ class Unmatched(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What came of a file; there is no playlist where that was only asked."""
+    """The result of an import; `playlist` is None if the import only looked for matches."""
 
     playlist: Playlist | None
     matched: int
@@ -65,10 +65,10 @@ class Imported(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """How a file is to be imported.
+    """The options of an import.
 
-    `name` takes the place of the file's title; without `keep` what is not matched is left out, and
-    told either way.
+    `name` replaces the title of the file. `keep` adds entries for unmatched tracks, which are
+    otherwise left out; the result reports them in both cases.
     """
 
     name: str | None = None
@@ -79,12 +79,12 @@ class Wish(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """Playlists of the caller's from files."""
+    """Imports of files into the caller's playlists."""
 
     scope: Scope
 
     async def run(self, document: Document, wish: Wish) -> Imported:
-        """Match the tracks of a document and make a playlist of them, in their order."""
+        """Match the tracks of a document, and make a playlist of them in the same order."""
         name = wish.name if wish.name is not None else document.title
         if name is None:
             words = "is in no line of the file, and has to be given"
@@ -104,7 +104,7 @@ class Importing:
         return Imported(playlist, len(pairs) - len(unmatched), unmatched)
 
     async def _matches(self, tracks: Sequence[Track]) -> list[Match]:
-        """Match by ids, and only where that leaves any by the whole library."""
+        """Match by ids; read the whole library only if some ids do not match."""
         ids = [track.id or "" for track in tracks]
         found = await tracks_by_ids(self.scope, ids, consistent=True)
         known = [audio for audio in found if isinstance(audio, Audio)]
@@ -168,7 +168,7 @@ class Importing:
         )
 
     def _shown(self, playlist: Playlist, held_until: str) -> Write:
-        """Hold the playlist back no longer, unless it was taken for left behind."""
+        """The write that publishes the playlist; it fails if a sweep has already taken it."""
 
         def refused(standing: Item | None) -> Exception:
             return _GivenUp() if is_gone(standing) else Done()

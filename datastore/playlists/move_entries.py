@@ -1,4 +1,4 @@
-"""Moving and removing entries of the caller's playlists, by their ids."""
+"""Moves and removals of entries in the caller's playlists, by their ids."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ from penstock.datastore.table.transaction import Write
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """The moves and removals of entries; those of different entries meet in either order."""
+    """Moves and removals of entries; concurrent ones of different entries do not conflict."""
 
     scope: Scope
 
     async def move(
         self, target: Target, entry_ids: Sequence[str], after: str | None = None
     ) -> Playlist:
-        """Move entries, as one block in the order they have, behind another or before all.
+        """Move entries as one block, in their present order, after another entry or to the start.
 
-        Where they lie there already, nothing changes.
+        If they are already there, nothing changes.
         """
         check_several(entry_ids, "entryIds", MAX_MOVED, "entries moved at once")
         check_distinct(entry_ids, "entryIds")

@@ -1,4 +1,4 @@
-"""Where entries lie in the order of a playlist: found by key, or by one reading of the whole."""
+"""The order of a playlist's entries: finding entries and gaps, and making room for more."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from penstock.datastore.table.port import Delete, Exists, Key, Missing, Put, Que
 from penstock.datastore.table.transaction import Moved, Write, commit, done
 
 PAGE = 1_000
-"""How many entries are made of rows before other work of the process has its turn."""
+"""The number of rows that become entries before other work has its turn."""
 
 
 class Gap(NamedTuple):
-    """A place between two entries, by their ranks; None is an end of the list.
+    """The place between two entries, given by their ranks; None is an end of the list.
 
-    `passed` are the entries in it that are not to count, in order, by their ids.
+    `passed` are the ids of the ignored entries inside it, in order.
     """
 
     low: str | None
@@ -41,7 +41,7 @@ class Order:
     playlist: Playlist
 
     async def entries(self) -> list[Entry]:
-        """Every entry, in order, read consistently."""
+        """Read every entry in order, consistently."""
         found: list[Entry] = []
         after: Key | None = None
         while True:
@@ -53,9 +53,10 @@ class Order:
     async def find(
         self, ids: Collection[str], hints: Iterable[str] = (), field: str = "entryIds"
     ) -> dict[str, Entry]:
-        """The entries of these ids, by id; raises NotFound where there is not every one.
+        """The entries with these ids, by id; raises NotFound if one is missing.
 
-        A hint is a position where one of them was; with a good one for each, no more is read.
+        A hint is a former position of an entry; if every hint is right, nothing more is
+        read.
         """
         keys = [key_at(self.playlist.id, hint) for hint in hints]
         rows = await read_rows(self.scope.table, keys, consistent=True)
@@ -68,12 +69,12 @@ class Order:
         return found
 
     async def end(self) -> Gap:
-        """The place behind the last entry."""
+        """The gap after the last entry."""
         page = await self.scope.table.query(self._query(None, 1, descending=True))
         return Gap(entry_of(page.items[0]).rank if page.items else None, None)
 
     async def behind(self, entry: Entry | None, passing: Collection[str] = ()) -> Gap:
-        """The place behind an entry, or before all; the entries of `passing` are not to count."""
+        """The gap after an entry, or at the start; the entries `passing` are ignored."""
         after = None if entry is None else key_of_entry(entry)
         page = await self.scope.table.query(self._query(after, len(passing) + 1))
         low = None if entry is None else entry.rank
@@ -85,10 +86,10 @@ class Order:
         return Gap(low, None, tuple(passed))
 
     async def make_room(self, behind: str | None, count: int) -> None:
-        """Rank anew what lies around the place behind an entry, or before all, for so many more.
+        """Change the ranks around the gap after an entry, or at the start, to fit `count` more.
 
-        In transactions of their own, each of which leaves the order as it is. Raises Moved where
-        somebody else writes the playlist meanwhile.
+        It uses its own transactions, each of which preserves the order. Raises Moved if
+        another client writes the playlist meanwhile.
         """
         entries = await self.entries()
         at = next((n for n, entry in enumerate(entries, 1) if entry.id == behind), 0)
@@ -113,14 +114,14 @@ class Order:
         )
 
     async def _require_unchanged(self) -> None:
-        """Raise Moved if anybody wrote meanwhile: an entry on the move may be seen nowhere."""
+        """Raise Moved if the playlist has changed: a moving entry may have been missed."""
         now = await Reading(self.scope).one(self.playlist.id, consistent=True)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
             raise Moved
 
 
 def moves(entry: Entry, rank: str) -> list[Write]:
-    """Take an entry from where it was read and put it at another rank."""
+    """The writes that move an entry from the rank at which it was read to another rank."""
     moved = msgspec.structs.replace(entry, rank=rank)
     return [
         Write(Delete(key_of_entry(entry), Exists())),

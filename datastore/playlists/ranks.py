@@ -1,10 +1,10 @@
-"""Ranks: texts whose byte order is the order of a list, and room for more between any two.
+"""Ranks: texts whose byte order is the order of a list, with room between any two.
 
-A rank is a number in digits of base 52: eight, which leave 65,536 free between neighbours at an
-end of the list, and as many behind them as a crowded place takes. New ranks lie at random in the
-middle half of their share of a gap: two writers at one gap rarely take the same, and never one on
-the wrong side. The digits are letters, which all sort behind the `:` that ends a rank in a key: so
-a rank that another goes on from comes before it.
+A rank is a number in base 52. Eight digits leave 65,536 free ranks between neighbours at an end of
+the list; a crowded place uses more digits. New ranks are random within the middle half of their
+share of a gap, so that two writers at one gap rarely choose the same, and never one on the wrong
+side. The digits are letters, which sort after the `:` that ends a rank in a key: so a rank sorts
+before all ranks that it is a prefix of.
 """
 
 import string
@@ -17,13 +17,13 @@ BASE: Final = len(DIGITS)
 WIDTH: Final = 8
 SPACING: Final = 2**16
 SHARE: Final = 2**12
-"""How many places the share of each new rank has at least."""
+"""The smallest number of possible ranks in the share of each new rank."""
 
 LONGEST: Final = 64
-"""Where a rank would be longer, its neighbourhood is spread anew first."""
+"""The longest rank; before a longer one is made, its neighbours get new ranks."""
 
 SETTLED: Final = 48
-"""How long ranks may be that were spread anew."""
+"""The longest rank that a neighbour may get then."""
 
 NEIGHBOURHOOD: Final = 16
 
@@ -34,9 +34,9 @@ _CHANCE: Final = SystemRandom()
 def between(
     low: str | None, high: str | None, count: int = 1, chance: Random = _CHANCE
 ) -> tuple[str, ...]:
-    """So many ranks in ascending order, above `low` and below `high`; None is an end of the list.
+    """`count` ranks in ascending order, between `low` and `high`; None is an end of the list.
 
-    Raises ValueError where `low` is not below `high`: equal ranks have to be told apart first.
+    Raises ValueError if `low` is not below `high`: equal ranks must be changed first.
     """
     width = _width(low, high, count)
     bottom, top = _bounds(low, high, count, width)
@@ -49,16 +49,17 @@ def between(
 
 
 def fits(low: str | None, high: str | None, count: int, longest: int = LONGEST) -> bool:
-    """Whether there are so many ranks between the two that are not longer than this."""
+    """Whether there are `count` ranks between the two with at most `longest` digits."""
     if low is not None and high is not None and low >= high:
         return False
     return _width(low, high, count) <= longest
 
 
 def crowd(ranks: Sequence[str], at: int, count: int) -> range:
-    """Which ranks to spread anew before `count` entries find room before position `at`.
+    """The positions that need new ranks before `count` entries fit before position `at`.
 
-    None where there is room. `ranks` are those of the whole list, in order; some may be equal.
+    The range is empty if there is room. `ranks` are those of the whole list, in order; some may
+    be equal.
     """
     if fits(*_neighbours(ranks, at, at), count):
         return range(at, at)
@@ -72,10 +73,9 @@ def crowd(ranks: Sequence[str], at: int, count: int) -> range:
 
 
 def spread(ranks: Sequence[str], crowded: range, chance: Random = _CHANCE) -> list[tuple[int, str]]:
-    """New ranks for the crowded positions, in an order of changes that keeps the list's order.
+    """New ranks for the crowded positions, as changes that keep the list in order at each step.
 
-    After any number of the changes the list is in order: what moves up goes from the top, then
-    what moves down from the bottom.
+    Entries that move up change from the top, then entries that move down from the bottom.
     """
     low, high = _neighbours(ranks, crowded.start, crowded.stop)
     wanted = dict(zip(crowded, between(low, high, len(crowded), chance), strict=True))
@@ -90,7 +90,7 @@ def _neighbours(ranks: Sequence[str], start: int, stop: int) -> tuple[str | None
 
 
 def _width(low: str | None, high: str | None, count: int) -> int:
-    """How many digits give each of so many ranks a share of the gap that is large enough."""
+    """The number of digits that gives each of `count` ranks a large enough share of the gap."""
     if low is not None and high is not None and low >= high:
         raise ValueError(f"{low!r} is not below {high!r}")
     width = WIDTH if low is None or high is None else max(WIDTH, _shared(low, high))
@@ -102,20 +102,20 @@ def _width(low: str | None, high: str | None, count: int) -> int:
 
 
 def _bounds(low: str | None, high: str | None, count: int, width: int) -> tuple[int, int]:
-    """The gap at so many digits; towards an end of the list no more of it than is needed."""
+    """The gap as numbers of so many digits; at an end of the list, only the part that is needed."""
     end, room = BASE**width, SPACING * (count + 1) * BASE ** (width - WIDTH)
     if low is None and high is None:
         return (end - room) // 2, (end + room) // 2
     if low is None:
         top = _value(high or "", width)
         return max(top - room, 0), top
-    # What is cut off of the lower bound still lies below what it is rounded up to.
+    # The lower bound is rounded up, so its cut digits stay below the gap.
     bottom = _value(low, width) + (len(low) > width)
     return bottom, min(bottom + room, end) if high is None else _value(high, width)
 
 
 def _shared(low: str, high: str) -> int:
-    """How many digits the two begin with alike; with no more than those nothing is between."""
+    """The length of the common prefix; no rank of that length lies between the two."""
     pairs = enumerate(zip(low, high, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(low), len(high)))
 

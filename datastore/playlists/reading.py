@@ -1,4 +1,4 @@
-"""Reading the caller's playlists and their entries; what is another's is as if it were not."""
+"""Reads of the caller's playlists and entries; playlists of other users count as absent."""
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,12 @@ from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Query, Range
 
 BEYOND = "~"
-"""Sorts behind every character of an id."""
+"""A character that sorts after every character of an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The reads of the caller's playlists."""
+    """Reads of the caller's playlists."""
 
     scope: Scope
 
@@ -40,8 +40,8 @@ class Reading:
     ) -> list[Playlist | NotFound]:
         """Get playlists: `pk = PL:<id>, sk = PL` and the caller's `U:<user>, PL:<id>`, batched.
 
-        One answer for each id, aligned. Without the row in the caller's own partition there is no
-        playlist, whoever else has one of this id.
+        One answer for each id, aligned. Without the row in the caller's own partition the
+        playlist counts as absent, even if another user has one with this id.
         """
         known = [id for id in ids if is_id(id)]
         members = {id: member_key(self._user, id) for id in known}
@@ -62,7 +62,7 @@ class Reading:
         return playlist
 
     async def replayed(self, id: str) -> Playlist:
-        """What an earlier call with the same idempotency key made; raises Invalid if it is gone."""
+        """The playlist that an earlier call with this key made; raises Invalid if it is gone."""
         try:
             return await self.one(id, consistent=True)
         except NotFound:
@@ -88,7 +88,7 @@ class Reading:
         return sliced(ids, window, str, more=page.last is not None)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
-        """List playlists: one page of their ids, then one BatchGet of what they are."""
+        """List playlists: one page of their ids, then one BatchGet of their headers."""
         page = await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
         ids = [id for id, _ in page.entries]
         return _shown(page, dict(zip(ids, await self.many(ids), strict=True)))
@@ -96,7 +96,8 @@ class Reading:
     async def entries(self, playlist: Playlist, window: Window) -> Slice[Entry]:
         """List entries in order: `pk = PL:<id>`, `sk` begins with `PLI:`.
 
-        Positions are ranks with ids. What moves while the list is walked is met where it is then.
+        A position is a rank and an id. An entry that moves during a walk appears at its new
+        position.
         """
         query = Query(
             partition=PLAYLIST_ENTRY.pk.fill({"playlist": playlist.id}),
@@ -110,14 +111,14 @@ class Reading:
         return sliced(found, window, lambda entry: entry.position, more=page.last is not None)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
-        """List entries of many playlists side by side, aligned."""
+        """List entries of many playlists concurrently; aligned."""
         return await gather(*(self.entries(playlist, window) for playlist, window in wanted))
 
     async def holding(self, wanted: Sequence[tuple[Audio, Window]]) -> list[Slice[Playlist]]:
         """List playlists that hold a track: `siKey1 = AU:<audio>`, `pk` begins with `PL:`.
 
-        Each once, however often it holds the track, oldest first. Of many tracks side by side, then
-        one BatchGet of what the playlists are; aligned.
+        Each playlist appears once, oldest first. Many tracks are read concurrently, then
+        one BatchGet reads all headers; aligned.
         """
         pages = await gather(*(self._holding(audio, window) for audio, window in wanted))
         ids = [id for page in pages for id, _ in page.entries]
@@ -148,14 +149,14 @@ class Reading:
 
 
 def _shown(page: Slice[str], found: Mapping[str, Playlist | NotFound]) -> Slice[Playlist]:
-    """The playlists of a page; what the list still holds and is gone by now is left out."""
+    """The playlists of a page, without those that were deleted after the list was read."""
     pairs = ((id, found[id]) for id, _ in page.entries)
     entries = tuple((id, each) for id, each in pairs if isinstance(each, Playlist))
     return Slice(entries, page.more, page.reached)
 
 
 def _behind(id: str | None, *, backward: bool) -> Range:
-    """The index entries of playlists behind one, all of whose own would else be walked through."""
+    """The index range after a playlist, which skips the rest of its own entries."""
     prefix = PLAYLIST.pk.prefix({})
     if id is None:
         return Range(prefix)

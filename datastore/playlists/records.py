@@ -1,14 +1,14 @@
-"""Playlists and their entries as they are stored, and what a caller is shown of them."""
+"""Records of playlists and their entries, with their limits."""
 
 from penstock.datastore.playlists.formats.document import MAX_TRACKS
 from penstock.datastore.records import Struct
 
 MAX_ENTRIES = MAX_TRACKS
 MAX_CHANGED = 98
-"""How many entries one call adds or removes: with the header and a receipt, one transaction."""
+"""The most entries that one call adds or removes: with header and receipt, one transaction."""
 
 MAX_MOVED = 49
-"""How many entries one call moves: each is two writes of one transaction."""
+"""The most entries that one call moves: each needs two writes of one transaction."""
 
 MAX_NAME = 128
 ENTRIES_LIMIT = "entries of a playlist"
@@ -18,8 +18,8 @@ class Playlist(Struct, frozen=True, kw_only=True):
     """A playlist: `pk = PL:<id>, sk = PL`.
 
     `version` counts changes of name and entries, from 1. `entry_count` and `duration_ms`, in
-    milliseconds, are those of the entries as they were added. `ranked` counts how often entries
-    were ranked anew, which no caller sees.
+    milliseconds, are totals of the entries as they were added. `ranked` counts how often
+    entries got new ranks; callers do not see it.
     """
 
     id: str
@@ -36,9 +36,8 @@ class Playlist(Struct, frozen=True, kw_only=True):
 class Entry(Struct, frozen=True, kw_only=True):
     """One entry of a playlist: `pk = PL:<playlist>, sk = PLI:<rank>:<id>`, `siKey1 = AU:<audio>`.
 
-    What it says of its track is as it was when it was added, so that it still says it when the
-    track is gone. An entry kept from a file that matched no track has a `location` and no
-    `audio_id`.
+    It copies the tags of its track at the time of adding, and keeps them if the track is
+    deleted. An imported entry without a matching track has a `location` and no `audio_id`.
     """
 
     id: str
@@ -55,5 +54,5 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def position(self) -> str:
-        """Where it lies among the others, as texts compare."""
+        """The position among the other entries, compared as text."""
         return f"{self.rank}:{self.id}"

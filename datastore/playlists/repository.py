@@ -1,4 +1,4 @@
-"""Everything one caller can do with their own playlists; nothing here names an owner."""
+"""The playlists of one caller: all operations, none of which takes an owner."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Playlists and entries as rows and back."""
+"""The rows of playlists and entries, and the records read from them."""
 
 from typing import cast
 
@@ -24,7 +24,7 @@ def member_key(user: str, id: str) -> Key:
 
 
 def buried_in() -> str:
-    """The index partition of playlists that are being deleted, or are not whole yet."""
+    """The index partition of playlists that are being deleted, or are not complete yet."""
     return TOMBSTONE.fill({"kind": KIND})
 
 
@@ -35,7 +35,7 @@ def header_item(playlist: Playlist) -> Item:
 
 
 def member_item(playlist: Playlist) -> Item:
-    """The row that lists a playlist for its owner, who alone is a member."""
+    """The row that lists a playlist for its owner, who is the only member."""
     item = PLAYLIST_MEMBER.item(user=playlist.owner, playlist=playlist.id)
     return {**item, "name": playlist.name, "role": "owner", "createdAt": playlist.created_at}
 
@@ -45,7 +45,7 @@ def playlist_of(item: Attributes) -> Playlist:
 
 
 def member_of(item: Attributes) -> str:
-    """The id of the playlist that a row lists for a user."""
+    """The id of the playlist in a row of a user's list."""
     return PLAYLIST_MEMBER.sk.read(str(item["sk"]))["playlist"]
 
 
@@ -58,7 +58,7 @@ def key_of_entry(entry: Entry) -> Key:
 
 
 def entry_item(entry: Entry) -> Item:
-    """The row of an entry, which its track finds; one without a track is found by none."""
+    """The row of an entry; if it has a track, the index finds it by the track."""
     attributes = msgspec.to_builtins(entry)
     for name in ("id", "playlistId", "rank"):
         del attributes[name]
@@ -75,12 +75,12 @@ def entry_of(item: Attributes) -> Entry:
 
 
 def position_of(key: Key) -> str:
-    """The position in the key of an entry, as `Entry.position` has it."""
+    """The position in the key of an entry, equal to `Entry.position`."""
     return key.sk.removeprefix(PREFIX)
 
 
 def key_at(playlist_id: str, position: str) -> Key:
-    """The key of an entry at a position."""
+    """The key of the entry at a position."""
     return Key(PLAYLIST_ENTRY.pk.fill({"playlist": playlist_id}), f"{PREFIX}{position}")
 
 
@@ -89,7 +89,7 @@ def no_playlist() -> NotFound:
 
 
 def is_gone(item: Attributes | None) -> bool:
-    """Whether a header is none, or that of a playlist being deleted or not whole yet."""
+    """Whether a header is missing, or its playlist is being deleted or not complete yet."""
     return item is None or "deletedAt" in item
 
 

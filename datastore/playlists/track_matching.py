@@ -1,6 +1,6 @@
-"""The library as playlists read it: thousands of tracks at once, a little at a time.
+"""The matching of a playlist file's tracks with the tracks of a library.
 
-Which track of a library a track of a playlist file is.
+Also reads of thousands of tracks, in shares that give other work its turn.
 """
 
 import re
@@ -21,13 +21,13 @@ from penstock.datastore.table.pages import Window
 
 SHARE = 250
 AT_ONCE = 4
-"""So many times a share, at most, are made of rows before other work has its turn."""
+"""The most shares whose rows become records before other work has its turn."""
 
 
 async def tracks_by_ids(
     scope: Scope, ids: Sequence[str], *, consistent: bool = False
 ) -> list[Audio | NotFound]:
-    """The caller's tracks of any number of ids, a thousand at a time side by side; aligned."""
+    """Read the caller's tracks by any number of ids, a thousand concurrently; aligned."""
     reading, found = Reading(scope), list[Audio | NotFound]()
     shares = [ids[start : start + SHARE] for start in range(0, len(ids), SHARE)]
     for start in range(0, len(shares), AT_ONCE):
@@ -38,7 +38,7 @@ async def tracks_by_ids(
 
 
 async def all_tracks(scope: Scope) -> list[Audio]:
-    """The caller's whole library, page by page."""
+    """Read the caller's whole library, page by page."""
     lists, tracks = Lists(scope), list[Audio]()
     after: str | None = None
     while True:
@@ -50,7 +50,7 @@ async def all_tracks(scope: Scope) -> list[Audio]:
 
 
 TOLERANCE_MS: Final = 3_000
-"""How much two lengths of one recording may differ."""
+"""The largest difference between two lengths of the same recording."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://", re.ASCII)
 _SLASHES = re.compile(r"[/\\]+")
@@ -58,14 +58,14 @@ _UPWARDS: Final = ("", ".", "..")
 
 
 class Match(NamedTuple):
-    """The one track, or none: then those that are as likely as each other, if there are any."""
+    """The one matching track, or else all tracks that match equally well."""
 
     audio: Audio | None = None
     candidates: tuple[Audio, ...] = ()
 
 
 class Library:
-    """The tracks of one library, by what a playlist file may say of them."""
+    """An index of a library's tracks by id, path, file name, and artist with title."""
 
     def __init__(self, tracks: Iterable[Audio]) -> None:
         self._by_id: dict[str, Audio] = {}
@@ -81,10 +81,10 @@ class Library:
                 self._by_title[artist, norm(track.title)].append(track)
 
     def match(self, wanted: Track) -> Match:
-        """By our id; the place; the end of the path; artist and title; the file name.
+        """Match by id, path, end of the path, artist and title, or file name, in this order.
 
-        Of several that one of these leaves the next chooses. Texts are compared whatever their case
-        and Unicode form, lengths with a tolerance.
+        If one step leaves several tracks, the next step chooses among them. Texts are
+        compared in their normal form without case, lengths with a tolerance.
         """
         if wanted.id in self._by_id:
             return Match(self._by_id[wanted.id])
@@ -104,7 +104,7 @@ class Library:
         yield self._by_end(places, 1)
 
     def _by_end(self, places: Sequence[str], least: int) -> list[Audio]:
-        """Those whose path ends as the place does, for as many segments as any does."""
+        """The tracks whose path shares the most final segments with a place, at least `least`."""
         best: list[Audio] = []
         longest = least
         for place in places:
@@ -138,7 +138,7 @@ def _as_long(wanted: Track, track: Audio) -> bool:
 
 
 def _places(location: str) -> list[str]:
-    """The ways to read a location: as it stands, and a URL without what is no path, decoded."""
+    """All readings of a location: unchanged, and for a URL its decoded path without the query."""
     if not location:
         return []
     scheme = _SCHEME.match(location)
@@ -150,7 +150,7 @@ def _places(location: str) -> list[str]:
 
 
 def _segments(path: str) -> list[str]:
-    """The names on the way to a file, in the form they are compared in."""
+    """The segments of a path, in their comparison form."""
     return [norm(part) for part in _SLASHES.split(path) if part not in _UPWARDS]
 
 

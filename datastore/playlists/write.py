@@ -1,4 +1,4 @@
-"""Making playlists and renaming them, and the one way in which they are changed."""
+"""Creation and renaming of playlists, and the transaction that every change uses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,15 @@ from penstock.datastore.text import text_problem
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What changes the caller's playlists as such; their names may be the same."""
+    """Creation and renaming of the caller's playlists; names need not be unique."""
 
     scope: Scope
 
     async def create(self, name: str, idempotency_key: str | None = None) -> Playlist:
         """Make an empty playlist: header and member row in one transaction.
 
-        The same idempotency key with the same name gives the playlist that the first call made.
+        A repeated idempotency key with the same name returns the playlist of the first
+        call.
         """
         check_name(name, idempotency_key)
         playlist = new_playlist(self.scope, name.strip())
@@ -42,7 +43,7 @@ class Writing:
         return playlist
 
     async def rename(self, id: str, name: str, expected_version: int | None = None) -> Playlist:
-        """Change the name on the header and on the member row."""
+        """Change the name in the header and in the member row."""
         check_name(name)
 
         async def attempt() -> Playlist:
@@ -66,9 +67,9 @@ async def change_made(
     writes: Sequence[Write],
     expected: int | None,
 ) -> Playlist:
-    """Do the writes and count the change in one transaction; the playlist with it.
+    """Commit the writes together with the update of the header; return the new header.
 
-    Where no version is expected, that is the playlist as it is now: with what others changed.
+    Without an expected version the header is read again, and includes changes by others.
     """
     await commit(scope.table, [change.write(playlist, expected), *writes])
     if expected is not None:
@@ -77,7 +78,7 @@ async def change_made(
 
 
 def new_playlist(scope: Scope, name: str) -> Playlist:
-    """A playlist of the caller's without entries, under an id of its own."""
+    """A new playlist of the caller's, without entries."""
     now = scope.clock.timestamp()
     return Playlist(
         id=scope.clock.new_id(),
@@ -93,7 +94,7 @@ def new_playlist(scope: Scope, name: str) -> Playlist:
 
 
 def check_name(name: str, idempotency_key: str | None = None) -> None:
-    """Raise Invalid where the name breaks the rules of names, or the key those of keys."""
+    """Raise Invalid if the name or the idempotency key breaks its rules."""
     problems = idempotency.key_problems(idempotency_key)
     if message := text_problem(name, MAX_NAME):
         problems.insert(0, FieldProblem(["name"], message))

@@ -1,4 +1,4 @@
-"""What a playlist file says, whatever its format, and what every reader and writer keeps to."""
+"""The content of a playlist file in any format, and the helpers of all readers and writers."""
 
 import re
 from enum import StrEnum
@@ -28,7 +28,7 @@ class PlaylistFormat(StrEnum):
 
 
 class Track(Struct, frozen=True, kw_only=True):
-    """What a file says of one track; absent is None.
+    """One track in a file; an absent field is None.
 
     `id` names a track of the library. `location` is a path or a URL, `duration_ms` is in
     milliseconds.
@@ -43,18 +43,18 @@ class Track(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A playlist as its file has it: a title of one line, and tracks in order."""
+    """The content of a playlist file: a title of one line, and tracks in order."""
 
     title: str | None = None
     tracks: tuple[Track, ...] = ()
 
 
 Said: TypeAlias = "dict[str, str | int | None]"
-"""What a file says of one track, by the names of Track's fields."""
+"""The fields of one track in a file, by the names of Track's fields."""
 
 
 class Unreadable(Exception):
-    """The text is no playlist of the format, or holds more than one may; line and column from 1."""
+    """The text is no playlist of the format, or exceeds a limit; line and column count from 1."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
@@ -64,18 +64,18 @@ class Unreadable(Exception):
 
 
 class TooManyTracks(Exception):
-    """The file holds more tracks than a playlist may."""
+    """The file has more tracks than a playlist may have."""
 
 
 def place(location: str) -> Said:
-    """What a location says: `audio:<id>` names a track of the library, and is no place."""
+    """The fields that a location sets: `audio:<id>` sets the id of a track, others the location."""
     if location.startswith(AUDIO):
         return {"id": location.removeprefix(AUDIO)}
     return {"location": location}
 
 
 def track(said: Said, line: int | None = None) -> Track:
-    """The track a file speaks of; raises Unreadable where something is too long."""
+    """Make the track of a file's fields; raises Unreadable if a field is too long."""
     said = {name: value for name, value in said.items() if value not in (None, "")}
     for name, value in said.items():
         _check(name, value, line)
@@ -83,19 +83,19 @@ def track(said: Said, line: int | None = None) -> Track:
 
 
 def add(tracks: list[Track], one: Track) -> None:
-    """Put a track behind the others; raises TooManyTracks instead of holding more than may be."""
+    """Append a track; raises TooManyTracks if the limit is reached."""
     if len(tracks) >= MAX_TRACKS:
         raise TooManyTracks
     tracks.append(one)
 
 
 def uri(location: str) -> str:
-    """The location as a URI: what is a URL stays, a path is percent-encoded."""
+    """The location as a URI: a URL stays unchanged, a path is percent-encoded."""
     return location if _URL.fullmatch(location) else quote(location, safe=_PATH_SAFE)
 
 
 def location(uri: str) -> str:
-    """The location that `uri` was given; a URL, or what does not decode, as it stands."""
+    """The location in a URI; a URL, or an invalid encoding, stays unchanged."""
     if _URL.fullmatch(uri):
         return uri
     try:

@@ -1,7 +1,7 @@
-"""Our own extension of every format: what its plain words cannot say of a track, as JSON.
+"""Our own extension of every format: the fields that the format itself cannot express, as JSON.
 
-It names the track of the library by its id, and holds the fields that a reader of the plain words
-alone would get otherwise than they are; so whatever is written is read again as it was.
+It names the track of the library by its id, and holds the fields that a reader of the standard
+elements alone would get wrong. A file with it is always read back exactly as it was written.
 """
 
 import json
@@ -26,7 +26,7 @@ _FIELDS: Final = {field: name for name, field in _NAMES.items()}
 
 
 def extension(track: Track, plain: Track) -> dict[str, str | int | None]:
-    """What the plain words leave out or change of the track; empty where they say it all."""
+    """The fields that the standard elements omit or change; empty if they express everything."""
     said = asdict(plain)
     return {_FIELDS[name]: value for name, value in asdict(track).items() if value != said[name]}
 
@@ -37,7 +37,7 @@ def written(extension: dict[str, str | int | None]) -> str:
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """The extension that was written; raises Unreadable for what is no JSON."""
+    """Decode an extension; raises Unreadable if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -45,7 +45,7 @@ def parsed(text: str, line: int | None = None) -> object:
 
 
 def said(extension: object, line: int | None = None) -> Said:
-    """What an extension says, by Track's fields; names that we do not know are left aside."""
+    """The fields in an extension, by Track's field names; unknown names are ignored."""
     if not isinstance(extension, dict):
         raise Unreadable("Our own extension of a track is no object.", line)
     found: Said = {}

@@ -25,7 +25,7 @@ _UNNAMEABLE = re.compile(r'[\x00-\x1f\x7f-\x9f"*/:<>?\\|]')
 
 
 class PlaylistFile(NamedTuple):
-    """A playlist as a file that a browser may save."""
+    """A playlist as a file to download."""
 
     text: str
     media_type: str
@@ -39,9 +39,9 @@ def file_of(format: PlaylistFormat, document: Document) -> PlaylistFile:
 
 
 def read(format: PlaylistFormat, data: str | bytes) -> Document:
-    """The playlist in the text or the bytes of a file.
+    """Read a playlist from the text or the bytes of a file.
 
-    Raises Invalid with the place, about the field `text` or `file`, and LimitExceeded.
+    Raises Invalid with line and column, about the field `text` or `file`, and LimitExceeded.
     """
     field = "text" if isinstance(data, str) else "file"
     if len(data) > MAX_BYTES:
@@ -59,7 +59,7 @@ def read(format: PlaylistFormat, data: str | bytes) -> Document:
 
 
 def write(format: PlaylistFormat, document: Document) -> str:
-    """The text of a file that is read again as this very document."""
+    """The text of a file; reading it gives exactly this document."""
     match format:
         case PlaylistFormat.M3U8:
             return m3u.write(document)
@@ -80,6 +80,6 @@ def _read(format: PlaylistFormat, data: str | bytes) -> Document:
 
 
 def _whole(text: str) -> str:
-    """The text as it is; raises UnicodeEncodeError where it holds half of a character."""
+    """Return the text; raises UnicodeEncodeError if it has half of a surrogate pair."""
     text.encode()
     return text

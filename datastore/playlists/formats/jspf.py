@@ -1,4 +1,4 @@
-"""JSPF: XSPF in JSON."""
+"""JSPF, the form of XSPF in JSON: reader and writer."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from penstock.datastore.playlists.formats.document import (
 
 
 class _Track(msgspec.Struct, omit_defaults=True):
-    """A track in JSON; some writers have one text where the format asks for a list."""
+    """A track in JSON; some writers use one text where the format requires a list."""
 
     location: list[str] | str | None = None
     identifier: list[str] | str | None = None
@@ -42,7 +42,7 @@ class _File(msgspec.Struct):
 
 
 def read(data: str | bytes) -> Document:
-    """The playlist in a text, or in bytes of UTF-8; raises Unreadable and TooManyTracks."""
+    """Read a playlist from a text or from UTF-8 bytes; raises Unreadable and TooManyTracks."""
     text = (
         data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf")
     )
@@ -59,7 +59,7 @@ def read(data: str | bytes) -> Document:
 
 
 def write(document: Document) -> str:
-    """The text of a file, indented for people."""
+    """The text of a file, with indentation."""
     tracks = [_written(each) for each in document.tracks]
     encoded = msgspec.json.encode(_File(_Playlist(document.title, tracks)))
     return msgspec.json.format(encoded, indent=2).decode() + "\n"

@@ -1,7 +1,7 @@
-"""M3U8: lines of locations, and comments that say what is there.
+"""M3U8, a text format: one location on each line, with comments that describe it.
 
-Written are `#EXTM3U`, `#PLAYLIST:`, and for each track `#EXTINF:`, `#EXTART:`, `#EXTALB:` and our
-own `#PENSTOCK:`. Read are the same; all other comments are none of ours.
+The reader and the writer know `#EXTM3U`, `#PLAYLIST:`, and for each track `#EXTINF:`, `#EXTART:`,
+`#EXTALB:` and our own `#PENSTOCK:`. The reader ignores all other comments.
 """
 
 import codecs
@@ -34,7 +34,7 @@ _BETWEEN: Final = " - "
 
 
 def decoded(data: bytes) -> str:
-    """The text of a file: UTF-8 or what its byte order mark says, else Latin-1."""
+    """Decode a file: UTF-8, or the encoding of its byte order mark, or else Latin-1."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")
     try:
@@ -44,7 +44,7 @@ def decoded(data: bytes) -> str:
 
 
 def read(text: str) -> Document:
-    """The playlist in a text of any line ends; raises Unreadable and TooManyTracks."""
+    """Read a playlist from a text with any line ends; raises Unreadable and TooManyTracks."""
     title: str | None = None
     tracks: list[Track] = []
     said: dict[str, str] = {}
@@ -62,7 +62,7 @@ def read(text: str) -> Document:
 
 
 def write(document: Document) -> str:
-    """The text of a file, in UTF-8 lines that end in a line feed."""
+    """The text of a file; each line ends in a line feed."""
     lines = [_HEAD]
     if document.title is not None:
         lines.append(f"{_TITLE}{_one_line(document.title)}")
@@ -95,7 +95,7 @@ def _track(noted: dict[str, str], location: str, line: int) -> Track:
 
 
 def _info(text: str) -> tuple[str, str]:
-    """The seconds and the text behind the comma; attributes between them are none of ours."""
+    """The seconds, and the text after the comma; attributes between them are ignored."""
     found = _EXTINF.fullmatch(text)
     return (found[1], found[3].strip(" \t")) if found else ("0", "")
 
@@ -121,7 +121,7 @@ def _plain_lines(track: Track) -> Iterator[str]:
 
 
 def _place(track: Track) -> str:
-    """The one line that is no comment and not empty."""
+    """The line of the location, which must not be empty or look like a comment."""
     location = _one_line(track.location or "").strip(" \t")
     if not location:
         return f"{AUDIO}{_one_line(track.id or '')}"

@@ -1,7 +1,7 @@
-"""XSPF: playlists in XML, read with every document type declaration refused.
+"""XSPF, playlists in XML: reader and writer; every document type declaration is an error.
 
-Without one there are no entities but the five of XML itself, so nothing expands and nothing is
-fetched. Elements that we do not know, and whatever lies in them, are left aside.
+Without a declaration there are only the five entities of XML itself, so nothing expands and no file
+is fetched. The reader ignores unknown elements with everything inside them.
 """
 
 import re
@@ -37,7 +37,7 @@ _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 
 
 def read(data: str | bytes) -> Document:
-    """The playlist in a text, or in bytes of the encoding they declare.
+    """Read a playlist from a text, or from bytes in the encoding that they declare.
 
     Raises Unreadable and TooManyTracks.
     """
@@ -61,7 +61,7 @@ def write(document: Document) -> str:
 
 
 class _Reader:
-    """Takes in the elements of one file; `path` holds the names of those that are open."""
+    """Collects the elements of one file; `path` holds the names of the open elements."""
 
     def __init__(self, encoding: str | None) -> None:
         self._parser = expat.ParserCreate(encoding, " ")
@@ -117,7 +117,7 @@ class _Reader:
         if self._parts is None:
             return
         self._size += len(text)
-        # The longest may be an extension, in which every character takes up to twelve.
+        # The longest text is an extension, in which a character may take up to twelve.
         if self._size > 12 * 2 * MAX_LOCATION:
             raise Unreadable("A text is too long.", self._parser.CurrentLineNumber)
         self._parts.append(text)
@@ -138,7 +138,7 @@ class _Reader:
             if text.startswith(AUDIO):
                 self._said.setdefault("id", text.removeprefix(AUDIO))
         else:
-            # Of several locations the first is the one to prefer.
+            # If there are several locations, the format prefers the first.
             self._said.setdefault(path[3], text)
 
 
@@ -171,7 +171,7 @@ def _elements(track: Track) -> list[str]:
 
 
 def _plain(one: Track) -> Track:
-    """What a reader of the plain elements gets."""
+    """The track as a reader of the standard elements alone would get it."""
     said = asdict(one)
     for name in ("title", "creator", "album"):
         if (text := said[name]) is not None:
@@ -193,5 +193,5 @@ def _escaped(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without what XML cannot hold, in one line."""
+    """The text in one line, without the characters that XML does not allow."""
     return _ILLEGAL.sub(" ", text)

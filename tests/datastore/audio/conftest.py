@@ -1,4 +1,4 @@
-"""The fixtures of tests of audio: a store of each implementation in turn, where it matters."""
+"""Fixtures of audio tests, with each implementation of the stores where it matters."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,13 +21,13 @@ def store(table: Table) -> Store:
 
 @pytest.fixture(params=["local", "s3"])
 async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Files]:
-    """A store of files of each implementation in turn, empty."""
+    """An empty store of files, of each implementation in turn."""
     async with open_files(request.param, tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
 async def library(tmp_path: Path, files: Files) -> AsyncIterator[AudioLibrary]:
-    """The library of a listener, in the embedded table beside the files."""
+    """The library of a listener, in the embedded table."""
     async with open_table("sqlite", tmp_path) as table:
         yield listener(Store(table, files=files))

@@ -1,4 +1,4 @@
-"""Listeners, tracks and the recount of a library that tests of audio share."""
+"""Listeners, tracks and the recount of a library, for tests of audio."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ FILE_FIELDS = frozenset(AudioFile.__struct_fields__)
 def draft(
     key: str, title: str = "Untitled", *artists: str, user: str = "ann", **more: Any
 ) -> Draft:
-    """A track whose object is called `key` among those of the user, however it is tagged."""
+    """A track whose object has the name `key` among the user's uploads, with any tags."""
     facts = {name: more.pop(name) for name in tuple(more) if name in FILE_FIELDS}
     file: dict[str, Any] = {
         "bucket": BUCKET,
@@ -55,7 +55,7 @@ async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio
 
 
 async def library_rows(table: Table) -> dict[Key, dict[str, Any]]:
-    """What stands in the partitions of users, by key, without the key attributes."""
+    """Read the rows of the users' partitions by key, without the key attributes."""
     while isinstance(table, Metered):
         table = table._table
     rows = await contents(table)
@@ -67,7 +67,7 @@ async def library_rows(table: Table) -> dict[Key, dict[str, Any]]:
 
 
 async def drift(table: Table) -> list[str]:
-    """Say where libraries are not what their own tracks demand; empty when all is exact."""
+    """Describe every library row that its tracks do not justify; empty if all are exact."""
     rows = await library_rows(table)
     tracks = [
         audio_of({"pk": key.pk, "sk": key.sk, **item})

@@ -1,4 +1,4 @@
-"""Stores of files, and what tests of audio put into them."""
+"""Stores of files, and the audio files that tests upload to them."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,7 +38,7 @@ FORMATS = (*OF_SAMPLES, *OF_SILENCE)
 
 
 def sound(name: str, seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
-    """A file of a format."""
+    """The bytes of an audio file in a format."""
     if name in OF_SAMPLES:
         return OF_SAMPLES[name](tone(440, seconds), tags, cover)
     return OF_SILENCE[name](seconds, tags, cover)
@@ -67,7 +67,7 @@ async def chunked(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def put(library: AudioLibrary, name: str, content: bytes) -> str:
-    """Upload a file as a client would, but for the form; its key."""
+    """Upload a file as a client would, but without the form; return its key."""
     upload = await library.registering.upload(name)
     files = library.registering.sources.files
     await files.write(upload.object_key, chunked(content), content_type="audio/x")

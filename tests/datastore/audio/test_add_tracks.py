@@ -1,4 +1,4 @@
-"""Adding tracks: whole or not at all, once for each object, and counted exactly."""
+"""Additions of tracks are atomic, once for each object, and counted exactly."""
 
 import asyncio
 from typing import Any

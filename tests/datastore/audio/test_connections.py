@@ -1,4 +1,4 @@
-"""Connections: secrets come in and never come out, and nobody is lent what is not theirs."""
+"""Connections never return their secrets, and give nobody access to foreign buckets."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -49,7 +49,7 @@ FLAC = sound("flac", 1, TAGS)
 
 
 class FakeRoles:
-    """Lends rights of roles whose external id it knows; notes who asked for what."""
+    """Assumes the roles whose external id it knows, and records every call."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, str]] = []
@@ -60,7 +60,7 @@ class FakeRoles:
         return Lent(Credentials("ASIALENT", "lent", "token"), self.until.timestamp())
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing."""
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def roles() -> FakeRoles:
 
 @pytest.fixture
 async def store(table: Table, roles: FakeRoles, tmp_path: Path) -> AsyncIterator[Store]:
-    """A server that talks to any endpoint, as that of a test is inside."""
+    """The store of a server that may connect to any endpoint, as the test's own is internal."""
     buckets = Buckets(LocalVault(b"k" * 32), roles, EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
         yield Store(table, files=files, buckets=buckets)
@@ -90,7 +90,7 @@ def library(store: Store) -> AudioLibrary:
 
 @pytest.fixture
 async def bucket(tmp_path: Path) -> AsyncIterator[S3Files]:
-    """A bucket of the user's own, with a track in it."""
+    """A bucket of the user's own, which contains a track."""
     async with open_files("s3", tmp_path) as files:
         assert isinstance(files, S3Files)
         await files.write("music/1.flac", chunked(FLAC), content_type="x/y")
@@ -200,7 +200,7 @@ async def test_a_ciphertext_does_not_open_in_the_row_of_another(
 async def test_the_bucket_of_the_server_cannot_be_connected(
     library: AudioLibrary, table: Table
 ) -> None:
-    """Else our rights, lent to a role of our own, would open what others have uploaded."""
+    """Otherwise a role of the server's own would open the uploads of other users."""
     own = replace(await connected(library, "my-music"), bucket="x")
     assert own.bucket == "x"
     s3 = listener(
@@ -308,7 +308,7 @@ async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
 
 
 class FakeSts:
-    """Lets those in who know the external id of the role, or anybody without one."""
+    """Accepts calls with the external id of the role, or any call if the role requires none."""
 
     def __init__(self, wanted: str | None) -> None:
         self.wanted = wanted
@@ -334,7 +334,7 @@ def refusal(code: str, status: int) -> ClientError:
 
 
 async def test_a_role_that_lets_anybody_in_is_not_used() -> None:
-    """It may be one of the operator's own, whose trust nobody thought to bound."""
+    """It may be one of the operator's own, whose trust policy nobody restricted."""
     held: Any = None
     with pytest.raises(IllegalState) as open_to_all:
         await StsRoles(FakeSts(None), held).assume(ROLE, "id", "ann")

@@ -1,4 +1,4 @@
-"""Editing and deleting tracks: what lists them moves with them, and every count stays exact."""
+"""Edits and deletes of tracks: their list rows change with them, and counts stay exact."""
 
 import asyncio
 from contextlib import suppress
@@ -189,7 +189,7 @@ async def test_an_edit_and_a_delete_that_meet_leave_no_rest(store: Store) -> Non
 
 
 def any_tags(random: Random) -> dict[str, Any]:
-    """Tags of few names, so that tracks meet on their artists, albums and genres."""
+    """Tags with few names, so that tracks share artists, albums and genres."""
     return {
         "title": random.choice("tu"),
         "artists": tuple(random.sample(["A", "a", "The A", "B:#", "C"], random.randrange(4))),

@@ -1,4 +1,4 @@
-"""Which endpoints of users the server talks to, and that no trick leads it inside."""
+"""The server connects to public endpoints only, and no trick makes it connect elsewhere."""
 
 import socket
 from collections.abc import AsyncIterator
@@ -105,7 +105,7 @@ async def test_a_name_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 class Inside:
-    """A service that only the server can reach; it counts who comes."""
+    """A service that only the server can reach; it counts its requests."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -136,7 +136,7 @@ async def opened(url: str, rules: EndpointRules) -> S3Files:
 async def test_no_connection_is_made_to_an_address_inside_however_it_was_found(
     inside: tuple[Inside, str],
 ) -> None:
-    """As where a name leads elsewhere once it has been looked at."""
+    """As if a name resolved to a different address after the check."""
     service, url = inside
     files = await opened(url, PUBLIC)
     with pytest.raises((Unavailable, IllegalState)):

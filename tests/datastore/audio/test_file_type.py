@@ -1,4 +1,4 @@
-"""What a file is told to be by its first bytes alone."""
+"""The type of a file is detected from its first bytes alone."""
 
 import pytest
 from hypothesis import given

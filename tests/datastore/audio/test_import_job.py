@@ -1,4 +1,4 @@
-"""Imports: every object once, each failure told, and nothing lost whoever dies on the way."""
+"""Imports add every object once, report each failure, and survive the death of a worker."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -134,7 +134,7 @@ async def test_a_bucket_of_the_user_is_imported_by_its_connection(
 async def test_an_import_whose_bucket_is_gone_or_silent_is_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else it would hold up what others wait for, until the user's bucket answers again."""
+    """Otherwise it would delay other jobs until the user's bucket answers again."""
     monkeypatch.setattr(retry.Attempts, "send", _silent)
     library = listener(store)
     silent, gone = [

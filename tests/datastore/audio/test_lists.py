@@ -1,4 +1,4 @@
-"""The lists of a library: exact, in order, page by page, and nobody else's."""
+"""The lists of a library are exact, in order, paged, and only the caller's own."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -40,7 +40,7 @@ async def shelf(store: Store) -> AudioLibrary:
 
 
 async def titles(library: AudioLibrary, page: Page) -> list[str]:
-    """Walk the list with every page size and both ways; the titles of its tracks."""
+    """Walk the list with every page size in both directions; return the titles of its tracks."""
     links = (await page(ALL)).entries
     ids = [link.audio_id for _, link in links]
     for size in (1, 2, 4):

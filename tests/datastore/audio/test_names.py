@@ -1,4 +1,4 @@
-"""When two names are the same, where they stand, and that no two things share a key."""
+"""Names: their equality, their order, and keys that no two things share."""
 
 import pytest
 from hypothesis import given

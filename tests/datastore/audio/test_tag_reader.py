@@ -1,4 +1,4 @@
-"""Reading tags by ranges: exact on every format, with few blocks, and safe on any bytes."""
+"""Reading tags by ranges is exact for every format, needs few blocks, and accepts any bytes."""
 
 import time
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ from tests.datastore.audio.sample_uploads import COVER, FORMATS, TAGS, sound
 
 @dataclass(slots=True)
 class OneFile:
-    """A store that holds one file, and notes which ranges of it are read."""
+    """A store with one file, which records the ranges that are read."""
 
     content: bytes
     ranges: list[tuple[int, int | None]] = field(default_factory=list)
@@ -131,7 +131,7 @@ def test_no_file_however_broken_does_more_than_fail(
 
 
 def test_tags_that_would_take_hours_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of so many distinct values is compared with all that came before."""
+    """The parser compares each of many distinct values with all earlier ones."""
     monkeypatch.setattr(tag_parser, "CPU_SECONDS", 0.2)
     values = "\0".join(f"{n:x}" for n in range(200_000))
     content = id3(Tags(title="t", artists=(values,)))

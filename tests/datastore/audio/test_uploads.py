@@ -1,4 +1,4 @@
-"""From an upload to a track with its tags, its cover and URLs that play both."""
+"""An upload becomes a track with its tags, its cover and signed URLs of both."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -171,7 +171,7 @@ async def test_a_stream_is_signed_with_its_type_and_time(
 async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
     library: AudioLibrary, files: Files
 ) -> None:
-    """However it came to stand in a row: the server's rights reach all of the bucket."""
+    """Even if a row names such an object: the server may read all of its bucket."""
     track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
     for foreign in (
         replace(track, object_key="audio/bob/uploads/1/x.mp3"),

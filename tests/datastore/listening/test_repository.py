@@ -1,4 +1,4 @@
-"""What a listener keeps: marks, plays, places and a queue, each exact and nobody else's."""
+"""Annotations, plays, positions and queues are exact, and private to their listener."""
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Destinations for tests: those of each store in turn, beside a table of the same store."""
+"""Destinations for tests: those of each store in turn, with a table of the same store."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

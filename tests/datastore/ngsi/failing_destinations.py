@@ -1,4 +1,4 @@
-"""Destinations, tables and files that fail as they are told, before or after they did it."""
+"""Destinations, tables and files that fail on purpose, before or after they take effect."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ def never(_: str) -> None:
 
 @dataclass(slots=True)
 class Failing:
-    """Destinations whose writes fail as `fails` says, by chance after they took effect."""
+    """Destinations whose writes fail as `fails` decides, by chance after they took effect."""
 
     inner: Destinations
     fails: Fails = never
@@ -50,7 +50,7 @@ class Failing:
 
 
 class Chance:
-    """Whatever `inner` is, with some of the calls to the named methods failing.
+    """A wrapper of `inner` in which some calls of the named methods fail.
 
     They fail with Unavailable, before or after they took effect.
     """
@@ -79,11 +79,11 @@ class Chance:
 
 
 def first(count: int, error: Exception) -> Fails:
-    """Fail so many writes, and none after."""
+    """Fail the first `count` writes, and none after them."""
     left: Iterator[int] = iter(range(count))
     return lambda _: error if next(left, None) is not None else None
 
 
 def of_table(part: str, error: Exception) -> Fails:
-    """Fail every write to tables whose names hold the part."""
+    """Fail every write to tables whose names contain the part."""
     return lambda name: error if part in name else None

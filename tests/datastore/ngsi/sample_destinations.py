@@ -1,4 +1,4 @@
-"""Destinations, events and reads that tests of the sink share."""
+"""Destinations, events and reads for tests of the sink."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -37,7 +37,7 @@ AT = 1_429_535_775_005
 
 @asynccontextmanager
 async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinations]:
-    """Open the destinations of an implementation, with names that no other test meets."""
+    """Open the destinations of an implementation, with names that no other test uses."""
     if name == "sqlite":
         shared = SqliteTable.open(tmp_path / f"{uuid4()}.samples.sqlite")
         await shared.create()
@@ -61,7 +61,7 @@ async def open_embedded(tmp_path: Path) -> AsyncIterator[Store]:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Destinations whose names get a prefix: the servers that tests share have all of them."""
+    """Destinations with a prefix on every name, because tests share their servers."""
 
     inner: Destinations
     prefix: str
@@ -90,7 +90,7 @@ async def open_dynamodb(endpoint_url: str, deadline: float = DEADLINE) -> Dynamo
 
 
 def unique(name: str = "t") -> str:
-    """A table's name that no other test has."""
+    """The name of a table that no other test uses."""
     return f"{name}-{uuid4()}"
 
 
@@ -111,7 +111,7 @@ def event(table: str, entity: str = "car1", **changes: Any) -> Event:
 async def series(
     destinations: Destinations, table: str, entity: str = "car1", attribute: str = "speed"
 ) -> list[Attributes]:
-    """Every sample of a series, oldest first, read page by page."""
+    """Read every sample of a series, oldest first, page by page."""
     found: list[Attributes] = []
     query = Query(partition=f"vehicles:/4wheels:{entity}:car:{attribute}", limit=7)
     while True:

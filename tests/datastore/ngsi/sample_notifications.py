@@ -1,4 +1,4 @@
-"""Notifications for tests: sent as an object or as bytes, with headers as keywords."""
+"""Notifications for tests: the body as an object or as bytes, headers as keywords."""
 
 import json
 from typing import Any

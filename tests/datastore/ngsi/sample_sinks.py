@@ -1,4 +1,4 @@
-"""Sinks for tests: their ground, notifications, and a recount of all that they count."""
+"""Sinks for tests: their context, notifications, and a recount of all their counts."""
 
 import json
 from asyncio import sleep
@@ -36,7 +36,7 @@ AT = ("vehicles", "/4wheels")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A ground that sinks are opened on, one after the other or side by side."""
+    """A context for sinks, which tests open one after the other or side by side."""
 
     ground: Ground
 
@@ -48,13 +48,13 @@ class World:
             yield sink
 
     def store(self, sink: Sink) -> Store:
-        """The store beside a sink, as a server has it."""
+        """The store of a server that runs the sink."""
         ground = self.ground
         ingest = Ingest(ground.destinations, sink.options, sink.replaying.replay, 0.01)
         return Store(ground.table, files=ground.files, ingest=ingest)
 
     def caller(self, user: str, *roles: str) -> View:
-        """What a user with these roles sees."""
+        """The view of a user with these roles."""
         return Store(self.ground.table).seen_by(Caller(user, roles_from(list(roles))))
 
     async def counts(self, *places: tuple[str, str]) -> Counts:
@@ -64,7 +64,7 @@ class World:
         return await walk(lambda window: letters(self.ground.table, at, window))
 
     async def samples(self, at: tuple[str, str] = AT) -> list[Item]:
-        """Every sample of a service path, found by way of the catalog."""
+        """Read every sample of a service path, found through the catalog."""
         return [
             item
             for entity in await self._rows(f"NE:{at[0]}:{at[1]}", "NE:")
@@ -72,7 +72,7 @@ class World:
         ]
 
     async def settled(self, *places: tuple[str, str]) -> Counts:
-        """Wait until nothing is pending any more; the counts add up all the while."""
+        """Wait until nothing is pending; the counts add up all the time."""
         for _ in range(1000):
             counts = await self.counts(*places)
             assert counts.adds_up, counts
@@ -82,7 +82,7 @@ class World:
         raise AssertionError("something stays pending")
 
     async def recounted(self, *places: tuple[str, str]) -> Counts:
-        """Wait likewise, and hold the counts against what there is."""
+        """Wait until nothing is pending, and compare the counts with the stored items."""
         counts = await self.settled(*places)
         samples = [item for at in places or (AT,) for item in await self.samples(at)]
         dead = [letter for at in places or (AT,) for letter in await self.letters(at)]
@@ -136,7 +136,7 @@ async def open_world(
 
 
 def notification(*entities: Any, correlator: str | None = None, **headers: str) -> Notification:
-    """A notification of entities, by default of one car; those that are texts name cars."""
+    """A notification of entities, by default of one car; a text is the id of a car."""
     data = [car(each) if isinstance(each, str) else each for each in entities or ("car1",)]
     body = json.dumps({"subscriptionId": "s", "data": data}).encode()
     found = {
@@ -151,7 +151,7 @@ def notification(*entities: Any, correlator: str | None = None, **headers: str) 
 
 
 def car(id: str, **attributes: Any) -> dict[str, Any]:
-    """An entity of NGSIv2; the document's own attributes unless others are named."""
+    """An entity of NGSIv2, with the document's own attributes by default."""
     named = attributes or {"speed": 112.9, "oil_level": 74.6}
     values = {name: {"type": "float", "value": value} for name, value in named.items()}
     return {"id": id, "type": "car", **values}

@@ -1,4 +1,4 @@
-"""What was notified, put into a store by hand: as a sink leaves it, without files or a manifest."""
+"""Samples and letters that tests write as a sink does, but without files or a manifest."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ async def stored(
     entities: Sequence[str] = ("car1",),
     samples: int = 2,
 ) -> None:
-    """Store so many samples of `speed` and `oil_level` for each entity, a second apart."""
+    """Store `samples` samples of `speed` and `oil_level` for each entity, a second apart."""
     events = []
     registry, now = Registry(store.table), store.clock.timestamp()
     for entity in entities:
@@ -46,7 +46,7 @@ async def stored(
 async def lettered(
     store: Store, service: str = "vehicles", path: str = "/4wheels", reason: str = "busy"
 ) -> str:
-    """A dead letter of one event; its id. What is in it is nowhere."""
+    """Store the row of a dead letter of one event, without its file; return its id."""
     tally = Tally()
     tally.add((service, path), Counts(received=1, dead_lettered=1))
     await Catalog(store.table).note_paths([(service, path)])

@@ -1,4 +1,4 @@
-"""What a series amounts to by period."""
+"""Aggregates of a series by period."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

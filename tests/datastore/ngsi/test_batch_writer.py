@@ -1,4 +1,4 @@
-"""Storing events on each store: whole, in batches, once, and whatever the store does."""
+"""Storing events on each store: completely, in batches, once, and despite failures."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a caller may know of that was notified, page by page."""
+"""The directory of received data as callers see it, page by page."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Notifications that are none, and entities that spoil no others."""
+"""Malformed notifications are refused, and unreadable entities do not affect the others."""
 
 from contextlib import suppress
 from typing import Any

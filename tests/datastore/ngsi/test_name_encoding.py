@@ -1,4 +1,4 @@
-"""Texts in table names: the vectors of the sink itself, and what the strict rule promises."""
+"""Texts in table names: the test vectors of the documented sink, and the strict rule."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Name mappings and grouping rules: which destination they give, and which are refused."""
+"""Name mappings and grouping rules: their destinations, and the rules that are refused."""
 
 import json
 from typing import Any

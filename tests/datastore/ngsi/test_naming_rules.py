@@ -1,4 +1,4 @@
-"""Naming rules as they are kept: who may put them, and what a sink makes of them."""
+"""Stored naming rules: the roles that may replace them, and their effect on a sink."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Notifications: what Orion really sends, in every form, and whatever else may come instead."""
+"""Notifications as Orion really sends them, in every form, and other inputs."""
 
 from typing import Any
 

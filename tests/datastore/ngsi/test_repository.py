@@ -1,4 +1,4 @@
-"""Reading back what was notified: as one caller may know of it, page by page, and by period."""
+"""Reads of received data: within one caller's roles, page by page, and by period."""
 
 import asyncio
 from dataclasses import replace
@@ -35,7 +35,7 @@ def reader(world: World, caller: Caller = SUPER, **ingest: Any) -> Notified:
 async def notify(
     world: World, *values: Any, options: SinkOptions = QUICK, step: int = 1, **headers: str
 ) -> None:
-    """Notify of a car's speed, a value after the other, so many seconds apart."""
+    """Send notifications of a car's speed, one value after the other, `step` seconds apart."""
     watch = Watch()
     async with world.sink(options, clock=Clock(watch)) as sink:
         for value in values:
@@ -54,7 +54,7 @@ async def speed(world: World) -> Attribute:
 
 
 async def texts(world: World, of: Attribute, span: Span = ALL_TIMES, **how: Any) -> list[Any]:
-    """A series walked whole, a sample at a time."""
+    """The values of a series, read with a page size of one."""
     series, newest = reader(world).series, how.pop("newest_first", False)
     found = await walk(lambda window: series.page(of, span, window, newest_first=newest), **how)
     return [sample.text for sample in found]
@@ -95,7 +95,7 @@ async def test_the_last_samples_are_the_last_of_the_page(world: World) -> None:
 
 @on_sqlite
 async def test_a_series_goes_on_where_another_layout_stores_it(world: World) -> None:
-    """Rows, then columns, then typed rows of another table: one series all the same."""
+    """Rows, then columns, then typed rows in a different table are one series."""
     column = Layout(attr_persistence=Persistence.COLUMN)
     typed = Layout(value_format=ValueFormat.TYPED)
     lower = replace(QUICK.naming, enable_lowercase=True, data_model=DataModel.BY_SERVICE_PATH)

@@ -1,4 +1,4 @@
-"""What is stored: the documented fields, exactly, in both persistences and whatever the values."""
+"""Stored items: exactly the documented fields, in both persistences, for every value."""
 
 from decimal import Decimal
 from typing import Any
@@ -40,7 +40,7 @@ def event(
 
 
 def documented(item: Item) -> Item:
-    """The item without what the document does not name: the keys and the number."""
+    """The item without the fields that the document does not define: the keys and the number."""
     return {name: value for name, value in item.items() if name not in ("pk", "sk", "ID")}
 
 

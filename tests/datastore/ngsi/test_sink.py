@@ -1,4 +1,4 @@
-"""The sink: what it is notified of is kept, stored once, and counted."""
+"""The sink makes every notification durable, stores it once, and counts it."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a store does to a sink: nothing is lost, nothing comes twice, and every count is true."""
+"""A sink on failing stores: nothing is lost, nothing is stored twice, every count is right."""
 
 import asyncio
 import random
@@ -136,7 +136,7 @@ async def test_a_notification_that_cannot_be_kept_is_refused_and_may_come_again(
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_whatever_fails_everything_is_stored_once(world: World, seed: int) -> None:
-    """Senders repeat what was not acknowledged; sinks fail anywhere and are killed in between."""
+    """Senders repeat unacknowledged notifications; sinks fail anywhere and are killed."""
     dice = random.Random(seed)
     ground = world.ground
     broken = {

@@ -1,4 +1,4 @@
-"""A sink over DynamoDB that throttles, leaves batches undone, and loses answers."""
+"""A sink over a DynamoDB that throttles, leaves batches unprocessed, and loses answers."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ NOTIFICATIONS = 12
 
 
 async def send(world: World, left: list[int], sink: Any) -> list[int]:
-    """Notify of each number, two cars at a time; gives back those that were not acknowledged."""
+    """Send each number, two cars at a time; return those that were not acknowledged."""
 
     async def one(number: int) -> int | None:
         cars = [car(f"car{number % 3}", speed=number), car(f"bus{number % 2}", speed=number)]

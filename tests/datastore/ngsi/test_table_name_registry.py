@@ -1,4 +1,4 @@
-"""The registry: a name for every place, and no name for two."""
+"""The registry of table names: every place gets a name, and no two places share one."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Names of destinations: the document's own, the sink's own, and those that are too long."""
+"""Names of destinations: examples of the document and of the sink, and names that are too long."""
 
 import pytest
 from hypothesis import given

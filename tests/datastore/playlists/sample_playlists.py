@@ -1,4 +1,4 @@
-"""Listeners with tracks and playlists, and the recount of all playlists, that tests share."""
+"""Listeners with tracks and playlists, and a recount of all playlists, for tests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def seen_by(store: Store, caller: Caller = ANN) -> View:
 
 
 async def tracks(view: View, count: int, start: int = 0) -> list[str]:
-    """Add tracks t0, t1 ... to the library of a view's caller; their ids."""
+    """Add tracks t0, t1 ... to the library of a view's caller; return their ids."""
     user = view.caller.user_id
     drafts = [
         draft(uuid7(), f"t{n}", "Abba", user=user, album="Gold", duration_ms=1_000 + n)
@@ -37,7 +37,7 @@ async def tracks(view: View, count: int, start: int = 0) -> list[str]:
 
 
 async def mix(view: View, count: int, name: str = "Mix") -> tuple[Playlist, list[Entry]]:
-    """Make a playlist of so many new tracks, at most 98; with its entries."""
+    """Make a playlist of `count` new tracks, at most 98; return it with its entries."""
     made = await view.playlists.writing.create(name)
     playlist, entries = await view.playlists.adding.add(
         Target(id=made.id), await tracks(view, count)
@@ -46,7 +46,7 @@ async def mix(view: View, count: int, name: str = "Mix") -> tuple[Playlist, list
 
 
 async def ranked(view: View, ranks: Sequence[str]) -> tuple[Playlist, list[Entry]]:
-    """Make a playlist of one track with entries of these very ranks, in this order."""
+    """Make a playlist of one track with entries of exactly these ranks, in this order."""
     made = await view.playlists.writing.create("Ranked")
     scope, (audio,) = view.playlists.reading.scope, await tracks(view, 1)
     (track,) = await view.audio.reading.many([audio], consistent=True)
@@ -81,7 +81,7 @@ def ids(entries: Sequence[Entry]) -> list[str]:
 
 
 async def drift(table: Table) -> list[str]:
-    """Say where playlists are not what their own entries demand; empty when all is exact."""
+    """Describe every playlist row that contradicts its entries; empty if all are exact."""
     rows = await contents(table)
     headers = {key.pk: item for key, item in rows.items() if key.sk == "PL"}
     return sorted(

@@ -1,4 +1,4 @@
-"""Playlists of any length go at once, and all of their rows go, however often that is cut short."""
+"""Deletes hide a playlist of any length at once, and remove all of its rows after any crash."""
 
 from asyncio import gather
 
@@ -16,7 +16,7 @@ LONG = [f"MMMM{a}{b}{c}B" for a in "BCDE" for b in "BCDEFGHI" for c in "BCDEFGHI
 
 
 async def remains(store: Store) -> int:
-    """How many rows of playlists there are."""
+    """The number of rows of playlists."""
     rows = await contents(store.table)
     return sum(key.pk.startswith("PL:") or key.sk.startswith("PL:") for key in rows)
 

@@ -1,4 +1,4 @@
-"""Entries: added, moved and removed by their ids, in an order that every reader sees."""
+"""Entries are added, moved and removed by their ids, and every reader sees one order."""
 
 import pytest
 
@@ -228,7 +228,7 @@ async def test_entries_of_one_rank_are_told_apart_when_something_comes_between(
 ) -> None:
     view = seen_by(store)
     playlist, entries = await mix(view, 4)
-    # As two who write at once leave it, if they draw the same.
+    # Two concurrent writers leave this if they draw the same rank.
     order_ = Order(view.playlists.reading.scope, playlist)
     rank = entries[1].rank
     key = Key(f"PL:{playlist.id}", f"PLI:{entries[2].rank}:{entries[2].id}")

@@ -1,4 +1,4 @@
-"""Playlist files: what is written is read again as it was, and what others wrote is understood."""
+"""Playlist files: a written file is read back unchanged, and files of other programs are read."""
 
 import json
 from xml.etree import ElementTree

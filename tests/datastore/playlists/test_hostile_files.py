@@ -1,4 +1,4 @@
-"""Files that want to do harm, or are none, end in an error that says where."""
+"""Malicious or malformed files end in an error with its position."""
 
 from collections.abc import Iterator
 from contextlib import suppress

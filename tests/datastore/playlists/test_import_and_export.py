@@ -1,4 +1,4 @@
-"""Playlists to files and back: unchanged where all is there, and nothing lost without a word."""
+"""Exports and imports of playlists: nothing changes, and every omission is reported."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -36,7 +36,7 @@ async def exported(view: View, playlist: Playlist, format: PlaylistFormat) -> st
 
 
 def said(entries: list[Entry]) -> list[Mapping[str, Any]]:
-    """What entries say but for where and when they were added."""
+    """The content of entries, without the place and the time of adding."""
     names = ("audio_id", "location", "title", "artist", "album", "duration_ms")
     return [{name: getattr(entry, name) for name in names} for entry in entries]
 
@@ -191,7 +191,7 @@ async def test_an_import_cut_short_is_seen_by_nobody_and_taken_away_later(
         await Store(Cut(store.table, writes)).seen_by(ANN).playlists.importing.run(LONG, Wish())
     assert await walk(view.playlists.reading.page) == []
     assert await contents(store.table) != before
-    # While a living process may hold it, it is left alone.
+    # While a living process may still publish it, the sweep ignores it.
     assert await store.finish_deletes() == 0
     later = Store(store.table, _later(store))
     assert await later.finish_deletes() == 1

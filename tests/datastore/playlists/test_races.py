@@ -1,4 +1,4 @@
-"""Clients who change one playlist at once lose no entry, and all see one order."""
+"""Concurrent changes of one playlist lose no entry, and all clients see one order."""
 
 from asyncio import gather
 from collections.abc import Awaitable, Iterable
@@ -168,7 +168,7 @@ async def test_who_comes_while_entries_are_ranked_anew_neither_loses_nor_disorde
     store: Store, writes: int
 ) -> None:
     view = seen_by(store)
-    # As long adding at one spot leaves it: 120 entries just above the first.
+    # Many additions at one spot leave 120 entries just above the first.
     crowd = [f"{FIRST}{'A' * 60}{a}{b}B" for a in "BCDEFG" for b in "BCDEFGHIJKLMNOPQRSTU"]
     playlist, entries = await ranked(view, [FIRST, *crowd])
     (track,) = await tracks(view, 1)

@@ -1,4 +1,4 @@
-"""Ranks keep the order of a list under any edits, at any length, whoever else edits it."""
+"""Ranks keep the order of a list under any edits, at any length, with concurrent writers."""
 
 from itertools import pairwise
 from random import Random
@@ -23,12 +23,12 @@ seeds = st.integers(0, 2**32).map(Random)
 
 
 def in_order(ranks: list[str]) -> bool:
-    """Strictly, by bytes as the table compares them."""
+    """Whether ranks ascend strictly, by bytes as the table compares them."""
     return all(low.encode() < high.encode() for low, high in pairwise(ranks))
 
 
 def insert(ranks: list[str], at: int, count: int, chance: Random) -> None:
-    """Make room before the position where there is none, and put so many ranks there."""
+    """Make room before the position if there is none, and insert `count` ranks there."""
     for n, rank in spread(ranks, crowd(ranks, at, count), chance):
         ranks[n] = rank
     assert not crowd(ranks, at, count)

@@ -1,4 +1,4 @@
-"""Playlists as such: made, renamed, listed and read by their owner, and by nobody else."""
+"""Playlists are made, renamed, listed and read by their owner, and by nobody else."""
 
 import pytest
 

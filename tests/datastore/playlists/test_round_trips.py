@@ -1,4 +1,4 @@
-"""How many requests each call makes, and how many of them wait for another."""
+"""The number of requests of each call, and the length of their longest chain."""
 
 from collections.abc import Awaitable
 
@@ -27,7 +27,7 @@ def view(traced: Traced) -> View:
 
 
 async def cost(traced: Traced, call: Awaitable[object]) -> tuple[int, int, int]:
-    """Reads, writes, and the longest chain of requests that waited for one another."""
+    """The reads, the writes, and the longest chain of requests that wait for one another."""
     traced.start()
     await call
     return traced.seen
@@ -54,14 +54,14 @@ async def test_changes_read_what_they_need_and_write_once(traced: Traced, view: 
     playlist, entries = await mix(seen_by(Store(traced)), 40)
     more, target = await tracks(view, 2), Target(id=playlist.id)
     adding, moving = view.playlists.adding, view.playlists.moving
-    # The header, then the end and the tracks; the transaction; the header as it is then.
+    # The header, then the end and the tracks; the transaction; the header again.
     assert await cost(traced, adding.add(target, more)) == (4, 1, 4)
     hinted = Target(id=playlist.id, hints=tuple(each.position for each in entries))
     assert await cost(traced, moving.move(hinted, ids(entries[5:9]))) == (4, 1, 5)
     assert await cost(traced, moving.remove(hinted, ids(entries[20:30]))) == (3, 1, 4)
     renamed = view.playlists.writing.rename(playlist.id, "New")
     assert await cost(traced, renamed) == (2, 1, 3)
-    # Who expects a version knows what they get.
+    # With an expected version, the new header needs no read.
     expecting = Target(id=playlist.id, version=6)
     assert await cost(traced, moving.remove(expecting, ids(entries[:1]))) == (2, 1, 3)
     assert await cost(traced, view.playlists.writing.create("Other")) == (0, 1, 1)

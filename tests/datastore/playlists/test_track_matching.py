@@ -1,4 +1,4 @@
-"""Which track of the library a line of a playlist file is, however it is written."""
+"""A track of a playlist file matches its track in the library in every spelling."""
 
 import unicodedata
 from typing import Any
