@@ -104,7 +104,7 @@ class Caller:
         self.api_key = api_key
 
     def role_at(self, group: GroupPath) -> Role | None:
-        """The effective role: that of the deepest ancestor-or-self where the caller holds one."""
+        """The effective role: the role at the nearest group of the chain that has one."""
         for ancestor in reversed(ancestors(group)):
             if ancestor in self.roles:
                 return self.roles[ancestor]

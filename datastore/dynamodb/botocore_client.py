@@ -29,7 +29,7 @@ class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no 
 
 
 class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobotocore has no types
-    """Raw parsing for the JSON protocol; other protocols serve the credential chain and stay."""
+    """Raw parsing for the JSON protocol; the credential chain needs other protocols' parsers."""
 
     def create_parser(self, protocol_name: str) -> object:
         if protocol_name == "json":

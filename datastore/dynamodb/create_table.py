@@ -48,7 +48,7 @@ class Definition:
         self._indexed = indexed
 
     async def create(self) -> None:
-        """Make what is missing and wait until it can be used; what is there is not changed.
+        """Create the missing parts and wait until they can be used; change nothing that exists.
 
         Raises Unavailable if the table is not active after ten minutes.
         """

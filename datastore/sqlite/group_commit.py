@@ -61,7 +61,7 @@ class Lane:
         self._closed = False
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """Do the work, in the order of asking; one that is cancelled while it waits is not done."""
+        """Run the call, in the order of arrival, unless it is cancelled while it waits."""
         if self._closed:
             raise RuntimeError("the table is closed")
         return await self._ask(work)

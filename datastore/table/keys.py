@@ -79,7 +79,7 @@ class Template:
         raise ValueError(f"{self.text} has no variable left to cut at")
 
     def read(self, text: str) -> dict[str, str]:
-        """The segments of the variables, still escaped; ValueError for a key of another shape."""
+        """Read the segments of the variables, still escaped; ValueError for a foreign key."""
         parts = text.split(SEPARATOR)
         found: dict[str, str] = {}
         for (segment, variable), part in zip(self._segments, parts, strict=True):
