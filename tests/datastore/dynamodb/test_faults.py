@@ -63,7 +63,7 @@ def short_timeout() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=get_args(ClientKind))
-async def shared(
+async def shared_table(
     request: pytest.FixtureRequest, short_timeout: None
 ) -> AsyncIterator[tuple[DynamoDBTable, FaultProxy]]:
     async with FaultProxy(moto_endpoint()) as proxy:
@@ -74,8 +74,8 @@ async def shared(
 
 
 @pytest.fixture
-def setting(shared: tuple[DynamoDBTable, FaultProxy]) -> Iterator[Setting]:
-    table, proxy = shared
+def setting(shared_table: tuple[DynamoDBTable, FaultProxy]) -> Iterator[Setting]:
+    table, proxy = shared_table
     deadline = table._deadline
     proxy.seen.clear()
     yield Setting(table, proxy, str(uuid4()))
