@@ -1,4 +1,4 @@
-"""Tasks that a process repeats as long as it runs; a failure is logged and the task goes on."""
+"""Tasks that a process repeats as long as it runs; a failure is logged and ends nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable

@@ -11,7 +11,7 @@ ATTEMPTS = 20
 
 
 class Moved(Exception):
-    """Somebody else wrote the resource since it was read: read it again and start over."""
+    """Another call wrote the resource since it was read: read it again and start over."""
 
 
 class Done(Exception):
