@@ -1,4 +1,4 @@
-"""Sessions of AWS's client library that share what takes long to read."""
+"""Sessions of AWS's client library, which share the descriptions of AWS's services."""
 
 import asyncio
 from asyncio import to_thread
@@ -15,7 +15,7 @@ _WARM: Final[set[str]] = set()
 def aws_session(
     access_key: str | None = None, secret_key: str | None = None, token: str | None = None
 ) -> aioboto3.Session:
-    """Make a session; without keys they come from AWS's ordinary chain."""
+    """Make a session; without keys, the credentials come from AWS's ordinary chain."""
     session = sharing_session()
     return aioboto3.Session(
         access_key, secret_key, aws_session_token=token, botocore_session=session
@@ -23,14 +23,14 @@ def aws_session(
 
 
 def sharing_session() -> AioSession:
-    """Make the session below that one: AWS's descriptions of its services are read once."""
+    """Make a botocore session that shares the descriptions of AWS's services with all others."""
     session = AioSession()
     session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
     return session
 
 
 async def warm_up(service: str) -> None:
-    """Make a client in a thread, so that the first one on the event loop takes no time there."""
+    """Make one client in a thread first, so that the first client on the event loop is quick."""
     if service not in _WARM:
         await to_thread(asyncio.run, _made(service))
         _WARM.add(service)
@@ -43,5 +43,8 @@ async def _made(service: str) -> None:
 
 @cache
 def _loader(data_path: str | None) -> Loader:
-    """Keep what was read: each client would read it anew, for 50 ms of DynamoDB, 300 ms of S3."""
+    """Make one loader for all clients.
+
+    A client that reads the descriptions itself takes 50 ms for DynamoDB and 300 ms for S3.
+    """
     return create_loader(data_path)

@@ -1,4 +1,4 @@
-"""Times and ids as the table keeps them."""
+"""Times and ids in the form in which the table stores them."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def canonical(moment: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds: `2022-08-10T23:55:20.322Z`."""
+    """Format a time as ISO 8601 in UTC with milliseconds: `2022-08-10T23:55:20.322Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -21,18 +21,18 @@ def wall_clock() -> datetime:
 
 
 def uuid7() -> str:
-    """A UUIDv7 in canonical text; text order is the order of creation."""
+    """A UUIDv7 in canonical text; the order of the texts is the order of creation."""
     return str(uuid_utils.uuid7())
 
 
 def is_id(text: str) -> bool:
-    """Whether the text is a UUID in canonical form, as every id we make is."""
+    """Whether the text is a UUID in canonical form, as every id of Penstock is."""
     return _UUID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Where times and ids come from; tests bring their own."""
+    """The source of times and ids; tests replace it."""
 
     now: Callable[[], datetime] = wall_clock
     new_id: Callable[[], str] = uuid7

@@ -7,22 +7,23 @@ PenstockError
 │   ├── Invalid             the input breaks rules; all of them are reported at once
 │   ├── NameTaken           another resource holds the name on the same line of groups
 │   ├── ObjectTaken         the object of a bucket is in the caller's library already
-│   ├── VersionConflict     the resource moved on since the caller read it
+│   ├── VersionConflict     somebody wrote the resource since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
 │   └── IllegalState        the resource's state does not allow the change; of a run:
-│       ├── AlreadyLoaded   it was loaded, which only a reload undoes
-│       ├── RunSkipped      it is not to be worked on
-│       ├── LeaseHeld       another worker is at it
-│       ├── LeaseLost       the caller is no longer the one who is at it
-│       ├── OutputMissing   the folder it was to be written to has no `_SUCCESS`
-│       └── OutputExists    that folder has one
-├── BadInput                an argument that cannot mean anything: a forged cursor, `first: 0`
-├── Unauthenticated         no caller could be established
-└── TryAgain                what failed may succeed a little later
-    ├── RateLimited         the caller used up what they may spend for now
-    └── Unavailable         the store did not answer in time, whatever was retried
+│       ├── AlreadyLoaded   the run was loaded, which only a reload undoes
+│       ├── RunSkipped      nobody may work on the run
+│       ├── LeaseHeld       another worker holds the lease of the run
+│       ├── LeaseLost       the caller no longer holds the lease of the run
+│       ├── OutputMissing   the output folder of the run has no `_SUCCESS`
+│       └── OutputExists    the output folder of the run has a `_SUCCESS`
+├── BadInput                an argument without a meaning: a forged cursor, `first: 0`
+├── NotAuthenticated        the request does not prove who the caller is
+└── TryAgain                the same call may succeed a little later
+    ├── RateLimited         the caller used up the allowance for now
+    └── Unavailable         the store did not answer in time, in spite of retries
 
-The failure that no further attempt helps against, known without AWS's library.
+RequestRefused stands beside the tree: AWS refused a request that no retry can repair. The module
+needs nothing of AWS's library.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ import msgspec
 
 
 class ErrorCode(StrEnum):
-    """The closed list of codes a client can meet; each has a page under docs/errors/."""
+    """The closed list of codes that a client can receive; each has a page under docs/errors/."""
 
     ALREADY_LOADED = "ALREADY_LOADED"
     BAD_REQUEST = "BAD_REQUEST"
@@ -88,12 +89,12 @@ class PenstockError(Exception):
 
 
 class Failure(PenstockError):
-    """An expected failure of a call: nothing was changed."""
+    """An expected failure of a call, which changed nothing."""
 
 
 @contextmanager
 def about(field: str) -> Iterator[None]:
-    """Let what is not found or taken in here be about this field of the input."""
+    """Set the path of a NotFound or NameTaken that is raised in the block to this input field."""
     try:
         yield
     except (NotFound, NameTaken) as failure:
@@ -102,22 +103,23 @@ def about(field: str) -> Iterator[None]:
 
 
 class NotFound(Failure):
-    """There is no such thing, or the caller may not know of it."""
+    """The thing does not exist, or the caller may not know of it."""
 
     code = ErrorCode.NOT_FOUND
 
 
 class NotPermitted(Failure):
-    """The caller may see the thing and may not do this to it."""
+    """The caller sees the thing, but the caller's role does not allow the call."""
 
     code = ErrorCode.FORBIDDEN
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
-    """One broken rule of an input: where, and in which words.
+    """One broken rule of an input: the path of the field, and a message.
 
-    Problems of a formula or a CSV also have their code, line and column (from 1; of a CSV the
-    field's place), those of a formula the line in question with a caret below the place.
+    Problems of a formula or a CSV also have a code, and a line and column from 1 (in a CSV, the
+    place of the field). Problems of a formula have as `excerpt` the line with a caret below the
+    place.
     """
 
     path: list[str]
@@ -129,7 +131,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
 
 
 class Invalid(Failure):
-    """The input breaks rules; `problems` holds every one that was found."""
+    """The input breaks rules; `problems` lists every broken rule."""
 
     code = ErrorCode.BAD_USER_INPUT
 
@@ -144,8 +146,8 @@ class Invalid(Failure):
 class NameTaken(Failure):
     """Another resource of the kind holds the name on the same line of groups.
 
-    `group` is where it is held and `holder` the id of who holds it there; without a holder it is
-    held somewhere below `group`. `kind` is the letter of both.
+    `group` is the group that holds the name and `holder` the id of the resource there. Without a
+    holder, a group below `group` holds it. `kind` is the letter of both resources' kind.
     """
 
     code = ErrorCode.NAME_TAKEN
@@ -160,7 +162,7 @@ class NameTaken(Failure):
 
 
 class ObjectTaken(Failure):
-    """The object of a bucket is in the caller's library already; `existing` is the audio's id."""
+    """The caller's library already has the object of a bucket; `existing` is the audio's id."""
 
     code = ErrorCode.DUPLICATE_OBJECT
 
@@ -170,7 +172,7 @@ class ObjectTaken(Failure):
 
 
 class VersionConflict(Failure):
-    """The resource is at `current_version`, not at the version the caller named."""
+    """The resource is at `current_version`, not at the version that the caller named."""
 
     code = ErrorCode.CONFLICT
 
@@ -180,7 +182,7 @@ class VersionConflict(Failure):
 
 
 class LimitExceeded(Failure):
-    """`actual` passes the `maximum` of the named limit."""
+    """The value `actual` is more than the `maximum` of the named limit."""
 
     code = ErrorCode.LIMIT_EXCEEDED
 
@@ -210,49 +212,49 @@ class AlreadyLoaded(IllegalState):
 
 
 class RunSkipped(IllegalState):
-    """The run is marked as one that nobody is to work on."""
+    """The run is marked as skipped, so nobody may work on it."""
 
     code = ErrorCode.RUN_SKIPPED
 
 
 class LeaseHeld(IllegalState):
-    """Another worker has the run in hand, and their lease has not run out."""
+    """Another worker holds the lease of the run, and it has not expired."""
 
     code = ErrorCode.LEASE_HELD
 
 
 class LeaseLost(IllegalState):
-    """The fence is not that of the run's latest claim: another worker has it, or had it since."""
+    """The fence is not that of the run's latest claim: another worker claimed the run since."""
 
     code = ErrorCode.LEASE_LOST
 
 
 class OutputMissing(IllegalState):
-    """The folder that the run was to be written to holds no `_SUCCESS`."""
+    """The output folder of the run holds no `_SUCCESS`."""
 
     code = ErrorCode.OUTPUT_MISSING
 
 
 class OutputExists(IllegalState):
-    """The folder that the run was to be written to holds a `_SUCCESS`."""
+    """The output folder of the run holds a `_SUCCESS`."""
 
     code = ErrorCode.OUTPUT_EXISTS
 
 
 class BadInput(PenstockError):
-    """An argument that cannot mean anything."""
+    """The argument has no meaning."""
 
     code = ErrorCode.BAD_USER_INPUT
 
 
 class Unauthenticated(PenstockError):
-    """The request carries no proof of who asks, or one that does not hold."""
+    """The request has no credentials, or credentials that are not valid."""
 
     code = ErrorCode.UNAUTHENTICATED
 
 
 class TryAgain(PenstockError):
-    """Asking again may help, after `retry_after` seconds."""
+    """The same call may succeed after `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -264,7 +266,7 @@ class TryAgain(PenstockError):
 
 
 class RateLimited(TryAgain):
-    """The caller used up what they may spend for now."""
+    """The caller used up the allowance for now."""
 
     code = ErrorCode.RATE_LIMITED
 
@@ -274,7 +276,7 @@ class RateLimited(TryAgain):
 
 
 class Unavailable(TryAgain):
-    """The store did not answer within the deadline."""
+    """The store did not answer within the deadline, or cannot be used for now."""
 
     code = ErrorCode.SERVICE_UNAVAILABLE
 
@@ -283,9 +285,9 @@ class Unavailable(TryAgain):
 
 
 class Refused(Exception):
-    """DynamoDB will not do what was asked, however often: a bug here or a wrong set-up.
+    """AWS refuses the request at every attempt: a bug here or a wrong set-up.
 
-    `code` and `message` are DynamoDB's; they are for the log, not for clients.
+    `code` and `message` are those of AWS's answer; they go to the log, not to clients.
     """
 
     def __init__(self, operation: str, code: str, message: str) -> None:

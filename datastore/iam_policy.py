@@ -1,7 +1,7 @@
-"""The permissions that a store needs on AWS, action by action, as an IAM policy.
+"""The permissions that a server needs on AWS, action by action, as an IAM policy.
 
-IAM knows no TransactWriteItems: each operation of a transaction is permitted as itself. A batch,
-on the other hand, is permitted as a batch.
+IAM has no action TransactWriteItems: each operation of a transaction needs its own action. A batch,
+on the other hand, has an action of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,11 @@ DESTINATIONS: Final = (
     "dynamodb:Query",
 )
 DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"
-"""Every name of a destination has it behind the service, and hardly any other table's."""
+"""The names of destinations: each has the concatenator behind the service, as hardly any other
+table's name has."""
 BUCKET: Final = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
-"""Also what HeadBucket needs, and what tells a missing file from a forbidden one."""
+"""Includes the permission of HeadBucket; without it S3 answers 403 for a file that does not
+exist."""
 BUCKET_SETUP: Final = ("s3:GetBucketCORS",)
 FILES: Final = (
     "s3:AbortMultipartUpload",
@@ -46,7 +48,7 @@ FILES: Final = (
     "s3:GetObject",
     "s3:PutObject",
 )
-"""A signed URL can do what its signer may."""
+"""A signed URL permits no more than its signer may do."""
 VAULT: Final = ("kms:Decrypt", "kms:Encrypt")
 ROLES: Final = ("sts:AssumeRole",)
 
@@ -59,9 +61,10 @@ def policy(
     account: str | None = None,
     setup: bool = False,
 ) -> Policy:
-    """Write the policy of a server; with `setup`, of whoever makes and examines what it uses.
+    """Write the policy of a server.
 
-    Without a region or an account, it holds for the table of that name in each.
+    With `setup` it also allows to create and examine the table and the bucket. Without a region or
+    an account, it holds for the table of that name in every one.
     """
     where = _table(table, region, account)
     statements = [
@@ -80,19 +83,19 @@ def policy(
 def of_buckets_of_users(
     kms_key: str | None, *, roles: bool, region: str | None, account: str | None
 ) -> list[Statement]:
-    """Write what more it takes to keep keys of users' own buckets, and to assume their roles."""
+    """Write the statements for users' own buckets: encrypting their keys, assuming their roles."""
     statements = []
     if kms_key is not None:
         statements.append(_statement("Vault", VAULT, _key_arn(kms_key, region, account)))
     if roles:
-        # Never without an external id, by which a role tells for whom it is assumed.
+        # The external id proves to the role for which user it is assumed, so it is required.
         asked = {"Null": {"sts:ExternalId": "false"}}
         statements.append({**_statement("Roles", ROLES, "*"), "Condition": asked})
     return statements
 
 
 def with_destinations(policy: Policy, region: str, account: str | None = None) -> Policy:
-    """Add to a policy what the sink does to the tables of samples, which are in this region."""
+    """Add the statements for the sink's tables of samples, which are in this region."""
     tables = _table(DESTINATION_NAMES, region, account)
     added = _statement("Destinations", DESTINATIONS, tables)
     return {**policy, "Statement": [*policy["Statement"], added]}

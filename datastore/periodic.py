@@ -1,4 +1,4 @@
-"""Chores: what a process does over and over as long as it runs, whatever becomes of one time."""
+"""Tasks that a process repeats as long as it runs; a failure is logged and ends nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -10,9 +10,10 @@ from penstock.datastore.errors import PenstockError
 
 
 class Chore(NamedTuple):
-    """What is done every so many seconds, the first time at once or after them.
+    """A function that is called every `seconds` seconds.
 
-    When it fails `logger` is told `trouble`, and it is done again.
+    The first call is at once (`at_once`) or after the first interval. When the call fails, the
+    logger writes the error behind `error_context`, and the next call follows as usual.
     """
 
     work: Callable[[], Awaitable[object]]
@@ -24,7 +25,7 @@ class Chore(NamedTuple):
 
 @asynccontextmanager
 async def repeated(*chores: Chore) -> AsyncIterator[None]:
-    """Do the chores, each by itself, until the end."""
+    """Repeat the tasks concurrently until the block ends."""
     tasks = [asyncio.create_task(repeating(chore)) for chore in chores]
     try:
         yield
@@ -33,7 +34,7 @@ async def repeated(*chores: Chore) -> AsyncIterator[None]:
 
 
 async def repeating(chore: Chore) -> NoReturn:
-    """Do a chore until cancelled."""
+    """Repeat one task until it is cancelled."""
     if not chore.at_once:
         await asyncio.sleep(chore.seconds)
     while True:
@@ -42,7 +43,7 @@ async def repeating(chore: Chore) -> NoReturn:
 
 
 async def tried(work: Callable[[], Awaitable[object]], logger: Logger, trouble: str) -> None:
-    """Do one turn of a loop that goes on whatever fails, unless its task was cancelled."""
+    """Call the function once and log its failure; a cancelled task ends all the same."""
     heed()
     try:
         await work()
@@ -54,7 +55,7 @@ async def tried(work: Callable[[], Awaitable[object]], logger: Logger, trouble: 
 
 
 async def whenever(wanted: asyncio.Event, chore: Chore) -> NoReturn:
-    """Do a chore until cancelled: at once, then when it is wanted or its seconds are over."""
+    """Repeat a task until cancelled: at once, then when the event is set or the interval ends."""
     while True:
         wanted.clear()
         await tried(chore.work, chore.logger, chore.trouble)
@@ -63,10 +64,10 @@ async def whenever(wanted: asyncio.Event, chore: Chore) -> NoReturn:
 
 
 def heed() -> None:
-    """Raise the cancellation of the running task, if there was one that it did not hear of.
+    """Raise CancelledError if the running task was cancelled and the cancellation got lost.
 
-    Where something that it waits for ends or fails in the very moment of the cancellation,
-    asyncio's `gather`, `wait_for` and `TaskGroup` tell of that instead.
+    When an awaited call ends or fails at the moment of the cancellation, asyncio's `gather`,
+    `wait_for` and `TaskGroup` report that instead.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -74,7 +75,7 @@ def heed() -> None:
 
 
 async def stopped(tasks: Iterable["asyncio.Task[Any]"]) -> None:
-    """Cancel tasks, and wait until each has ended."""
+    """Cancel the tasks, and wait until each has ended."""
     going = set(tasks)
     for task in going:
         task.cancel()

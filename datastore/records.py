@@ -1,4 +1,4 @@
-"""What is stored, as frozen structs; on the table their fields are camelCase attributes."""
+"""The records of the datastore, as frozen structs; items have their fields in camelCase."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,10 @@ from penstock.datastore.roles import GroupPath, Role
 
 
 class State(StrEnum):
-    """Whether a resource may be used: frozen, no new version or run; disabled, read only."""
+    """The state of a resource.
+
+    A frozen resource takes no new versions and no new executions; a disabled one can only be read.
+    """
 
     ENABLED = "enabled"
     FROZEN = "frozen"
@@ -26,11 +29,14 @@ class ValueType(StrEnum):
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The shape of all that is stored; type checkers want its options said again below."""
+    """The base class of every stored record.
+
+    Subclasses repeat the options, because type checkers do not inherit them.
+    """
 
 
 class Tag(Struct, frozen=True, kw_only=True):
-    """A tag as its users wrote it: levels of the value are joined by `/`."""
+    """A tag as its users wrote it; the levels of the value are joined by `/`."""
 
     key: str
     value: str
@@ -48,7 +54,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """A value that a transform or a calculation gives."""
+    """A value that a transform or a calculation computes."""
 
     index: int
     key: str | None = None
@@ -66,18 +72,18 @@ class Transform(Struct, frozen=True, kw_only=True):
 
 
 class Transformer(Struct, frozen=True, kw_only=True):
-    """How an input row becomes an output row."""
+    """The parameters of a pipeline, and the transforms that make an output row of an input row."""
 
     parameters: tuple[Parameter, ...]
     transforms: tuple[Transform, ...]
 
 
 class Resource(Struct, frozen=True, kw_only=True):
-    """What every grouped, tagged, named and versioned thing has.
+    """The fields that every kind of resource has.
 
-    `version` counts contents; `revision` counts every write, grants and revokes included, and
-    never leaves the datastore. `groups` are the explicit grants, an antichain; `owner` is the
-    group of creation.
+    `version` counts the changes of content. `revision` counts every write, also grants and revokes,
+    and never leaves the datastore. `groups` are the explicit grants, of which none covers another;
+    `owner` is the group in which the resource was created.
     """
 
     id: str
@@ -107,7 +113,7 @@ class PipelineVersion(Pipeline, frozen=True, kw_only=True):
 
 
 class Calculation(Resource, frozen=True, kw_only=True):
-    """The latest version of a calculation; its formula gives the first output."""
+    """The latest version of a calculation; its formula computes the first output."""
 
     summary: str | None = None
     formula: str
@@ -128,10 +134,10 @@ class DatasetColumn(Struct, frozen=True, kw_only=True):
 
 
 class DatasetContent(Struct, frozen=True, kw_only=True):
-    """What a version of a reference dataset holds: the columns of a CSV file, and its measures.
+    """The content of a version of a reference dataset: the columns and sizes of a CSV file.
 
-    `file` tells the file from all others of the dataset; `checksum` is the SHA-256 of its bytes in
-    hex, and `row_count` counts what is below the header.
+    `file` identifies the file among all files of the dataset. `checksum` is the SHA-256 of its
+    bytes in hex; `row_count` counts the rows below the header.
     """
 
     columns: tuple[DatasetColumn, ...]
@@ -153,7 +159,7 @@ class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """A group of the hierarchy, with exact counts of what lies in it."""
+    """A group of the hierarchy, with exact counts of its child groups and its grants."""
 
     path: GroupPath
     name: str
@@ -164,7 +170,7 @@ class Group(Struct, frozen=True, kw_only=True):
 
 
 class TagKey(Struct, frozen=True, kw_only=True):
-    """A tag key in use, and how many resources carry it."""
+    """A tag key in use, and the number of resources that have it."""
 
     key: str
     label: str
@@ -172,7 +178,11 @@ class TagKey(Struct, frozen=True, kw_only=True):
 
 
 class TagValue(Struct, frozen=True, kw_only=True):
-    """A tag value in use at one level, and how many resources carry it or a value below it."""
+    """A tag value in use at one level.
+
+    `count` is the number of resources that have the value or one below it; `deeper` counts those
+    that have one below it.
+    """
 
     key: str
     value: str
@@ -182,7 +192,7 @@ class TagValue(Struct, frozen=True, kw_only=True):
 
     @property
     def has_children(self) -> bool:
-        """Whether some resource's value goes on below this level."""
+        """Whether some resource has a value below this level."""
         return self.deeper > 0
 
 
@@ -194,7 +204,7 @@ class GroupRole(Struct, frozen=True, kw_only=True):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """What a user is shown of one of their keys; `roles` in the order of the groups."""
+    """An API key as its user sees it, without the secret; `roles` are sorted by group."""
 
     id: str
     name: str

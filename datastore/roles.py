@@ -1,7 +1,4 @@
-"""Paths of groups: how they are read, and which lie above which.
-
-Who asks, and what their roles allow at a group.
-"""
+"""Groups, roles and callers: paths of groups, and the role of a caller at each group."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
@@ -25,7 +22,7 @@ _MAX_UNREAD = 4 * MAX_GROUP_BYTES
 
 
 def parse_group_path(text: str) -> GroupPath:
-    """Return the path in comparison form, names trimmed; `BadInput` says which rule it breaks."""
+    """Parse a group path to comparison form, names trimmed; BadInput names the broken rule."""
     if len(text) > _MAX_UNREAD:
         raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
     if problem := unread_problem(text, _MAX_UNREAD):
@@ -55,7 +52,7 @@ def _check_names(text: str, names: Sequence[str]) -> None:
 
 
 def ancestors(group: GroupPath) -> tuple[GroupPath, ...]:
-    """The line from the root down to the group itself."""
+    """The chain of groups from the root down to the group itself."""
     if group == ROOT:
         return (ROOT,)
     names = group[1:].split("/")
@@ -73,12 +70,12 @@ def covers(ancestor: GroupPath, group: GroupPath) -> bool:
 
 
 def on_one_line(one: GroupPath, other: GroupPath) -> bool:
-    """Whether one of the two groups is the other or lies above it."""
+    """Whether one of the two groups is the other, or lies above it."""
     return covers(one, other) or covers(other, one)
 
 
 class Role(IntEnum):
-    """What a caller may do at a group and below; each role includes the lower ones."""
+    """The permissions of a caller at a group and below it; each role includes the lower ones."""
 
     READER = 1
     CONTRIBUTOR = 2
@@ -86,9 +83,10 @@ class Role(IntEnum):
 
 
 class Caller:
-    """A verified user and their roles; `default_group` stands in where no group is named.
+    """An authenticated user and their roles.
 
-    `api_key` is the id of the key that acts for the user, None where they act themselves.
+    `default_group` is used where a call names no group. `api_key` is the id of the API key with
+    which the call was made, None for a call with a token.
     """
 
     __slots__ = ("api_key", "default_group", "roles", "user_id")
@@ -106,7 +104,7 @@ class Caller:
         self.api_key = api_key
 
     def role_at(self, group: GroupPath) -> Role | None:
-        """The effective role: that of the deepest ancestor-or-self where the caller holds one."""
+        """The effective role: the role at the nearest group of the chain that has one."""
         for ancestor in reversed(ancestors(group)):
             if ancestor in self.roles:
                 return self.roles[ancestor]

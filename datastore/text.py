@@ -1,4 +1,4 @@
-"""What texts given by users may hold, and when two of them count as the same."""
+"""Rules for texts that users write, and the form in which two of them are compared."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ _UNTEXTUAL = re.compile(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
-# As Unicode's "stream-safe" form has it; in longer texts, normalising more is not linear in time.
+# The maximum of Unicode's "stream-safe" form; with more, normalising is not linear in time.
 MAX_MARKS = 30
 SHORT = 128
 
@@ -16,7 +16,7 @@ _LINES = str.maketrans("\n\r\t", "   ")
 
 
 def comparison_form(text: str) -> str:
-    """NFKC, case-folded and trimmed: texts that users take for the same have the same form."""
+    """Bring a text to NFKC, case-folded and trimmed: equal texts for users have equal forms."""
     previous = None
     while previous != text:
         previous = text
@@ -25,7 +25,7 @@ def comparison_form(text: str) -> str:
 
 
 def text_problem(text: str, maximum: int) -> str | None:
-    """What is wrong with a one-line text of at most `maximum` characters; None if nothing is."""
+    """Describe the problem of a one-line text of 1 to `maximum` characters; None without one."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
     if not comparison_form(text):
@@ -34,14 +34,14 @@ def text_problem(text: str, maximum: int) -> str | None:
 
 
 def prose_problem(text: str, maximum: int) -> str | None:
-    """The same for a text that may be empty and have several lines."""
+    """Describe the problem of a text that may be empty and may have several lines."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
     return character_problem(text.translate(_LINES))
 
 
 def character_problem(text: str) -> str | None:
-    """Control characters, lone surrogates and noncharacters have no place in a text."""
+    """Describe the first control character, lone surrogate or noncharacter; None without one."""
     if text.isprintable():
         return None
     found = _UNTEXTUAL.search(text)
@@ -49,12 +49,12 @@ def character_problem(text: str) -> str | None:
 
 
 def printable(text: str) -> str:
-    """The text with spaces in place of the characters that have none."""
+    """Replace control characters, lone surrogates and noncharacters by spaces."""
     return _UNTEXTUAL.sub(" ", text)
 
 
 def unread_problem(text: str, maximum: int) -> str | None:
-    """Why a text is not worth bringing to comparison form; None where that takes no time."""
+    """Describe why normalising a text would take too long; None where it takes no time."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
     if len(text) > SHORT and not text.isascii() and _most_marks(text) > MAX_MARKS:

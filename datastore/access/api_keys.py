@@ -1,4 +1,4 @@
-"""API keys: what a user hands to a program that acts for them, kept as no more than a hash."""
+"""API keys: secrets that let a program act for a user, stored only as hashes."""
 
 import hmac
 import re
@@ -23,7 +23,7 @@ PREFIX: Final = "penstock_"
 MAX_NAME = 128
 MAX_ROLES = 50
 MAX_KEYS = 100
-"""How many a user may have; those that expired count until the store has removed them."""
+"""The maximum of keys of one user; an expired key counts until the store has removed it."""
 
 _ROLES = f"must be 1 to {MAX_ROLES}"
 _SECRET_BYTES = 32
@@ -31,19 +31,19 @@ _TEXT = re.compile(PREFIX + r"([0-9a-f-]{36})_([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 class KeyText(NamedTuple):
-    """A key as its user holds it: `penstock_<id>_<secret>`."""
+    """The text of a key, as its user has it: `penstock_<id>_<secret>`."""
 
     id: str
     secret: str
 
     @classmethod
     def parse(cls, text: str) -> "KeyText | None":
-        """Take a key apart; None for what was never given out in this form."""
+        """Parse the text of a key; None for a text that is not of this form."""
         found = _TEXT.fullmatch(text)
         return cls(*found.groups()) if found and is_id(found[1]) else None
 
     def __repr__(self) -> str:
-        """For logs and tracebacks, which are no place for the secret."""
+        """The key's id, because logs and tracebacks must not hold the secret."""
         return f"KeyText({self.id})"
 
     def __str__(self) -> str:
@@ -51,12 +51,12 @@ class KeyText(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 suffices: nobody can try out the secrets there are, 256 bits each."""
+        """The SHA-256 of the secret; that suffices, because 256 random bits cannot be guessed."""
         return sha256(self.secret.encode()).hexdigest()
 
 
 class Created(NamedTuple):
-    """A new key, and its text, which is kept nowhere."""
+    """A new key, and its text, which is never stored."""
 
     key: ApiKey
     text: KeyText
@@ -64,7 +64,7 @@ class Created(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a key's text is held against, and whom it proves; `expires` is in epoch seconds."""
+    """The stored hash, user and roles of a key; `expires` is in epoch seconds."""
 
     id: str
     user: str
@@ -73,7 +73,7 @@ class Credential:
     expires: int
 
     def admits(self, text: KeyText, now: datetime) -> bool:
-        """Whether the text is this key's and its time is not over; takes as long either way."""
+        """Whether the text is this key's and has not expired; compares in constant time."""
         same = hmac.compare_digest(self.digest, text.digest)
         return same and now.timestamp() < self.expires
 
@@ -91,13 +91,13 @@ async def find_credential(table: Table, id: str) -> Credential | None:
 
 @dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """The caller's own keys; `longest` is how long one may live. A key manages no keys."""
+    """The caller's own keys; `longest` is the longest lifetime. A key cannot manage keys."""
 
     scope: Scope
     longest: timedelta
 
     async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> Created:
-        """Make a key that may do nothing, at any group, that the caller may not do now.
+        """Create a key whose roles do not exceed the caller's own roles at any group.
 
         `expires_at` is cut to whole seconds. The list, read from the index, may show the key late.
         """
@@ -136,7 +136,7 @@ class ApiKeys:
         return sliced(found, window, lambda key: key.id, more=page.last is not None)
 
     async def revoke(self, id: str) -> ApiKey:
-        """Remove one of the caller's keys for good; NotFound for one of somebody else."""
+        """Remove one of the caller's keys for good; NotFound for a key of another user."""
         self._require_token()
         if not is_id(id):
             raise _absent()
@@ -144,12 +144,12 @@ class ApiKeys:
         item = (await self.scope.table.get([key], consistent=True)).items.get(key)
         if item is None or item["user"] != self.scope.caller.user_id:
             raise _absent()
-        # No key changes hands and no id comes back: what was read is what is deleted.
+        # A key never changes its user and an id is never used again, so no condition is needed.
         await self.scope.table.write([Delete(key)])
         return _record(item)
 
     def _item(self, text: KeyText) -> Item:
-        """What the row says of whose key it is, and by what it is known again."""
+        """The key, the user and the digest of a new row."""
         user = self.scope.caller.user_id
         return {**API_KEY.item(id=text.id, user=user), "user": user, "digest": text.digest}
 
@@ -158,7 +158,7 @@ class ApiKeys:
             raise NotPermitted("An API key manages no API keys; this needs a token.")
 
     def _require_held(self, wanted: Mapping[GroupPath, Role]) -> None:
-        """Compare wherever either changes: at the groups of the key, and at the caller's below."""
+        """Compare the roles at every group where the key's or the caller's role changes."""
         key = Caller(self.scope.caller.user_id, wanted)
         for group in sorted({*wanted, *self.scope.caller.roles}):
             role = key.role_at(group)
@@ -182,7 +182,7 @@ def _problems(
         problems.append(FieldProblem(["roles"], _ROLES))
     if len({each.group for each in roles}) < len(roles):
         problems.append(FieldProblem(["roles"], "must name each group once"))
-    # What is left of a second is cut off: shorter lives could be over at birth.
+    # Fractions of a second are cut off: a shorter life could already be over.
     if not timedelta(seconds=1) <= life <= longest:
         words = f"must be in the future, at most {longest.days} days from now"
         problems.append(FieldProblem(["expiresAt"], words))

@@ -18,7 +18,7 @@ _FOREIGN: Final = frozenset({"InvalidCiphertextException", "IncorrectKeyExceptio
 
 
 class KmsVault:
-    """Encrypt and Decrypt under one key; the context is KMS's encryption context."""
+    """A vault that encrypts under one KMS key; the context is KMS's encryption context."""
 
     def __init__(self, key_id: str, client: Any, held: AsyncExitStack) -> None:
         self._key_id = key_id
@@ -63,7 +63,7 @@ class KmsVault:
         except ClientError as error:
             if code_of(error) in _FOREIGN:
                 raise Tampered("not sealed for this") from None
-            # A key that is disabled, missing or not to be used is the operator's to put right.
+            # Only the operator can repair a key that is disabled, missing or not permitted.
             raise Unavailable("The key of the vault cannot be used.") from error
         except LOST_ANSWER as error:
             raise Unavailable("The vault did not answer.") from error

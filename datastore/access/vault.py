@@ -1,6 +1,6 @@
-"""Secrets of users, encrypted so that each opens only for what it was sealed for.
+"""Vaults for users' secrets: each secret opens only in the context that it was sealed for.
 
-The context of a secret (whose it is, and what for) is bound to the ciphertext: a ciphertext that is
+The context (the owner and the purpose of a secret) is bound to the ciphertext: a ciphertext that is
 moved to another row, or another table, does not open there.
 """
 
@@ -24,7 +24,7 @@ _FORM: Final = "aes-256-gcm:"
 
 
 class Tampered(Exception):
-    """A ciphertext that was not sealed with this key for this context."""
+    """The ciphertext was not sealed with this key for this context."""
 
 
 class Vault(Protocol):
@@ -34,14 +34,17 @@ class Vault(Protocol):
         """Encrypt a secret for a context. Raises Unavailable."""
 
     async def open(self, sealed: str, context: Context) -> bytes:
-        """Decrypt what was sealed for the same context. Raises Tampered, Unavailable."""
+        """Decrypt a secret that was sealed for the same context.
+
+        Raises TamperedSecret or Unavailable.
+        """
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 class LocalVault:
-    """AES-256-GCM with a key of this installation, the context as associated data."""
+    """A vault with AES-256-GCM and a key of this installation; the context is associated data."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
@@ -65,11 +68,11 @@ class LocalVault:
             raise Tampered("not sealed for this") from None
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: there are no connections."""
 
 
 class NoVault:
-    """What a server has that was given no key to seal with: it keeps no secrets."""
+    """The vault of a server without a key: it cannot store secrets."""
 
     async def seal(self, secret: bytes, context: Context) -> str:
         raise _none()
@@ -78,7 +81,7 @@ class NoVault:
         raise _none()
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: there are no connections."""
 
 
 NO_VAULT: Final[Vault] = NoVault()

@@ -1,4 +1,4 @@
-"""The client of AWS's library, without what costs processor time and buys nothing."""
+"""The client of AWS's library, without the parts that cost processor time and are not needed."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ STREAMED_BYTES = 2**20
 
 
 class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no types
-    """Takes the JSON of an answer as it is, instead of walking the shape of every value in it."""
+    """Decodes the JSON of an answer as it is, without a walk through the shape of every value."""
 
     async def parse(self, response: Raw, shape: Any) -> Raw:
         operation = "" if shape is None else shape.name.removesuffix("Output")
@@ -29,7 +29,7 @@ class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no 
 
 
 class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobotocore has no types
-    """Raw parsing for the JSON protocol; other protocols serve the credential chain and stay."""
+    """Raw parsing for the JSON protocol; the credential chain needs other protocols' parsers."""
 
     def create_parser(self, protocol_name: str) -> object:
         if protocol_name == "json":
@@ -38,7 +38,7 @@ class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobo
 
 
 class StockClient:
-    """A client of aiobotocore behind the one method that is called."""
+    """A client of aiobotocore behind the one method of the protocol."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -54,9 +54,9 @@ class StockClient:
 async def open_stock(
     session: AioSession, region: str | None, endpoint_url: str | None, key: AccessKey | None
 ) -> AsyncIterator[StockClient]:
-    """Make a client; without a key, credentials come from AWS's ordinary chain."""
+    """Open a client; without a key, credentials come from AWS's ordinary chain."""
     session.register("before-send.dynamodb", _as_a_stream_if_large)
-    # Would be added to the fixed user agent.
+    # Otherwise aioboto3 adds its own text to the fixed user agent.
     session.user_agent_extra = ""
     session.register_component("response_parser_factory", RawParserFactory())
     async with aioboto3.Session(botocore_session=session).client(
@@ -71,7 +71,7 @@ async def open_stock(
 
 
 def _as_a_stream_if_large(request: AWSPreparedRequest, **_: object) -> None:
-    """Let a body of megabytes be sent in pieces, so that it does not hold up the event loop."""
+    """Send a body of megabytes in pieces, so that it does not block the event loop."""
     if len(request.body) > STREAMED_BYTES:
         request.body = BytesIO(request.body)
 

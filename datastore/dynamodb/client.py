@@ -1,7 +1,4 @@
-"""Chooses the client, and finds out where it goes and as whom.
-
-Reading a table that is not ours, a page at a time.
-"""
+"""The choice of the DynamoDB client, and the scan of a foreign table."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,10 +23,10 @@ async def connect(
     *,
     kind: ClientKind = DEFAULT,
 ) -> AsyncIterator[Client]:
-    """Make a client, to be entered; without a key, credentials come from AWS's ordinary chain.
+    """Open a client; without a key, credentials come from AWS's ordinary chain.
 
-    The stock one knows AWS's rules for regions and endpoints. It also goes through proxies, and
-    stands in for the thin one where there is one to go through.
+    The stock client knows AWS's rules for regions and endpoints. It also works with proxies, so it
+    takes the place of the thin one where the endpoint is behind a proxy.
     """
     session = sharing_session()
     async with open_stock(session, region, endpoint_url, key) as stock:
@@ -50,9 +47,9 @@ PAGE = 500
 async def scan(
     table: str, *, region: str | None = None, endpoint_url: str | None = None, page: int = PAGE
 ) -> AsyncIterator[list[Raw]]:
-    """Yield the items as DynamoDB writes them, a page with at most so many after the other.
+    """Yield the items of a table page by page, as DynamoDB writes them.
 
-    Raises Unavailable and `failures.Refused`.
+    A page has at most `page` items. Raises Unavailable and `errors.RequestRefused`.
     """
     async with connect(region, endpoint_url, kind="stock") as client:
         start: Raw = {}

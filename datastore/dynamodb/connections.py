@@ -1,4 +1,4 @@
-"""Connections to one endpoint, kept open between requests: HTTP/1.1, one request at a time each."""
+"""A pool of connections to one endpoint: HTTP/1.1, one request at a time on each."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from typing import NamedTuple, cast
 import httptools
 
 IDLE_SECONDS = 12.0
-"""How long an unused connection may be used again; AWS closes them some seconds later."""
+"""The time after which an unused connection is closed; AWS closes it some seconds later."""
 
 BYTES_PER_SECOND = 2**20
-"""How slow the way out may be; the patience with an answer grows with its request."""
+"""The slowest upload that is waited for: the read timeout grows with the size of the request."""
 
 
 class Endpoint(NamedTuple):
-    """Where to connect to, and what its certificate is checked by, if it has one."""
+    """A host and a port, and the TLS context that checks the certificate, if it has one."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """One connection, which is fit for another request only after a whole answer."""
+    """One connection; it can be used again only after a complete answer."""
 
     def __init__(self, read_seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -44,11 +44,11 @@ class Connection(asyncio.Protocol):
 
     @property
     def fit(self) -> bool:
-        """Whether a request may be sent over it."""
+        """Whether the connection can take another request."""
         return self._loop.time() < self._fit_until
 
     async def exchange(self, request: bytes) -> Answer:
-        """Send a request and give the answer; raises OSError, also TimeoutError, without one."""
+        """Send a request and return the answer; raises OSError (also TimeoutError) without one."""
         self._fit_until = 0.0
         self._answer = self._loop.create_future()
         self._heard = self._loop.time()
@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _ring(self, patience: float) -> None:
-        """Give up if nothing was heard for as long as that, or look again when it will be."""
+        """Fail if nothing arrived for `patience` seconds, or set the alarm again."""
         left = self._heard + patience - self._loop.time()
         if left > 0:
             self._alarm = self._loop.call_later(left, self._ring, patience)
@@ -78,10 +78,10 @@ class Connection(asyncio.Protocol):
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 
-    # What asyncio calls.
+    # Callbacks of asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Those of uvloop are none by inheritance.
+        # uvloop's transports do not inherit from asyncio.Transport.
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
@@ -94,11 +94,11 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._fail(ConnectionResetError(f"closed before the end of an answer: {exc or 'EOF'}"))
 
-    # What the parser calls.
+    # Callbacks of the parser.
 
     def on_message_begin(self) -> None:
         self._headers, self._body = {}, []
-        # An answer that nobody waits for would be taken for the one to the next request.
+        # An answer without a request would otherwise count as the answer to the next one.
         if self._answer is None or self._answer.done():
             self.abort()
 
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
         waiting = self._answer
-        # What begins with 1 is followed by the answer.
+        # A status that begins with 1 is informational; the answer follows.
         if waiting is None or waiting.done() or status < 200:
             return
         if self._parser.should_keep_alive():
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
 
 
 class Connections:
-    """At most `limit` connections, of which the last used is used first."""
+    """A pool of at most `limit` connections; the last used is used first."""
 
     def __init__(
         self, endpoint: Endpoint, *, limit: int, connect_seconds: float, read_seconds: float
@@ -132,7 +132,7 @@ class Connections:
         self._kept: list[Connection] = []
 
     async def send(self, request: bytes) -> Answer:
-        """Send a whole request, once; raises OSError when no whole answer came."""
+        """Send a complete request once; raises OSError without a complete answer."""
         async with self._slots:
             connection = self._unused() or await self._connected()
             try:
@@ -146,7 +146,7 @@ class Connections:
     async def close(self) -> None:
         while self._kept:
             self._kept.pop().abort()
-        # A transport lets go of its socket in the next round of the loop.
+        # A transport closes its socket in the next iteration of the loop.
         await asyncio.sleep(0)
 
     def _unused(self) -> Connection | None:

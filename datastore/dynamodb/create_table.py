@@ -1,4 +1,4 @@
-"""The table itself: making it, its index and its TTL, and saying how it differs from them."""
+"""The definition of the table: creating it, its index and its TTL, and comparing it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ Keys: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What is wrong with each part of a table, in sentences; of none but itself if it is absent."""
+    """The differences of each part of a table, in sentences; an absent table lists only itself."""
 
     table: Sequence[str] = ()
     keys: Sequence[str] = ()
@@ -34,9 +34,9 @@ class Differences:
 
 
 class Definition:
-    """What DynamoDB knows of one table; `deadline` in seconds is that of each single call.
+    """The definition of one table at DynamoDB; `deadline` in seconds bounds each single call.
 
-    Without `indexed` it is one of samples, which has the keys and neither index nor TTL.
+    Without `indexed` it is a table of samples, which has the keys and neither index nor TTL.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Definition:
         self._indexed = indexed
 
     async def create(self) -> None:
-        """Make what is missing and wait until it can be used; what is there is not changed.
+        """Create the missing parts and wait until they can be used; change nothing that exists.
 
         Raises Unavailable if the table is not active after ten minutes.
         """
@@ -66,12 +66,12 @@ class Definition:
             )
 
     async def verify(self) -> list[str]:
-        """Say in sentences how the table differs from what `create` makes."""
+        """Describe in sentences how the table differs from the one that `create` makes."""
         found = await self.differences()
         return [*found.table, *found.keys, *found.index, *found.ttl]
 
     async def differences(self) -> Differences:
-        """Say likewise, part by part."""
+        """Describe the differences part by part."""
         description = await self._describe()
         if description is None:
             return Differences(table=[f"The table {self._table} does not exist."])
@@ -100,7 +100,7 @@ class Definition:
         return description
 
     async def _ttl(self) -> str | None:
-        """Read the name of the attribute that TTL goes by; None if it is off."""
+        """Read the name of the TTL attribute; None if TTL is off."""
         answer = await self._call("DescribeTimeToLive", {})
         ttl: Raw = answer["TimeToLiveDescription"]
         if ttl["TimeToLiveStatus"] not in {"ENABLED", "ENABLING"}:
@@ -109,7 +109,7 @@ class Definition:
         return name
 
     async def _unless_begun(self, operation: str, arguments: Raw) -> None:
-        """Ask for a change that somebody else, or an attempt of ours, may have begun already."""
+        """Request a change that another process, or an earlier attempt, may have begun already."""
         try:
             await self._call(operation, arguments)
         except Refused as refused:
@@ -129,7 +129,7 @@ class Definition:
             raise errors.Unavailable(message, retry_after=60) from error
 
     def _active(self, description: Raw | None) -> bool:
-        """Tell whether table and index can be used; a table just made may still be unknown."""
+        """Whether table and index can be used; a new table may still be unknown."""
         if description is None or description["TableStatus"] != "ACTIVE":
             return False
         index = _index(description) if self._indexed else {}

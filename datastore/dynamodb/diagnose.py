@@ -1,4 +1,4 @@
-"""What can be learnt of a table from outside, before anything is asked of its items."""
+"""A diagnosis of a table from outside: endpoint, credentials and definition, without its items."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from penstock.datastore.dynamodb.protocol import Client
 from penstock.datastore.dynamodb.retry import DEADLINE
 
 SECONDS = 5.0
-"""Time for the first answer, which is asked for once."""
+"""The time for the answer to the one request."""
 
 NO_SUCH_TABLE = "ResourceNotFoundException"
 
 
 class Survey(NamedTuple):
-    """What one DescribeTable told of where it went and with which credentials, by their source.
+    """The result of one DescribeTable: the endpoint, the source of the credentials, the answer.
 
-    `silence` says why there was no answer. `refusal` is DynamoDB's code where it answered with one,
-    and `date` is when it says it answered.
+    `silence` is the reason for which no answer came. `refusal` is DynamoDB's code where it refused,
+    and `date` is the time of the answer by DynamoDB's clock.
     """
 
     endpoint: str | None = None
@@ -37,7 +37,7 @@ class Survey(NamedTuple):
 
 
 async def survey(table: str, region: str | None, endpoint_url: str | None) -> Survey:
-    """Ask for the description of the table; whatever goes wrong is part of the answer."""
+    """Request the description of the table once; a failure is part of the result."""
     try:
         credentials = await AioSession().get_credentials()
         source = None if credentials is None else str(credentials.method)
@@ -49,7 +49,10 @@ async def survey(table: str, region: str | None, endpoint_url: str | None) -> Su
 
 
 async def differences(table: str, region: str | None, endpoint_url: str | None) -> Differences:
-    """Say how the table differs from what is needed; failures.Refused where it may not be known."""
+    """Describe how the table differs from its definition.
+
+    Raises `errors.RequestRefused` without the permission to describe it.
+    """
     async with connect(region, endpoint_url, kind="stock") as client:
         return await Definition(client, table, DEADLINE).differences()
 

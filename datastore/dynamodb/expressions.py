@@ -36,7 +36,7 @@ class Aliases:
         return alias
 
     def arguments(self) -> Raw:
-        """Give the two maps as request fields; DynamoDB refuses an empty one, so it is left out."""
+        """The two maps as request fields; DynamoDB refuses an empty map, so it is left out."""
         arguments: Raw = {}
         if self._names:
             arguments["ExpressionAttributeNames"] = {
@@ -78,7 +78,7 @@ def _joined(word: str, conditions: tuple[Condition, ...], aliases: Aliases) -> s
 
 
 def update_expression(update: Update, aliases: Aliases) -> str:
-    """Write the update; one that changes nothing cannot be written and raises ValueError."""
+    """Write the update; one without a change cannot be written and raises ValueError."""
     sets = [_assignment(name, value, aliases) for name, value in update.set.items()]
     sets += [_default(name, value, aliases) for name, value in update.default.items()]
     adds = [f"{aliases.name(name)} {aliases.value(value)}" for name, value in update.add.items()]
@@ -111,9 +111,9 @@ def key_expression(
 
 
 def _bounds(keys: Range, aliases: Aliases) -> str | None:
-    """Write the one condition on the sort key that DynamoDB allows, with a gap for the key's name.
+    """Write the one condition on the sort key that DynamoDB allows, with `{}` for the key's name.
 
-    A prefix with `low` alone becomes BETWEEN: see `_end`.
+    A prefix with `low` alone becomes BETWEEN: see `_last_key`.
     """
     low, high = keys.low, keys.high
     if keys.prefix and low is None and high is None:
@@ -131,7 +131,7 @@ def _bounds(keys: Range, aliases: Aliases) -> str | None:
 
 
 def _end(prefix: str) -> str:
-    """Give a key behind all that begin with the prefix: it, and the last character it has room for.
+    """The last key with the prefix: the prefix, and the last character that still fits.
 
     The last code point of all, U+10FFFF, is a noncharacter; no key contains it.
     """

@@ -1,4 +1,4 @@
-"""What DynamoDB's error codes mean to a caller of the port."""
+"""DynamoDB's error codes, and the errors of the table port that they become."""
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -23,14 +23,14 @@ LOST_ANSWER: tuple[type[Exception], ...] = (
     OSError,
     TimeoutError,
 )
-"""No whole answer came; whether the request took effect is unknown."""
+"""No complete answer came; whether the request took effect is unknown."""
 
 
 class Meaning(Enum):
-    """What to do about an error code."""
+    """The treatment of an error code."""
 
     AGAIN = "nothing is wrong with the request: it may be sent again"
-    CANCELLED = "a transaction was cancelled: its reasons say what follows"
+    CANCELLED = "a transaction was cancelled: its reasons decide"
     REFUSED = "the request, the table or the credentials are wrong: the same request never succeeds"
 
 
@@ -70,12 +70,12 @@ LIMITS: Mapping[str, tuple[str, int]] = {
     "Number overflow": ("exponent of a number", limits.NUMBER_EXPONENT),
     "Number underflow": ("negative exponent of a number", limits.NUMBER_NEGATIVE_EXPONENT),
 }
-"""What DynamoDB says where an update passes a limit that the guards cannot see: they do not know
-what stands there. With the limit's name and maximum."""
+"""DynamoDB's text where an update passes a limit that the guards cannot check because they do not
+know the stored item. The value is the limit's name and maximum."""
 
 
 class Cancelled(Exception):
-    """A transaction changed nothing, because `failed` conditions did not hold."""
+    """A transaction changed nothing, because the `failed` conditions did not hold."""
 
     def __init__(self, failed: tuple[FailedCheck, ...]) -> None:
         super().__init__(f"{len(failed)} condition(s) failed")
@@ -88,17 +88,17 @@ def code_of(error: ClientError) -> str:
 
 
 def reasons_of(error: ClientError) -> list[dict[str, Any]]:
-    """List why a transaction was cancelled: a reason for each of its operations, in their order."""
+    """The reasons for which a transaction was cancelled, one for each operation, in their order."""
     reasons: list[dict[str, Any]] = error.response.get("CancellationReasons") or []
     return reasons
 
 
 def may_go_again(error: ClientError) -> bool:
-    """Tell whether the same request may succeed later.
+    """Whether the same request may succeed later.
 
-    A cancelled transaction may if any reason is of a passing kind, even beside failed conditions:
-    operations that met a conflict had no condition evaluated, and the list of failed conditions
-    that a caller gets is complete.
+    A cancelled transaction may if any reason is transient, even beside failed conditions: DynamoDB
+    did not evaluate the conditions of operations that met a conflict. So the list of failed
+    conditions that a caller receives is complete.
     """
     if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
         return True
@@ -109,19 +109,19 @@ def may_go_again(error: ClientError) -> bool:
 
 
 def meaning_of(code: str) -> Meaning:
-    """Look the code up; an unknown one is refused, as repeating the unexplained hides bugs."""
+    """Look up the code; an unknown one counts as refused, because blind retries hide bugs."""
     return MEANINGS.get(code, Meaning.REFUSED)
 
 
 def verdict(error: ClientError) -> Exception:
-    """Say what a caller of the port gets for an answer that no further attempt would change."""
+    """The error of the port for an answer that no further attempt would change."""
     failed = tuple(_failed_checks(error))
     if failed:
         return Cancelled(failed)
     words = _words(error)
     for phrase, (limit, maximum) in LIMITS.items():
         if phrase in words:
-            # By how much is not told: this is the least that passes the limit.
+            # DynamoDB does not give the size: this is the least above the limit.
             return LimitExceeded(limit, maximum, maximum + 1)
     return Refused(error.operation_name, code_of(error), words)
 

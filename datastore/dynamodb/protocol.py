@@ -1,4 +1,4 @@
-"""What a client of DynamoDB's JSON protocol is, and what each one keeps to."""
+"""The protocol of a DynamoDB client, and the constants that each implementation uses."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 from penstock.datastore.dynamodb.wire import Raw
 
 ClientKind: TypeAlias = Literal["thin", "stock"]
-"""The client of our own, or the one of AWS's library."""
+"""`thin` is Penstock's own client, `stock` that of AWS's library."""
 
 DEFAULT: Final[ClientKind] = "thin"
 
@@ -16,28 +16,28 @@ READ_SECONDS = 3.0
 
 
 class Client(Protocol):
-    """Sends requests to one endpoint, each of them once."""
+    """A client for one endpoint, which sends each request once."""
 
     @property
     def endpoint_url(self) -> str:
-        """Where requests go."""
+        """The URL that requests go to."""
 
     async def call(self, operation: str, request: Raw) -> Raw:
-        """Send one request of an operation such as `GetItem`, and give the answer.
+        """Send one request of an operation such as `GetItem`, and return the answer.
 
-        Raises botocore's ClientError for a failure that DynamoDB tells, and one of
-        `failures.LOST_ANSWER` when no whole answer came.
+        Raises botocore's ClientError for a failure that DynamoDB reports, and one of
+        `failures.LOST_ANSWER` when no complete answer came.
         """
 
 
 class AccessKey(NamedTuple):
-    """Credentials of one user; the secret is shown nowhere."""
+    """Credentials of one user; its repr hides the secret."""
 
     id: str
     secret: str
 
     def __repr__(self) -> str:
-        """For logs and tracebacks."""
+        """The key's id, for logs and tracebacks."""
         return f"AccessKey({self.id})"
 
 

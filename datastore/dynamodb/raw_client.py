@@ -1,4 +1,4 @@
-"""The client of our own: what a request needs, and nothing that is built anew for each."""
+"""Penstock's own DynamoDB client, which builds nothing anew that requests have in common."""
 
 import os
 import ssl
@@ -27,7 +27,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class ThinClient:
-    """Signs with credentials of botocore's, which renews them before they expire."""
+    """A client that signs with credentials of botocore, which renews them before they expire."""
 
     def __init__(
         self, endpoint_url: str, region: str, credentials: Any, connections: Connections
@@ -55,7 +55,7 @@ class ThinClient:
 async def open_thin(
     session: AioSession, region: str, endpoint_url: str, key: AccessKey | None
 ) -> AsyncIterator[ThinClient]:
-    """Make a client; without a key, credentials come from AWS's ordinary chain."""
+    """Open a client; without a key, credentials come from AWS's ordinary chain."""
     credentials = await session.get_credentials() if key is None else AioCredentials(*key)
     connections = Connections(
         await _endpoint(session, endpoint_url),
@@ -70,7 +70,7 @@ async def open_thin(
 
 
 async def _endpoint(session: AioSession, url: str) -> Endpoint:
-    """Read the URL; certificates are checked by those that the AWS configuration names."""
+    """Parse the URL; the CA bundle for certificates is the one of the AWS configuration."""
     parts = urlsplit(url)
     tls = None
     if parts.scheme == "https":

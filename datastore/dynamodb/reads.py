@@ -1,4 +1,4 @@
-"""Reading: requests of the port as DynamoDB's, and its answers as the port's."""
+"""Reads of the table port as DynamoDB's requests, and the answers as items and pages."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -87,7 +87,7 @@ def page(query: Query, answer: Raw) -> Page:
 
 
 def _last(query: Query, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
-    """Find where the page stopped; not every server of the protocol says so at an exact limit."""
+    """The last key of the page; not every server of the protocol sends it at an exact limit."""
     if evaluated:
         return decode_key(evaluated)
     return key_of(items[-1]) if items and len(items) == query.limit else None

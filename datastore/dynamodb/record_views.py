@@ -1,8 +1,7 @@
-"""Records as DynamoDB's JSON tells them: structs for msgspec, whose properties are the fields.
+"""Records decoded straight from DynamoDB's JSON, by generated msgspec structs.
 
-No item is made between the text and the record, and what no field needs is passed over.
-
-Items in DynamoDB's JSON, of which records are decoded without anything between.
+A struct holds DynamoDB's typed values, and its properties are the record's fields. No item is built
+between the text and the record, and values that no field needs are skipped.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,9 +52,10 @@ class _MaybeNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
 
 
 class _Form(NamedTuple):
-    """How values of a type are told: as which struct, under which letter, and what is still to do.
+    """The form of a type's values in the JSON: their struct, their letter and a conversion.
 
-    Without a letter, the struct is the value. `null` is the struct of a null, if it is read alike.
+    Without a letter, the struct is the value. `null` is the struct of a null, if nulls are read in
+    the same way.
     """
 
     struct: Any
@@ -65,14 +65,14 @@ class _Form(NamedTuple):
 
     @property
     def value(self) -> Callable[[Any], Any]:
-        """What makes a value of the struct."""
+        """The function that makes a value of the struct."""
         content = attrgetter(self.letter) if self.letter else _same
         return content if self.then is None else partial(_ended, content, self.then)
 
 
 @lru_cache(_KEPT)
 def decoder_of(record: type, asked: Asked) -> Callable[[bytes], Any]:
-    """Give what decodes rows with a record each: to the record, or the part that is asked for."""
+    """The decoder of rows with a record each: to the record, or to the projected fields."""
     part = wanted_fields(record, asked)
     wanted = fields(record) if part is None else part
     held, properties = _members(wanted, "")
@@ -89,7 +89,7 @@ def _whole(
     readers: Sequence[tuple[str, Callable[[Any], Any]]],
     text: bytes,
 ) -> Any:
-    # Asked for attributes, msgspec would take a default in the place of one that raises.
+    # msgspec would replace a property that raises by the field's default, so we read them here.
     view = decode_part(text)
     values = {name: read(view) for name, read in readers}
     return msgspec.convert(values, record, from_attributes=True)
@@ -104,7 +104,7 @@ def _nested(record: type) -> Any:
 
 @cache
 def _may_be_nested(kind: Any) -> bool:
-    """Whether a type is a record's, of which no field that may be left out can fail to be read."""
+    """Whether a type is a record whose optional fields cannot fail to be read."""
     is_object = isinstance(kind, msgspec.StructMeta) and not kind.__struct_config__.array_like
     return is_object and all(
         field.required or _form(field.type).then is None for field in fields(kind)
@@ -121,7 +121,7 @@ def _struct(record: type, held: Sequence[tuple[Any, ...]], properties: dict[str,
 def _members(
     wanted: Sequence[FieldInfo], inside: str
 ) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
-    """Give what a struct holds, as it is told, and the properties that are fields of the record."""
+    """The typed members of a struct, and the properties that are fields of the record."""
     held: list[tuple[Any, ...]] = []
     properties: dict[str, Any] = {}
     for field in wanted:
@@ -133,7 +133,7 @@ def _members(
 
 
 def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
-    """Give what reads a field; where all that takes is a way to it, no code of ours runs."""
+    """The function that reads a field; it is a plain attrgetter where that is enough."""
     if field.required or (form.null is not None and field.default is None):
         whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
         return whole if form.then is None else partial(_ended, whole, form.then)
@@ -155,7 +155,7 @@ def _read_if_told(
 
 
 def _form(kind: Any) -> _Form:
-    """Choose how a type is told; for what is seldom, as any value of DynamoDB's."""
+    """Choose the form of a type's values; a rare type is read as any value of DynamoDB's."""
     kind = getattr(kind, "__supertype__", kind)
     of = get_args(kind)
     if kind in _SIMPLE:
@@ -216,20 +216,20 @@ _keyed: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(_Keyed).decode
 
 
 class WireItem(EncodedItem):
-    """An item as an answer tells it."""
+    """An item of an answer, as DynamoDB's JSON."""
 
     __slots__ = ()
 
     @classmethod
     def read(cls, text: msgspec.Raw) -> "WireItem":
-        """Read the key, which an item always has."""
+        """Read the key, which every item has; the rest stays text."""
         return cls(decode_key(_keyed(text)), bytes(text))
 
     @property
     def charged_size(self) -> int:
-        """As many bytes as DynamoDB counts, or some for which it charges the same.
+        """The bytes that DynamoDB counts, or a number for which it charges the same.
 
-        No item is longer than its text, so that only those of some length are measured.
+        No item is longer than its text, so only texts longer than a read block are measured.
         """
         length = len(self._text)
         return length if length <= READ_BLOCK else self._measured()
@@ -243,6 +243,6 @@ class WireItem(EncodedItem):
         return decode_item(orjson.loads(self._text))
 
     def _measured(self) -> int:
-        """Count the bytes, and keep what was decoded for it."""
+        """Count the bytes, and keep the item that was decoded for it."""
         self._item, size = measured_item(orjson.loads(self._text))
         return size

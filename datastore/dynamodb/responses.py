@@ -1,4 +1,4 @@
-"""Answers of the JSON protocol: a body as it is, and what a failure says."""
+"""Answers of DynamoDB's JSON protocol: the decoded body, and the error of a failure."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypedDict
@@ -10,7 +10,7 @@ from botocore.parsers import ResponseParserError
 from penstock.datastore.dynamodb.wire import Raw
 
 FAILURES = 300
-"""The first status that is one; nothing is looked for elsewhere."""
+"""The first HTTP status of a failure; redirects count as failures."""
 
 
 class _GetItem(TypedDict, total=False):
@@ -26,13 +26,13 @@ _LOADS: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "GetItem": msgspec.json.Decoder(_GetItem).decode,
     "BatchGetItem": msgspec.json.Decoder(_BatchGetItem).decode,
 }
-"""How answers are read whose items are left as they are."""
+"""The decoders of operations whose items stay encoded."""
 
 
 def read(operation: str, status: int, headers: Mapping[str, str], body: bytes) -> Raw:
-    """Read the object, with botocore's `ResponseMetadata` and, in a failure, `Error`.
+    """Decode the object, with botocore's `ResponseMetadata` and, in a failure, `Error`.
 
-    Items of `GetItem` and `BatchGetItem` are texts, which are decoded as they are read.
+    Items of `GetItem` and `BatchGetItem` stay texts, which are decoded when they are read.
     """
     failed = status >= FAILURES
     loads = orjson.loads if failed else _LOADS.get(operation, orjson.loads)
@@ -44,7 +44,7 @@ def read(operation: str, status: int, headers: Mapping[str, str], body: bytes) -
 
 
 def _object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool) -> Raw:
-    """Read the object; a failure may carry anything, such as the page of a load balancer."""
+    """Decode the object; a failure may carry anything, such as the page of a load balancer."""
     try:
         parsed = loads(body)
     except (orjson.JSONDecodeError, msgspec.DecodeError) as error:

@@ -1,7 +1,4 @@
-"""Why a request is sent again, for those who watch.
-
-Sending again inside one deadline: full jitter, 25 ms at first, never more than 1 s.
-"""
+"""Retries inside one deadline, with full jitter: 25 ms at first, never more than 1 s."""
 
 import asyncio
 import random
@@ -20,7 +17,7 @@ _CONFLICTS = ("TransactionConflict", "TransactionInProgress", "ReplicatedWriteCo
 
 
 def why(cause: Exception | None) -> Again:
-    """Name the reason; without a cause, the store left a part of a batch undone."""
+    """The reason for the retry; without a cause, the store left a part of a batch undone."""
     if cause is None:
         return Again.UNPROCESSED
     if not isinstance(cause, ClientError):
@@ -44,7 +41,7 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call of the port, which share a deadline (in seconds from now)."""
+    """The attempts of one call, which share a deadline (in seconds from now)."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
@@ -52,10 +49,10 @@ class Attempts:
         self._pauses = 0
 
     async def send(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Make the request, again while that can help, and give the answer.
+        """Send the request, again while that can help, and return the answer.
 
-        Raises Unavailable when the deadline passes, and `failures.verdict` where a further attempt
-        would change nothing.
+        Raises Unavailable when the deadline passes, and `failures.port_error` where a further
+        attempt would change nothing.
         """
         while True:
             try:
@@ -79,7 +76,7 @@ class Attempts:
         await asyncio.sleep(delay)
 
     async def pause_before_the_rest(self, *, of: int, left: int) -> None:
-        """Wait before asking for what was left of a batch; after some progress, only shortly."""
+        """Wait before sending the rest of a batch; after some progress, only shortly."""
         if left < of:
             self._pauses = 0
         await self.pause()

@@ -1,4 +1,4 @@
-"""Signature Version 4 for requests of the JSON protocol, with the key of the day kept."""
+"""Signature Version 4 for requests of the JSON protocol; the key of a day is kept."""
 
 import time
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What is signed with on one day (UTC) by one user; secrets are shown nowhere."""
+    """The signing key of one user for one day (UTC); its repr hides the secrets."""
 
     date: str
     credentials: ReadOnlyCredentials = field(repr=False)
@@ -41,7 +41,7 @@ class Signer:
     def head(
         self, operation: str, body: bytes, credentials: ReadOnlyCredentials, now: float
     ) -> bytes:
-        """Write a request up to its body, signed at `now`, in epoch seconds."""
+        """Write the head of a request, signed at `now`, in epoch seconds."""
         at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
         day = self._day
         if day is None or day.date != at[:8] or day.credentials != credentials:
@@ -59,7 +59,7 @@ class Signer:
         ).encode("ascii")
 
     def _signed(self, operation: str, at: str, token: str | None) -> tuple[str, str]:
-        """Give the names of the headers that are signed, and the headers as lines."""
+        """The names of the signed headers, and the headers as lines."""
         start = f"content-type:{_CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{at}\n"
         target = f"x-amz-target:{_TARGET}.{operation}\n"
         if not token:
@@ -71,13 +71,13 @@ class Signer:
 
 
 def _host(url: SplitResult) -> str:
-    """Write the header as it is signed, without a port that goes without saying."""
+    """The Host header in its signed form, without the default port."""
     default = {"http": ":80", "https": ":443"}[url.scheme]
     return url.netloc.rpartition("@")[2].lower().removesuffix(default)
 
 
 def _begin(date: str, region: str, credentials: ReadOnlyCredentials) -> Day:
-    """Derive the key; raises InvalidConfigError for credentials that would leave their header."""
+    """Derive the key; raises InvalidConfigError for credentials that would break their header."""
     shown = credentials.access_key + (credentials.token or "")
     if not shown.isascii() or not shown.isprintable() or " " in shown:
         raise InvalidConfigError(error_msg="the access key or the token holds a space or worse")

@@ -1,4 +1,4 @@
-"""The table port over DynamoDB: guards first, then requests that are repeated inside a deadline."""
+"""The table port over DynamoDB: limits are checked first, requests are retried until a deadline."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -16,8 +16,8 @@ from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, P
 class DynamoDBTable:
     """One DynamoDB table as a `penstock.datastore.table.port.Table`.
 
-    Beyond the errors of the port, every method may raise `failures.Refused`: the request, the table
-    or the credentials are wrong, which is for the log and never for a client.
+    Beyond the errors of the port, every method may raise `errors.RequestRefused`: the request, the
+    table or the credentials are wrong, which is for the log and never for a client.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class DynamoDBTable:
         deadline: float = DEADLINE,
         kind: ClientKind = DEFAULT,
     ) -> "DynamoDBTable":
-        """Connect with the credentials of AWS's ordinary chain; the table itself is not looked at.
+        """Connect with the credentials of AWS's ordinary chain; nothing is requested of the table.
 
-        `deadline` is in seconds and bounds each call together with its repetitions.
+        `deadline` is in seconds and bounds each call together with its retries.
         """
         connections = AsyncExitStack()
         client = await connections.enter_async_context(connect(region, endpoint_url, kind=kind))

@@ -1,4 +1,4 @@
-"""Items as DynamoDB writes them in JSON: every value is a map of its type's letter to its text."""
+"""Items in DynamoDB's JSON: every value is a map of its type's letter to its text."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -12,7 +12,7 @@ Raw: TypeAlias = dict[str, Any]
 
 
 def encode(value: Value) -> Raw:
-    """Write one value; sets, bytes and floats have no place in an item and raise TypeError."""
+    """Encode one value; sets, bytes and floats have no place in an item and raise TypeError."""
     match value:
         case str():
             return {"S": value}
@@ -39,7 +39,7 @@ def encode_key(key: Key) -> Raw:
 
 
 def decode(raw: Raw) -> Value:
-    """Read one value; the types the port does not know raise ValueError."""
+    """Decode one value; types that the port does not know raise ValueError."""
     value, _ = _measured(raw)
     return value
 
@@ -50,9 +50,9 @@ def decode_item(raw: Raw) -> Item:
 
 
 def measured_item(raw: Raw) -> tuple[Item, int]:
-    """Read an item together with its bytes as DynamoDB counts them, in one walk through it.
+    """Decode an item, and count its bytes as DynamoDB does, in one walk through it.
 
-    The same as `limits.size_of`, which also refuses what no store would have given.
+    The count equals `limits.item_size`, which also refuses values that no store returns.
     """
     item: Item = {}
     size = 0
@@ -70,7 +70,7 @@ def measured_item(raw: Raw) -> tuple[Item, int]:
 
 
 def decode_key(raw: Raw) -> Key:
-    """Read the base-table key among the attributes of an item, a key or a start key."""
+    """Decode the base-table key among the attributes of an item, a key or a start key."""
     return Key(raw["pk"]["S"], raw["sk"]["S"])
 
 
@@ -84,7 +84,7 @@ def _measured(raw: Raw) -> tuple[Value, int]:
 
 @lru_cache(4096)
 def _number(text: str) -> tuple[int | Decimal, int]:
-    """Read a number; most are versions, counts and positions, which come again and again."""
+    """Decode a number; most are versions, counts and positions, which repeat often."""
     number = Decimal(text) if "." in text or "e" in text or "E" in text else int(text)
     return number, number_size(number)
 

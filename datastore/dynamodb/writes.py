@@ -1,8 +1,8 @@
-"""Writing: operations of the port as DynamoDB's requests, and what they cost.
+"""Writes of the table port as DynamoDB's requests, and their write units.
 
-DynamoDB charges by the larger of the old and the new item. The old one is not known here, so units
-of writes are a lower bound: a Put counts the new item as if nothing stood there, an Update its key
-and the values it names, a Delete and a Check one block. They are exact for a new item of a Put.
+DynamoDB charges by the larger of the old and the new item. The old one is not known here, so write
+units are a lower bound: a Put counts the new item as if it replaced none, an Update its key and the
+values it names, a Delete and a Check one block. They are exact for a Put of a new item.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ async def transact(
     operations: Sequence[Operation],
     sizes: Sequence[int],
 ) -> float:
-    """Do all or none; `sizes` are the bytes that each operation sends."""
+    """Do all operations or none; `sizes` are the bytes that each operation sends."""
     request = {
         "TransactItems": [_transact_item(table, operation) for operation in operations],
         # One token for all attempts: a repeated success is remembered, not done again.
@@ -76,7 +76,7 @@ def _transact_item(table: str, operation: Operation) -> Raw:
 async def write_all(
     client: Client, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
 ) -> None:
-    """Write to several tables in one request, and again what was left undone of it."""
+    """Write to several tables in one request, and repeat the writes that were left undone."""
     left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
     while True:
         request = {"RequestItems": left}
@@ -99,7 +99,7 @@ def _write_request(operation: Put | Delete) -> Raw:
 
 
 def units(operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool) -> float:
-    """Sum what operations of these bytes cost when they are done."""
+    """The write units of operations that succeeded, by the bytes that each sends."""
     return sum(
         _units(operation, size, transactional=transactional)
         for operation, size in zip(operations, sizes, strict=True)
@@ -121,7 +121,7 @@ def _units(operation: Operation, size: int, *, transactional: bool) -> float:
 
 
 def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:
-    """Sum what the operations cost though nothing was written; items not known count as absent."""
+    """The write units of a failed transaction; items that are not known count as absent."""
     there = {check.position: check.item for check in failed}
     footprints = (
         limits.footprint(item) if (item := there.get(position)) else None

@@ -1,4 +1,4 @@
-"""Groups: creating, reading, listing and deleting the nodes of the hierarchy."""
+"""Groups of the hierarchy: creating, reading, listing and deleting them."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ MAX_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups, in the caller's scope: those on one line with a group of the caller."""
+    """The groups that the caller sees: those on one line with a group of the caller."""
 
     scope: Scope
 
@@ -42,14 +42,14 @@ class Groups:
         ]
 
     async def one(self, path: GroupPath) -> Group:
-        """Get a group; raises NotFound also where the caller may not know of it."""
+        """Read a group; raises NotFound also where the caller may not know of it."""
         (group,) = await self.many([path])
         if isinstance(group, NotFound):
             raise group
         return group
 
     async def create(self, path: GroupPath, name: str | None) -> Group:
-        """Create a group below an existing one; the caller is admin at the path itself."""
+        """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
             raise _exists(path)
         self.scope.require_at(Role.ADMIN, path)
@@ -72,7 +72,7 @@ class Groups:
         return group
 
     async def delete(self, path: GroupPath) -> Group:
-        """Delete a group in which nothing lies; raises IllegalState else."""
+        """Delete an empty group; raises IllegalState for any other."""
         if path == ROOT:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.scope.require_at(Role.ADMIN, path)
@@ -84,7 +84,7 @@ class Groups:
         """List children: `pk = G:<group>`, in the order of their names.
 
         A caller with a role at the group or above sees all; others see the children that lead to
-        groups of theirs, found by key.
+        their own groups, found by key.
         """
         if not self.scope.caller.has(Role.READER, of.path):
             return await self._children_towards_caller(of.path, window)
@@ -101,9 +101,9 @@ class Groups:
         return sliced(found, window, lambda group: group.path, more=page.last is not None)
 
     async def subtree(self, top: GroupPath) -> tuple[GroupPath, ...]:
-        """The group and every group below it that the caller may know, a level at a time.
+        """List the group and every group below it that the caller sees, a level at a time.
 
-        Raises LimitExceeded where there are more than a list may span.
+        Raises LimitExceeded where there are more groups than one list may span.
         """
         found, level = [top], [top]
         while level:

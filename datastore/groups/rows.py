@@ -1,4 +1,4 @@
-"""The rows of groups: where they stand, what they count, how they go; grants as an antichain."""
+"""The rows of groups: their keys, their counters and their removal; and grants as an antichain."""
 
 from collections.abc import Iterable
 
@@ -20,23 +20,23 @@ from penstock.datastore.table.port import (
 from penstock.datastore.table.transaction import Write
 
 DELETING = "deletingAt"
-"""Marks the row of a group that is being deleted with all that lies in it."""
+"""The attribute that marks the row of a group that is being deleted with all its contents."""
 
 
 def key_of_group(group: GroupPath) -> Key:
-    """Where a group's row stands: under its parent, the root under nothing."""
+    """The key of a group's row: under its parent; the root has no parent."""
     return GROUP.key(parent=parent(group) or "", group=group)
 
 
 def unknown(group: GroupPath) -> NotFound:
-    """The one answer for a group that is not there or that the caller may not know of."""
+    """The error for a group that does not exist or that the caller may not know of."""
     return NotFound(f"There is no group {group}.", ("group",))
 
 
 def counted(group: GroupPath, attribute: str, step: int) -> Write:
-    """Count what lies in a group; at once the proof that it exists. The root exists by itself.
+    """Count a child or grant of a group, which must exist; the root always exists.
 
-    Nothing more is let into a group that is being deleted.
+    A group that is being deleted takes no new ones.
     """
     condition: Condition | None = AllOf((Exists(), Missing(DELETING))) if step > 0 else Exists()
     if group == ROOT:
@@ -46,9 +46,9 @@ def counted(group: GroupPath, attribute: str, step: int) -> Write:
 
 
 def removed(group: GroupPath, *, marked: bool = False) -> list[Write]:
-    """Remove the row of a group in which nothing lies, and count it no longer in the group above.
+    """Remove the row of an empty group, and subtract it from the group above.
 
-    With `marked` it is left alone, as unknown, unless it is being deleted.
+    With `marked`, a group that is not being deleted counts as unknown.
     """
     empty: tuple[Condition, ...] = (Exists(), _none("children"), _none("grants"))
     gone = Delete(key_of_group(group), AllOf((*empty, Exists(DELETING)) if marked else empty))
@@ -72,7 +72,10 @@ def _none(attribute: str) -> Condition:
 
 
 def with_grant(groups: Iterable[GroupPath], group: GroupPath) -> tuple[GroupPath, ...]:
-    """The antichain that also covers `group`; the same if it did, less what it now covers."""
+    """The antichain with a grant for `group`, without the grants that the new one covers.
+
+    It stays the same if a grant covers the group already.
+    """
     held = tuple(groups)
     if any(covers(granted, group) for granted in held):
         return held
@@ -82,6 +85,6 @@ def with_grant(groups: Iterable[GroupPath], group: GroupPath) -> tuple[GroupPath
 def without_grant(
     groups: Iterable[GroupPath], group: GroupPath, owner: GroupPath
 ) -> tuple[GroupPath, ...]:
-    """The antichain less the grant; one that covered the owner from above narrows to it."""
+    """The antichain without the grant; a grant above the owner is replaced by the owner's own."""
     rest = tuple(granted for granted in groups if granted != group)
     return (*rest, owner) if covers(group, owner) else rest

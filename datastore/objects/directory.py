@@ -1,8 +1,7 @@
-"""Blocking work on files, done off the event loop.
+"""Files in a directory: immutable contents, an SQLite index that publishes them, and signed URLs.
 
-Signed URLs of the local file store: what each allows stands in its path, under an HMAC.
-
-Files in a directory: immutable contents, an SQLite index to publish them, and signed URLs.
+The path of a signed URL contains the rights it grants, under an HMAC. All blocking work runs in
+threads, off the event loop.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ R = TypeVar("R")
 
 
 async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Run blocking work off the loop, to its end even if cancelled; its failure is Unavailable."""
+    """Run blocking work in a thread, to its end even if cancelled; its failure is Unavailable."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(work)
@@ -46,7 +45,7 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
 
 
 class Link(msgspec.Struct, frozen=True, array_like=True):
-    """What a signed URL allows until `expires`, in seconds since the epoch; else as in the port."""
+    """The rights that a signed URL grants until `expires`, in seconds since the epoch."""
 
     method: str
     key: str
@@ -57,7 +56,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Signer(NamedTuple):
-    """Makes and recognises URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
+    """Makes and checks URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
 
     base_url: str
     secret: bytes
@@ -70,7 +69,7 @@ class Signer(NamedTuple):
         return Download(url, datetime.fromtimestamp(link.expires, UTC))
 
     def check(self, method: str, signed: bytes) -> Link | None:
-        """Read what follows `/files/`; None if it is not ours, not for the method or too old."""
+        """Read the part behind `/files/`; None if it is forged, of another method or expired."""
         text, _, signature = signed.rpartition(b".")
         if not hmac.compare_digest(self._signature(text), signature):
             return None
@@ -98,7 +97,7 @@ _LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?
 
 
 class Draft:
-    """A content being written; its lock tells a sweep that the writer is alive."""
+    """A content that is being written; its lock shows a sweep that the writer is alive."""
 
     def __init__(self, path: Path) -> None:
         self.digest = hashlib.sha256()
@@ -106,7 +105,7 @@ class Draft:
         self._file: BinaryIO = BytesIO()
 
     def begin(self) -> None:
-        """Make the file; whoever waits for this and is cancelled can still drop it."""
+        """Create the file; a caller that is cancelled meanwhile can still drop it."""
         self._file = self._path.open("xb")
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
@@ -115,7 +114,7 @@ class Draft:
         self.digest.update(block)
 
     def move(self, target: Path) -> int:
-        """Bring the whole content to disk, then to its place; return its size in bytes."""
+        """Flush the content to disk, then move it to its place; return its size in bytes."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._path.rename(target)
@@ -127,13 +126,13 @@ class Draft:
         return self._file.tell()
 
     def drop(self) -> None:
-        """Let go of the file, and remove it if it was not moved."""
+        """Close the file, and remove it if it was not moved."""
         self._path.unlink(missing_ok=True)
         self._file.close()
 
 
 class Opened(NamedTuple):
-    """A file held open: whatever happens to its key, `stat` and `read` are of one content."""
+    """An open file: whatever happens to its key, `stat` and `read` are of one content."""
 
     stat: Stat
     file: FileIO
@@ -170,9 +169,10 @@ class LocalFiles:
     async def open(
         cls, directory: Path, *, base_url: str, key: bytes, clock: Callable[[], float] = time.time
     ) -> Self:
-        """Open the store, made where missing, and remove what killed writers left behind.
+        """Open the store, created where missing, and remove the drafts of killed writers.
 
-        `base_url` is where `server.files` answers; `key`, of 32 bytes or more, signs its URLs.
+        `base_url` is the server's own URL, which answers `/files/`; `key`, of 32 bytes or more,
+        signs its URLs.
         """
         if len(key) < 32:
             raise ValueError("the key that signs URLs has at least 32 bytes")
@@ -211,7 +211,7 @@ class LocalFiles:
 
     @asynccontextmanager
     async def opened(self, key: str) -> AsyncIterator[Opened]:
-        """Hold the file open; raises NotFound without one."""
+        """Keep the file open for the block; raises NotFound without a file."""
         port.check_key(key)
         opened = await in_thread(self._open, key)
         with opened.file:
@@ -244,7 +244,7 @@ class LocalFiles:
         await in_thread(self._change, key, _DELETE, (key.encode(),))
 
     async def verify(self) -> Sentences:
-        """Say which contents are lost; a directory that cannot be used fails already in `open`."""
+        """List the files whose content is lost; an unusable directory already fails in `open`."""
         return await in_thread(self._missing)
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ class LocalFiles:
             found = self._find(key)
             if found is None:
                 raise NotFound("There is no such file.")
-            # Between the two looks the content may have been replaced.
+            # The content may have been replaced between the two reads.
             with suppress(FileNotFoundError):
                 return Opened(found[1], found[0].open("rb", buffering=0))
         raise Unavailable("The content of a file is missing.")
@@ -282,7 +282,7 @@ class LocalFiles:
         return etag
 
     def _change(self, key: str, statement: str, values: tuple[str | bytes | float, ...]) -> int:
-        """Write or remove the row of the key, and then the content that no row names any more."""
+        """Write or remove the key's row, and then the content that no row refers to any more."""
         user = "SELECT 1 FROM objects WHERE content = ?"
         with self._lock, self._index:
             self._index.execute("BEGIN IMMEDIATE")
@@ -294,7 +294,7 @@ class LocalFiles:
         return changed
 
     def _keys(self, prefix: bytes, after: bytes, limit: int) -> tuple[str, ...]:
-        # Keys hold no zero byte and UTF-8 no 0xff: one follows `after`, the other ends the prefix.
+        # Keys contain no zero byte and UTF-8 no 0xff: one follows `after`, one ends the prefix.
         bounds = (max(prefix, after + b"\0"), prefix + b"\xff", limit)
         with self._lock:
             return tuple(key.decode() for (key,) in self._index.execute(_LIST, bounds))
@@ -307,7 +307,7 @@ class LocalFiles:
         return [f"{key} has lost its content." for key in lost]
 
     def _sweep(self) -> None:
-        # No content can be published meanwhile, so one that is not named and not locked is dead.
+        # Nothing can be published meanwhile, so a file without a row and without a lock is dead.
         with self._lock, self._index:
             self._index.execute("BEGIN IMMEDIATE")
             named = {name for (name,) in self._index.execute("SELECT content FROM objects")}

@@ -1,4 +1,4 @@
-"""Files whose calls are watched: how long each took, how it went, and never about what."""
+"""A file store that reports its calls: their duration and outcome, never their keys or contents."""
 
 from collections.abc import AsyncIterable, Sequence
 from contextlib import aclosing
@@ -16,9 +16,10 @@ from penstock.datastore.table.instrumentation import Call, WatchCall, watching
 
 
 class ObservedFiles:
-    """The files port again, with every call of the store shown to each of the `watchers`.
+    """A file store that reports every call to each of the `watchers`.
 
-    Signing a URL is no call: it is arithmetic. A read lasts until its last byte was taken.
+    Signing a URL is not reported, because it is only arithmetic. A read ends when its last byte has
+    been taken.
     """
 
     __slots__ = ("_files", "_watchers")

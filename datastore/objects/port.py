@@ -1,12 +1,8 @@
-"""What a user's bucket is reached with: rights and sockets, known without AWS's library.
-
-The files port: what a store of objects must do, as values and one protocol.
+"""The files port: a store of objects, as values and one protocol.
 
 A key is a path of segments; contents are replaced as a whole, never changed in place. Two
-implementations keep it: `local_files` and `s3_files`. What both check, and how
-both cut streams, stands below the protocol.
-
-The files port where there is no place for files: every call is refused, none is pretended.
+implementations fulfil it: `directory` and `s3`. The checks that both apply stand below the
+protocol; `NoFiles` refuses every call where no bucket is configured.
 """
 
 import re
@@ -25,14 +21,14 @@ SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
 
 
 class Credentials(NamedTuple):
-    """With whose rights a bucket is used; `token` belongs to rights that were lent for a while."""
+    """The credentials for a bucket; `token` belongs to temporary ones."""
 
     access_key: str
     secret_key: str
     token: str | None = None
 
     def __repr__(self) -> str:
-        """For logs and tracebacks, which are no place for secrets."""
+        """Nothing but the name of the type, because logs and tracebacks must not hold secrets."""
         return "Credentials()"
 
 
@@ -52,7 +48,7 @@ _CONTENT_TYPE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadForm:
-    """A form that uploads one file: send `fields` verbatim and in this order, then `file`.
+    """A form that uploads one file: send `fields` unchanged and in this order, then `file`.
 
     The request is multipart/form-data to `url`, with `headers` beside the form's own.
     """
@@ -66,7 +62,7 @@ class UploadForm:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A URL that answers GET, with Range, to whoever holds it."""
+    """A URL that answers GET, also with Range, for everybody who has it."""
 
     url: str
     expires_at: datetime
@@ -74,7 +70,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What is known of a file without reading it; `size` in bytes, `etag` in quotes as in HTTP."""
+    """The properties of a file; `size` in bytes, `etag` in quotes as in HTTP."""
 
     size: int
     content_type: str
@@ -83,7 +79,7 @@ class Stat:
 
 
 class FileStatus(StrEnum):
-    """Whether a file can be downloaded: it is there, it may come yet, or it will not."""
+    """Whether a file can be downloaded: it exists, it may still arrive, or it never will."""
 
     READY = "ready"
     NOT_READY = "not_ready"
@@ -93,7 +89,7 @@ class FileStatus(StrEnum):
 class Files(Protocol):
     """A store of files, called `bucket`. Every method may raise `errors.Unavailable`.
 
-    They raise `errors.BadInput` for arguments that no store takes: a malformed key, an expiry
+    Methods raise `errors.BadInput` for arguments that no store accepts: a malformed key, an expiry
     outside 1 second to 7 days.
     """
 
@@ -103,7 +99,7 @@ class Files(Protocol):
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
-        """Allow whoever holds the form to write this file, of this type and at most so large.
+        """Allow everybody with the form to upload this file, of this type and up to `max_bytes`.
 
         `expires_in` is in seconds and is tested when the upload begins.
         """
@@ -116,7 +112,7 @@ class Files(Protocol):
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        """Allow whoever holds the URL to read what is under the key, if anything is.
+        """Allow everybody with the URL to read the file under the key, if there is one.
 
         With a `filename` browsers save the file under it; `content_type` replaces the stored one.
         """
@@ -127,20 +123,20 @@ class Files(Protocol):
     def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         """Yield the bytes from `start` up to, not including, `end`, all of them from one content.
 
-        What lies past the end of the file is left out. Raises NotFound at the first step.
+        A part of the range past the end of the file is left out. Raises NotFound at the first step.
         """
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         """Put the file in place once `chunks` has ended, and return its entity tag.
 
-        Until then, and when `chunks` raises, whatever stood under the key stays. Raises
+        Until then, and when `chunks` raises, an earlier file under the key stays. Raises
         LimitExceeded past OBJECT_BYTES.
         """
 
     async def drop_unfinished(self, key: str) -> None:
-        """Remove what was left behind by writers of the file who never finished.
+        """Remove the parts of the file that writers left behind without finishing.
 
-        On S3, whoever is still writing it then fails.
+        On S3, a writer that is still at work then fails.
         """
 
     async def copy(self, source: str, target: str) -> None:
@@ -150,20 +146,20 @@ class Files(Protocol):
         """Remove the file, if there is one."""
 
     async def verify(self) -> Sentences:
-        """Say in sentences what keeps the store from working; empty when nothing does."""
+        """Describe in sentences every problem of the store; empty when it works."""
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        """Name up to `limit` (1 to 1,000) keys that begin with `prefix` and lie behind `after`.
+        """List up to `limit` (1 to 1,000) keys that begin with `prefix` and lie behind `after`.
 
         Order is that of the UTF-8 bytes. Fewer than `limit` keys mean that no more follow.
         """
 
     async def close(self) -> None:
-        """Let go of connections; the store must not be used afterwards."""
+        """Close connections; the store must not be used afterwards."""
 
 
 def check_key(key: str) -> None:
-    """Refuse a key that a URL, a browser or S3 would take for another one."""
+    """Refuse a key that a URL, a browser or S3 would mistake for another one."""
     segments = key.split("/")
     if any(segment in {"", ".", ".."} for segment in segments):
         raise BadInput("A file key has no empty, `.` or `..` segment.")
@@ -226,7 +222,7 @@ def check_listing(prefix: str, after: str, limit: int) -> None:
 
 
 def disposition(filename: str) -> str:
-    """Make the Content-Disposition that saves under this name: for old clients in ASCII, too."""
+    """The Content-Disposition header that saves under this name, in ASCII too for old clients."""
     plain = re.sub(r'[^ -~]|["\\%]', "_", filename)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
@@ -251,7 +247,7 @@ async def blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
 
 
 class NoFiles:
-    """What a server has that was given a table on DynamoDB and no bucket."""
+    """The file store of a server with a table on DynamoDB and no bucket: every call is refused."""
 
     bucket: Final = ""
 
@@ -295,12 +291,12 @@ class NoFiles:
         raise no_place()
 
     async def close(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: there are no connections."""
 
 
 NO_FILES: Final[Files] = NoFiles()
 
 
 def no_place() -> Unavailable:
-    """The refusal of everything that needs a place for files."""
+    """The error of every call that needs a bucket, on a server without one."""
     return Unavailable("This server has no place for files: PENSTOCK_BUCKET is not set.")

@@ -1,7 +1,4 @@
-"""The low-level client of aioboto3 for one bucket: how it connects, and with whose rights.
-
-Files in an S3 bucket, by the low-level client of aioboto3.
-"""
+"""Files in an S3 bucket, by the low-level client of aioboto3."""
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Sequence
@@ -35,7 +32,7 @@ READ_SECONDS = 10.0
 
 
 class Place(NamedTuple):
-    """A bucket and where it is; without an endpoint at AWS's."""
+    """A bucket and its region and endpoint; without an endpoint it is one of AWS's."""
 
     bucket: str
     region: str | None = None
@@ -48,21 +45,21 @@ async def open_client(
     credentials: Credentials | None,
     sockets: SocketFactory | None,
 ) -> Any:
-    """Make the client, which `held` closes; nothing is sent."""
+    """Make the client, which the stack `held` closes; nothing is sent."""
     config = _config(place, sockets)
     client = aws_session(*(credentials or ())).client(
         "s3", region_name=place.region, endpoint_url=place.endpoint_url, config=config
     )
     entered = await held.enter_async_context(client)
     if sockets is not None:
-        # aiohttp takes it, and aiobotocore's check of such arguments does not know it.
+        # aiohttp accepts the argument, but aiobotocore's check of arguments does not know it.
         session = entered._endpoint.http_session  # noqa: SLF001
         session._connector_args["socket_factory"] = sockets  # noqa: SLF001
     return entered
 
 
 def _config(place: Place, sockets: SocketFactory | None) -> AioConfig:
-    # A certificate of S3 fits no bucket name with dots, and other stores have no such names.
+    # S3's certificate matches no bucket name with dots; other stores need paths anyway.
     style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
     return AioConfig(
         signature_version="s3v4",
@@ -71,7 +68,7 @@ def _config(place: Place, sockets: SocketFactory | None) -> AioConfig:
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
         retries={"mode": "standard", "total_max_attempts": 1},
-        # Stores other than AWS's refuse the checksums that are sent otherwise.
+        # Stores other than AWS's refuse the checksums that botocore sends by default.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         proxies=None if sockets is None else {},
@@ -88,7 +85,7 @@ _BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
 
 
 class CorsRule(NamedTuple):
-    """Origins, as `https://app.example.org` or with a `*`, whose pages may use these methods."""
+    """A CORS rule: origins, as `https://app.example.org` or with a `*`, and the allowed methods."""
 
     origins: tuple[str, ...]
     methods: tuple[str, ...]
@@ -112,10 +109,10 @@ class S3Files:
         credentials: Credentials | None = None,
         sockets: SocketFactory | None = None,
     ) -> Self:
-        """Make the client; nothing is sent. Credentials come by default from AWS's ordinary chain.
+        """Make the client; nothing is sent. By default credentials come from AWS's ordinary chain.
 
-        With `sockets` every connection is made by it, and none by a proxy. The URLs handed out
-        lead to `endpoint_url`, so clients must be able to reach it as well.
+        With `sockets` it makes every connection, and none goes through a proxy. Signed URLs lead to
+        `endpoint_url`, so clients must be able to reach it as well.
         """
         held = AsyncExitStack()
         client = await open_client(held, Place(bucket, region, endpoint_url), credentials, sockets)
@@ -223,7 +220,7 @@ class S3Files:
         return []
 
     async def cors(self) -> Sequence[CorsRule]:
-        """Read which pages may ask the bucket for what; Refused where that may not be known."""
+        """Read the CORS rules of the bucket; RequestRefused without the permission to read them."""
         try:
             answer = await self._call("get_bucket_cors")
         except Refused as refused:
@@ -254,7 +251,7 @@ class S3Files:
         await self._held.aclose()
 
     async def _call(self, name: str, seconds: float = CALL_SECONDS, /, **arguments: object) -> Any:
-        """Send the request, again while that can help; NotFound where the key or bucket is none."""
+        """Send the request, again while that can help; NotFound if the key or bucket is missing."""
         operation = getattr(self._client, name)
         try:
             return await Attempts(seconds).send(lambda: operation(Bucket=self.bucket, **arguments))
@@ -266,7 +263,7 @@ class S3Files:
     async def _get(
         self, key: str, start: int, end: int | None, pinned: dict[str, str]
     ) -> dict[str, Any] | None:
-        """Begin to read; None where nothing of the file lies in the range."""
+        """Begin to read; None where no byte of the file lies in the range."""
         if start == end:
             await self._call("head_object", Key=key, **pinned)
             return None
@@ -296,7 +293,7 @@ class S3Files:
                 "complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}
             )
         except BaseException:
-            # What went wrong before is what the caller must learn.
+            # The caller must receive the first error, not that of the clean-up.
             with suppress(Exception):
                 await asyncio.shield(self._abort(key, beginning))
             raise
@@ -304,7 +301,7 @@ class S3Files:
         return etag
 
     async def _abort(self, key: str, beginning: Awaitable[dict[str, str]]) -> None:
-        """Abort an upload, also one whose beginning nobody waits for any more."""
+        """Abort an upload, even if the call that began it was cancelled."""
         upload = (await beginning)["UploadId"]
         await self._call("abort_multipart_upload", Key=key, UploadId=upload)
 
@@ -314,5 +311,5 @@ class S3Files:
 
 
 def _moment(text: str) -> datetime:
-    """Read the time of a signature: `20220810T235520Z`."""
+    """Parse the time of a signature: `20220810T235520Z`."""
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
 """The calculations that formulas call, read before the formulas are checked or run.
 
-A name means what the owner group of the calling resource sees under it, nearest first. What is
-called may call others in turn, by the names that its own owner group sees.
+A name refers to the resource that the owner group of the calling resource sees under it, nearest
+first. A called calculation may call others in turn, by the names that its own owner group sees.
 """
 
 from asyncio import to_thread
@@ -26,7 +26,7 @@ from penstock.formula.syntax.parser import parse
 
 
 class Origin(NamedTuple):
-    """Whose formulas call: the identity of the calculation, if it is one, and its owner group."""
+    """The origin of calls: the identity of the calling calculation, if it is one, and its owner."""
 
     within: str | None
     owner: GroupPath
@@ -34,7 +34,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as one formula means it."""
+    """A call in one formula."""
 
     origin: Origin
     callee: Callee
@@ -46,11 +46,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Callees:
-    """What was read, as the checks of formulas ask for it.
+    """The calculations that formulas call, directly or through others, for the formula checks.
 
-    `owners` are the owner groups of all whose formulas were reached, by their identities;
-    `latest` are the calculations among them as they are now, by their ids; `standing` are the
-    revisions of the calculations that a calculation to be saved reaches.
+    `owners` are the owner groups of all calling resources, by their identities. `latest` are the
+    called calculations as they are now, by their ids. `standing` are the revisions of the
+    calculations that a calculation to be saved reaches.
     """
 
     found: Mapping[tuple[str | None, Callee], Signature]
@@ -67,13 +67,13 @@ class Callees:
         return list(called.items())
 
     def unchanged(self) -> list[Write]:
-        """Let a transaction happen only while what was checked still stands.
+        """Writes that fail the transaction if a called calculation changed since the check.
 
-        Else two that are saved at the same time could call each other in a circle, as each is
-        checked against the other as it was before.
+        Otherwise two calculations that are saved at the same time could call each other in a
+        circle, because each is checked against the other's earlier version.
         """
         return [
-            # Changes nothing: a check would need a permission that nothing else does.
+            # An update without effect: ConditionCheck would need a permission of its own.
             Write(
                 Update(
                     key=CALCULATION.latest.key(id=id),
@@ -87,10 +87,10 @@ class Callees:
 
 
 async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Callees:
-    """Read what the formulas of a resource that is about to be saved call, a level at a time.
+    """Read the calculations that a resource to be saved calls, a level at a time.
 
-    Each level is two reads one after another. Without a call nothing is read. More calculations, or
-    deeper ones, than a formula may call are refused with LimitExceeded.
+    Each level takes two consecutive reads. Without a call nothing is read. Raises LimitExceeded for
+    more calculations, or deeper calls, than a formula may have.
     """
     calculation = saved if isinstance(saved, Calculation) else None
     within = None if calculation is None else identity_of(calculation)
@@ -99,7 +99,7 @@ async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) ->
 
 
 async def library_seen(scope: Scope, origin: Origin, formula: str) -> Callees:
-    """Read what a formula that is about to be run calls, likewise, as far as the caller sees it."""
+    """Read the calculations that a formula to be run calls, as far as the caller sees them."""
     return await _Search(Named(CALCULATION, scope, run=True)).reach(origin, [formula])
 
 
@@ -110,7 +110,7 @@ async def _calls(origin: Origin, formulas: Sequence[str]) -> list[Call]:
 
 
 def _callees(formulas: Iterable[str]) -> list[Callee]:
-    """What the formulas call, each once; one that cannot be read is told of later."""
+    """The callees of the formulas, each once; the check of a formula reports its syntax errors."""
     found: dict[Callee, None] = {}
     for text in formulas:
         try:
@@ -149,7 +149,7 @@ class _Search:
         return Callees(self.found, owners, self.latest, self.standing)
 
     async def _resolve(self, level: Sequence[Call]) -> list[Calculation]:
-        """Find what the calls of a level mean; return what was not met before."""
+        """Resolve the calls of a level; return the calculations that were not met before."""
         _require_few(len({call.callee for call in level}))
         meant = await self.named.find(call.mention for call in level)
         fresh: dict[str, Calculation] = {}

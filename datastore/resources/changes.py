@@ -1,7 +1,7 @@
-"""Tells who follows a resource that it was written, by asking the table for its latest row.
+"""Changes of resources, detected by polling their latest rows in the table.
 
-Any process may write the table, so the table is asked and nothing in memory is. However many follow
-what, a round of asking is one batched get of the rows that are followed.
+Any process may write the table, so memory cannot tell. Each round of polling is one batched get of
+all followed rows, however many followers there are.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ logger = logging.getLogger("penstock.changes")
 
 
 class Watch:
-    """One row for one follower: its latest state waits for them, earlier ones are forgotten."""
+    """One row for one follower: the latest state waits for the follower, earlier ones are lost."""
 
     __slots__ = ("_arrived", "_item", "_revision")
 
@@ -33,7 +33,7 @@ class Watch:
         self._arrived = asyncio.Event()
 
     def offer(self, item: Attributes | None) -> None:
-        """Take the row as it was read, None where it is gone; what is known or older is left."""
+        """Store the row as it was read, None if it is gone; a known or older state is ignored."""
         if item is not None:
             revision = int(str(item["revision"]))
             if revision <= self._revision:
@@ -43,14 +43,14 @@ class Watch:
         self._arrived.set()
 
     async def next(self) -> Attributes | None:
-        """Wait for a state later than the last one that was given; None when the row is gone."""
+        """Wait for a state later than the last one that was returned; None when the row is gone."""
         await self._arrived.wait()
         self._arrived.clear()
         return self._item
 
 
 class Changes:
-    """The rows that somebody in this process follows, for `poll` to read."""
+    """The rows that this process follows, which `poll` reads."""
 
     __slots__ = ("_table", "_wanted", "_watches")
 
@@ -61,7 +61,7 @@ class Changes:
 
     @contextmanager
     def watch(self, key: Key, revision: int) -> Iterator[Watch]:
-        """Follow a row beyond the revision that is known."""
+        """Follow a row beyond the known revision."""
         watch = Watch(revision)
         watches = self._watches.setdefault(key, set())
         watches.add(watch)
@@ -76,7 +76,7 @@ class Changes:
                 self._wanted.clear()
 
     async def poll(self) -> None:
-        """Read every followed row once, and give each follower what is new to them."""
+        """Read every followed row once, and give each follower the new state."""
         keys = tuple(self._watches)
         rows = await read_rows(self._table, keys)
         # A row that was just made may be missing from an eventually consistent answer.
@@ -87,7 +87,7 @@ class Changes:
                 watch.offer(rows.get(key))
 
     async def run(self, seconds: float) -> NoReturn:
-        """Poll every so many seconds while there is anybody who follows anything."""
+        """Poll at this interval while any row is followed."""
         while True:
             await self._wanted.wait()
             await asyncio.sleep(seconds)
@@ -96,7 +96,7 @@ class Changes:
 
 @asynccontextmanager
 async def polled(table: Table, seconds: float) -> AsyncIterator[Changes]:
-    """Open the changes of a table, asked for every so many seconds until the end."""
+    """Poll the changes of a table at this interval until the block ends."""
     changes = Changes(table)
     polling = asyncio.create_task(changes.run(seconds))
     try:
@@ -106,10 +106,10 @@ async def polled(table: Table, seconds: float) -> AsyncIterator[Changes]:
 
 
 async def followed(reading: Reading[R], changes: Changes, id: str) -> AsyncIterator[R]:
-    """Yield a resource as it is now, then its latest version or grants after each write of them.
+    """Yield a resource as it is now, then its latest state after each write.
 
-    A follower who is slow misses states, never the latest. Ends when the resource is deleted or the
-    caller no longer sees it. Raises NotFound where they do not see it to begin with.
+    A slow follower misses states, never the latest. Ends when the resource is deleted or the caller
+    no longer sees it. Raises NotFound where the caller does not see it at first.
     """
     resource = await reading.one(id, consistent=True)
     yield resource

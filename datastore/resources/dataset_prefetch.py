@@ -1,4 +1,4 @@
-"""The reference datasets that one evaluation looks values up in, read before it runs."""
+"""The reference datasets that one evaluation needs, read before it runs."""
 
 from asyncio import gather
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ MAX_FIELDS = 500_000
 
 
 def require_few(names: int) -> None:
-    """Refuse more names of datasets than may be used together."""
+    """Refuse more datasets than may be used together."""
     if names > MAX_DATASETS:
         raise LimitExceeded("datasets that a formula names", MAX_DATASETS, names)
 
@@ -32,10 +32,10 @@ def require_small(datasets: Iterable[ReferenceDataset]) -> None:
 
 @dataclass(slots=True)
 class Lookups(NamedRows):
-    """Data as formulas ask for it; a name means what the owner group of the formula sees.
+    """The rows of datasets, for formulas; a name refers to what the formula's owner group sees.
 
-    `owners` are these groups by the identities of calculations. A name that only a row decides is
-    noted when it is met first, and found once `read_missing` has read it.
+    `owners` are these groups by the identities of calculations. A name that only a row's value
+    decides is noted at its first lookup, and available once `read_missing` has read it.
     """
 
     scope: Scope
@@ -47,7 +47,7 @@ class Lookups(NamedRows):
     _missing: set[Mention] = field(default_factory=set)
 
     async def read(self, mentions: Iterable[Mention]) -> None:
-        """Read what the caller may see of what is mentioned; raises LimitExceeded for too much."""
+        """Read the mentioned datasets that the caller sees; raises LimitExceeded for too many."""
         wanted = {*mentions} - self._rows.keys()
         require_few(len(self._rows) + len(wanted))
         meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
@@ -59,7 +59,7 @@ class Lookups(NamedRows):
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
 
     async def read_missing(self) -> bool:
-        """Read what was met and not there; whether there was any."""
+        """Read the datasets that lookups missed; return whether there were any."""
         missing, self._missing = self._missing, set()
         await self.read(missing)
         return bool(missing)

@@ -1,6 +1,6 @@
 """The reference datasets that formulas name, found before the formulas are saved or pinned.
 
-A name means what the owner group of the formula's resource sees under it, nearest first.
+A name refers to the dataset that the owner group of the formula's resource sees, nearest first.
 """
 
 from asyncio import to_thread
@@ -26,9 +26,9 @@ from penstock.formula.syntax.tree import CustomCall, Formula, walk
 
 
 class Use(NamedTuple):
-    """A dataset as a formula names it; `within` is the identity of the calculation, if it is one's.
+    """A dataset name in a formula.
 
-    For the formula of a pipeline that is None.
+    `within` is the identity of the calculation with the formula, None for a pipeline's own formula.
     """
 
     within: str | None
@@ -40,16 +40,16 @@ class Use(NamedTuple):
 
 
 Found = Mapping[Use, Meant[ReferenceDataset] | None]
-"""What each use means, None where there is no such dataset."""
+"""The dataset of each use, None where it does not exist."""
 
 NOTHING: Final[Found] = {}
 
 
 def uses_of(formulas: Iterable[tuple[str | None, str]]) -> list[Use]:
-    """The datasets whose names are written out in formulas, given with what they are within."""
+    """The dataset names that are literals in the formulas, each given with its calculation."""
     found: dict[Use, None] = {}
     for within, text in formulas:
-        with suppress(FormulaSyntax):  # which is told of when the formula is checked or compiled
+        with suppress(FormulaSyntax):  # the check or the compiler reports it
             uses = datasets_of(parse(text)) if "'" in text else ()
             named = (Use(within, use.name, use.pin) for use in uses if use.name is not None)
             found |= dict.fromkeys(named)
@@ -57,10 +57,10 @@ def uses_of(formulas: Iterable[tuple[str | None, str]]) -> list[Use]:
 
 
 async def datasets_for(scope: Scope, library: Callees, formulas: Sequence[str]) -> Found:
-    """Find what a pipeline's formulas, and the calculations that they reach, name.
+    """Resolve the datasets of a pipeline's formulas and of all calculations that they reach.
 
-    Where there is no place for files there are no datasets: nothing is looked for, as nothing can
-    run. Raises LimitExceeded for too many or too large ones, Moved as `Named` does.
+    A server without a bucket has no datasets: nothing is resolved, because nothing can run. Raises
+    LimitExceeded for too many or too large ones, StaleRead as `NameResolver` does.
     """
     if scope.files is NO_FILES:
         return NOTHING
@@ -76,7 +76,7 @@ async def datasets_for(scope: Scope, library: Callees, formulas: Sequence[str]) 
 async def unknown_datasets(
     formulas: Sequence[str], library: Callees, found: Found
 ) -> list[FieldProblem]:
-    """What the formulas of transforms, in their order, name in vain, or what they call does."""
+    """List the unknown datasets of each transform's formula, also in its callees."""
     unknown = [use for use, meant in found.items() if meant is None]
     if not unknown:
         return []
@@ -112,7 +112,10 @@ def _named(formula: Formula, unknown: Sequence[Use]) -> Iterator[tuple[Position,
 def _reached(
     formula: Formula, library: Callees, unknown: Sequence[Use]
 ) -> Iterator[tuple[Position, str]]:
-    """It is not known which call leads there; what is named there, who sees it may know."""
+    """Report the unknown datasets of callees, by name only if the caller sees the calculation.
+
+    Which call leads there is not known, so the position is that of the first call.
+    """
     calls = [node.at for node in walk(formula) if isinstance(node, CustomCall)]
     met = {one.signature.identity: one for one in closure(formula, library, None) if one.signature}
     for use in unknown:

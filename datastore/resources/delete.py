@@ -1,11 +1,11 @@
-"""Deleting a resource with any number of versions: at once where it fits, else by a tombstone.
+"""Deletion of a resource with any number of versions: in one transaction, or by a tombstone.
 
-It does not fit where there are files to be removed as well.
+A resource with files, or with too many rows for one transaction, needs a tombstone.
 
 A tombstone is the latest row marked `deletedAt` and listed under `X:<kind>`. From then on the
-resource is gone for every reader, and what remains is taken away in transactions of their own. Each
-notes on the tombstone how much of the footprint is `taken`; whoever finds one may go on with it.
-What else hangs on the resource, and is not in the table alone, goes before the tombstone does.
+resource is gone for every reader, and the remaining rows are deleted in further transactions. Each
+notes on the tombstone how many derived rows are `taken`; any process may continue from there.
+Executions and files are deleted before the tombstone.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ MAX_WRITES = 25
 
 
 class _Occupied(Exception):
-    """Something else hangs on the resource."""
+    """The resource still has executions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Deleting(Generic[R]):
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def sweep(self) -> int:
-        """Go on with every delete that was cut short; return how many there were."""
+        """Continue every delete that was interrupted; return the number of them."""
         items = await self._tombstones()
         for item in items:
             buried = load(self.kind.record, item, id=resource_id(item))
@@ -80,7 +80,7 @@ class Deleting(Generic[R]):
         return len(items)
 
     async def pending(self) -> int:
-        """Count the deletes that were cut short, as far as one page of them goes."""
+        """Count the deletes that were interrupted, up to one page of them."""
         return len(await self._tombstones())
 
     async def _tombstones(self) -> Sequence[Attributes]:
@@ -99,11 +99,11 @@ class Deleting(Generic[R]):
                 await commit(self.scope.table, [*everything, *self._free(current)])
                 return
         buried, taken = await self._bury(current, 0)
-        with suppress(Moved):  # then a sweep elsewhere is finishing it
+        with suppress(Moved):  # then a sweep of another process continues the delete
             await self._finish(buried, taken)
 
     async def _finish(self, buried: R, taken: int) -> None:
-        """Take away the rest of the footprint, then versions and files, then the tombstone."""
+        """Delete the rest of the derived rows, then versions and files, then the tombstone."""
         while taken < len(self._footprint_gone(buried)):
             buried, taken = await self._bury(buried, taken)
         if await self._is_occupied(buried):
@@ -124,7 +124,7 @@ class Deleting(Generic[R]):
                 await self.scope.files.delete(key)
 
     async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
-        """Take away what fits of the footprint beyond the first `taken`, and note it on the tomb.
+        """Delete as many derived rows beyond the first `taken` as fit, and note it on the row.
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
@@ -147,10 +147,10 @@ class Deleting(Generic[R]):
         return key in (await self.scope.table.get([key], consistent=True)).items
 
     def _free(self, resource: R) -> list[Write]:
-        """Let it be only where nothing else hangs on the resource."""
+        """The write that fails the transaction if the resource has executions."""
         if self.kind.runs is None:
             return []
-        # Deletes nothing: a check would need a permission that nothing else does.
+        # A delete without effect: ConditionCheck would need a permission of its own.
         none = Delete(self.kind.runs.key(id=resource.id), Missing())
         return [Write(none, lambda _: _Occupied())]
 

@@ -1,6 +1,6 @@
-"""What the tags of one thing occupy in one group: rows that cover, and counters.
+"""The rows that derive from a resource: postings, counters, names and counts of groups.
 
-Everything a resource occupies besides its own rows, so that each write is one difference.
+Each write of a resource is the difference between its derived rows before and after.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from penstock.datastore.text import comparison_form
 
 
 def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key, Item]:
-    """The rows that find the thing by each level of each of its tags, without its tag set."""
+    """The rows that find a resource by each level of each of its tags, without its tag set."""
     rows = [
         TAG.item(group=group, key=level.key, value=level.value, kind=kind, id=id)
         for tag in tagged
@@ -30,7 +30,7 @@ def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key,
 
 
 def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[counters.Counter]:
-    """What the thing adds to the counts of keys and values."""
+    """The counters of tag keys and values that a resource increases."""
     for tag in tagged:
         row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
         labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
@@ -45,11 +45,11 @@ def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[count
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Grant rows and postings, tag counters, name rows and groups of one resource.
+    """The derived rows of a resource: grants and postings, tag counters, name rows, groups.
 
-    `homes` are the groups that count it: those it is granted to, and its owner also where a grant
-    from above covers that one, as a revoke gives the owner a grant of its own again. Until then a
-    row of its own lists the resource at its owner.
+    `homes` are the groups that count the resource: those with a grant, and its owner even where a
+    grant from above covers the owner, because a revoke then gives the owner a grant of its own
+    again. Until then a row `O:<group>` lists the resource at its owner.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Footprint:
 
 
 def footprint(kind: str, resource: Resource) -> Footprint:
-    """What the resource occupies, given its name, its grants and its tags."""
+    """Derive the rows from the resource's name, grants and tags."""
     cover: dict[str, Value] = dict(tags.cover(resource.tags))
     items: dict[Key, Item] = {}
     counters: dict[Key, counts.Counter] = {}
@@ -86,7 +86,7 @@ def footprint(kind: str, resource: Resource) -> Footprint:
 
 
 def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
-    """The writes that turn what was occupied into what shall be, always in the same order."""
+    """The writes that turn the old rows into the new ones, always in the same order."""
     return [
         *_name_writes(old, new),
         *item_writes(old.items if old else {}, new.items if new else {}),
@@ -96,7 +96,7 @@ def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
 
 
 def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]:
-    """The writes that turn some rows into others."""
+    """The writes that turn the old items into the new ones."""
     gone = [Write(Delete(key)) for key in old if key not in new]
     return gone + [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
 
@@ -104,7 +104,7 @@ def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]
 def counter_writes(
     old: Mapping[Key, counts.Counter], new: Mapping[Key, counts.Counter]
 ) -> list[Write]:
-    """The writes that count what is new, and no longer what was."""
+    """The writes that turn the old counts into the new ones."""
     changes = [counts.change(old.get(key), new.get(key)) for key in {**old, **new}]
     return [write for write in changes if write is not None]
 

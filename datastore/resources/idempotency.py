@@ -1,4 +1,4 @@
-"""A call that is sent twice happens once: the receipt of the first is found by the second."""
+"""Idempotency keys: a create that is sent twice happens once, by the receipt of the first call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_KEY = 128
 
 
 class Replayed(Exception):
-    """The same call was acknowledged before; `id` is what it made."""
+    """The same call succeeded before; `id` is the resource that it created."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -29,7 +29,7 @@ class Replayed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What one call would make, and from which input; `place` is where: a group, or a thing."""
+    """The id that a call would create, and its input; `place` is the group or resource it is in."""
 
     kind: str
     id: str
@@ -37,7 +37,7 @@ class Receipt:
     content: Mapping[str, Any]
 
     def write(self, scope: Scope, key: str) -> Write:
-        """Leave the receipt under the caller's key for a day."""
+        """Write the receipt under the caller's key for a day."""
         now = scope.clock.now()
         item: Item = {
             **IDEMPOTENCY.item(user=scope.caller.user_id, key=key),
@@ -49,7 +49,7 @@ class Receipt:
         return Write(Put(item, free), self._refused)
 
     def _digest(self) -> str:
-        """Equal for equal inputs, whatever the order of their fields."""
+        """A digest that is equal for equal inputs, whatever the order of their fields."""
         text = msgspec.json.encode([self.kind, self.place, self.content], order="sorted")
         return sha256(text).hexdigest()
 
@@ -60,6 +60,6 @@ class Receipt:
 
 
 def key_problems(key: str | None) -> list[FieldProblem]:
-    """What is wrong with a key, if one is given."""
+    """List the problems of the key, if there is one."""
     message = None if key is None else text_problem(key, MAX_KEY)
     return [FieldProblem(["idempotencyKey"], message)] if message else []

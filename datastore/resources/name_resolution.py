@@ -1,4 +1,4 @@
-"""What formulas mean by a name: what their owner group sees under it, nearest first."""
+"""The resolution of names in formulas: the nearest resource that the owner group sees."""
 
 from asyncio import gather
 from collections.abc import Iterable
@@ -24,10 +24,10 @@ R = TypeVar("R", bound=Resource)
 
 
 class Mention(NamedTuple):
-    """A name in a formula, the owner group of that formula's resource, and the version asked for.
+    """A name in a formula, the owner group of that formula's resource, and the wanted version.
 
-    Another group that the pin names lies on one line with the owner: what is elsewhere, those who
-    see the formula may not know of.
+    A group in the pin must lie on one line with the owner, because readers of the formula may not
+    know of other groups.
     """
 
     owner: GroupPath
@@ -36,7 +36,7 @@ class Mention(NamedTuple):
 
 
 class Meant(NamedTuple, Generic[R]):
-    """What is meant: the version, and the resource as it is now."""
+    """A resolved name: the version, and the resource as it is now."""
 
     latest: R
     version: R
@@ -44,10 +44,10 @@ class Meant(NamedTuple, Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Named(Generic[R]):
-    """Finds the resources of one kind that formulas mention.
+    """Resolves the names of one kind of resource in formulas.
 
-    `saved` is about to take the place of its earlier version. Where formulas are `run`, only what
-    the caller may see and use is found; where they are saved, reads are consistent.
+    `saved` is about to replace its earlier version. Where formulas are `run`, only resources that
+    the caller may see and use are found; where they are saved, reads are consistent.
     """
 
     kind: Kind[R]
@@ -56,10 +56,11 @@ class Named(Generic[R]):
     run: bool = False
 
     async def find(self, mentions: Iterable[Mention]) -> dict[Mention, Meant[R]]:
-        """Find what is meant, in two reads one after another and one more for other versions.
+        """Resolve the names by two consecutive reads, and one more for other versions.
 
-        What is not there is absent. Raises IllegalState for what is disabled, where that is run,
-        and Moved for what was renamed or revoked between the two reads, where it is not.
+        Names without a resource are left out. Raises IllegalState for a disabled resource, where
+        formulas are run; StaleRead for one that was renamed or revoked between the two reads, where
+        they are saved.
         """
         ids = await self._ids(set(mentions))
         latest = await self._latest(set(ids.values()))
@@ -84,7 +85,7 @@ class Named(Generic[R]):
         return found
 
     def _chain(self, mention: Mention) -> list[Key]:
-        """Where the name may be held, nearest first."""
+        """The keys that may hold the name, nearest first."""
         group = mention.owner
         if len(mention.name) > MAX_NAME:
             return []
@@ -101,7 +102,7 @@ class Named(Generic[R]):
         return NAME.key(kind=self.kind.letter, name=comparison_form(name), group=group)
 
     def _holder(self, key: Key, row: Attributes) -> str | None:
-        """Who holds the name there once the resource is saved."""
+        """The id of the name's holder in the row, once the resource is saved."""
         holder = row.get("id")
         if self.saved is None:
             return None if holder is None else str(holder)
@@ -110,7 +111,7 @@ class Named(Generic[R]):
         return str(holder) if holder not in (None, self.saved.id) else None
 
     async def _latest(self, ids: set[str]) -> dict[str, R]:
-        """Get latest: `pk = C:<id>, sk = C`, batched; groups decided what is meant."""
+        """Get latest: `pk = C:<id>, sk = C`, batched; groups, not grants, decide which is found."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
         rows = await read_rows(self.scope.table, keys, consistent=not self.run)
@@ -131,11 +132,11 @@ class Named(Generic[R]):
         return latest
 
     def _claims(self, resource: R) -> set[Key]:
-        """Where the resource holds its name."""
+        """The keys of the rows in which the resource holds its name."""
         return {self._key(resource.name, group) for group in resource.groups}
 
     async def _version(self, latest: R, mention: Mention) -> R | None:
-        """The version that is asked for, if there is one."""
+        """The wanted version, if it exists."""
         if not self.run and not self._claims(latest) & {*self._chain(mention)}:
             raise Moved
         pin = mention.pin
@@ -154,6 +155,6 @@ class Named(Generic[R]):
 
 
 def _time(text: str) -> datetime:
-    """A time as a formula writes it; in UTC where it names no zone."""
+    """Parse a time in a formula; it is in UTC if it names no zone."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)

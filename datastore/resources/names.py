@@ -1,10 +1,10 @@
-"""A name is unique along its line: no group above or below holds it for another resource.
+"""Unique names: no group above or below another one may hold the same name for two resources.
 
-The row of a name and a group is either a *claim* (`id`: who holds the name here) or a *marker*
-(`below`: how many claims lie in groups below). Claims and the markers of all their ancestors are
+The row of a name and a group is either a *claim* (`id`: the holder of the name here) or a *marker*
+(`below`: the number of claims in groups below). Claims and the markers of all their ancestors are
 written together, so two creates on one line always meet in some row, whatever their order.
 
-What a caller is told of a name that is taken: where it is held, as far as they see.
+A conflict describes the holder only as far as the caller sees it.
 """
 
 from collections.abc import Iterable
@@ -31,21 +31,21 @@ from penstock.datastore.text import comparison_form
 
 
 class Holding(NamedTuple):
-    """What a resource has in the row of a name and a group: a claim, or claims `below`."""
+    """A resource's part of the row of a name and a group: the claim, or claims `below`."""
 
     group: GroupPath
     below: int
 
 
 class Names(NamedTuple):
-    """One kind's resource and the name it holds or wants."""
+    """A resource of one kind, with the name that it holds or wants."""
 
     kind: str
     id: str
     name: str
 
     def holdings(self, groups: Iterable[GroupPath]) -> dict[Key, Holding]:
-        """Every row the resource needs for its name in the groups, which form an antichain."""
+        """Every row that the resource needs for its name in the groups, which form an antichain."""
         found: dict[Key, Holding] = {}
         for group in groups:
             *above, own = ancestors(group)
@@ -60,7 +60,7 @@ class Names(NamedTuple):
         return NAME.key(kind=self.kind, name=comparison_form(self.name), group=group)
 
     def change(self, key: Key, old: Holding | None, new: Holding | None) -> Write | None:
-        """The write that turns what the resource has in the row into what it wants there."""
+        """The write that turns the resource's old part of the row into its new one."""
         if old == new:
             return None
         if new is None:
@@ -91,7 +91,7 @@ class Names(NamedTuple):
         return self._unmarked(key, old.below)
 
     def _unmarked(self, key: Key, by: int) -> Write:
-        """Take the marker away, as most names are held once; others' claims below keep it."""
+        """Remove the marker, because most names are held once; others' claims below keep it."""
         return Write(Delete(key, Compare("below", "=", by)), lambda _: self._lowered(key, by))
 
     def _lowered(self, key: Key, by: int) -> Write:
@@ -104,12 +104,12 @@ class Names(NamedTuple):
 
 
 async def told(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
-    """The failure of the resource `id`, which wanted a name that another holds."""
+    """Describe the conflict of resource `id`, which wanted a name that another holds."""
     return _shown(scope, await _located(scope, taken, id))
 
 
 async def _located(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
-    """Find out where below the marked group another than `id` holds the name, if still so."""
+    """Find the holder other than `id` below the marked group, if it still exists."""
     if taken.holder is not None:
         return taken
     below = ROOT if taken.group == ROOT else f"{taken.group}/"
@@ -123,7 +123,7 @@ async def _located(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
 
 
 def _shown(scope: Scope, taken: NameTaken) -> NameTaken:
-    """What the caller may know: not who holds the name in a group that they do not see."""
+    """Hide the holder in a group that the caller does not see."""
     line = reversed(ancestors(GroupPath(taken.group)))
     nearest = next(group for group in line if scope.caller.sees(group))
     if nearest == taken.group:

@@ -1,9 +1,4 @@
-"""Resources that were found for a caller, and are decoded as far as they are asked for.
-
-Reading the latest version of resources; what comes back has been admitted to the caller.
-
-Lists of resources: what a group sees, filtered by tags, a full page at a time.
-"""
+"""Reads and lists of resources that the caller sees, decoded as far as a projection needs."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -32,11 +27,11 @@ from penstock.datastore.text import comparison_form
 R = TypeVar("R", bound=Resource)
 
 DECISIVE: Asked = frozenset(("id", "groups"))
-"""The fields by which a resource is found and admitted."""
+"""The fields by which a resource is found and access to it is decided."""
 
 
 class Found(Generic[R]):
-    """The latest row of a resource, which its caller may see."""
+    """A resource that the caller sees, which is decoded when its fields are needed."""
 
     __slots__ = ("_kind", "_parts", "_row")
 
@@ -47,13 +42,13 @@ class Found(Generic[R]):
 
     @classmethod
     def whole(cls, kind: Kind[R], resource: R) -> "Found[R]":
-        """Hold a resource that is in hand."""
+        """Wrap a resource that is decoded already."""
         found = cls(kind, {})
         found._parts[None] = resource
         return found
 
     def record(self, asked: Asked = None) -> R:
-        """Give the resource; at least what is asked for of it is there."""
+        """The resource, with at least the fields of the projection."""
         known = self._parts.get(None) or self._parts.get(asked)
         if known is None:
             id, part = resource_id(self._row), both(asked, DECISIVE)
@@ -71,16 +66,17 @@ class Reading(Generic[R]):
     async def many(
         self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
     ) -> list[R | NotFound]:
-        """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, aligned.
+        """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, in order.
 
-        The row carries the grants, so the permission is decided on it. A foreign id and an absent
-        one give the same NotFound. Of each resource, at least what is asked for is there.
+        The row carries the grants, so it decides the access. An id that the caller does not see and
+        an absent one give the same NotFound. Each resource has at least the fields of the
+        projection.
         """
         rows, part = await self._rows(ids, consistent=consistent), both(asked, DECISIVE)
         return [self.admitted(row, part) for row in rows]
 
     async def found(self, ids: Sequence[str]) -> list[Found[R] | NotFound]:
-        """Get latest, for those who may want more and more of each."""
+        """Get latest, for callers that need more and more fields of each."""
         return [self._found(row, DECISIVE) for row in await self._rows(ids)]
 
     async def one(self, id: str, *, consistent: bool = False) -> R:
@@ -108,7 +104,7 @@ class Reading(Generic[R]):
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
     def admitted(self, item: Attributes | None, asked: Asked = None) -> R | NotFound:
-        """The resource in a latest row, if there is one and the caller may see it."""
+        """The resource in a latest row; NotFound if there is none or the caller does not see it."""
         found = self._found(item, asked)
         return found if isinstance(found, NotFound) else found.record(asked)
 
@@ -120,7 +116,7 @@ class Reading(Generic[R]):
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
     def _found(self, row: Attributes | None, asked: Asked) -> Found[R] | NotFound:
-        """Decide by what is asked for of the resource, as it is decoded in any case."""
+        """Decide by the projected fields, because they are decoded in any case."""
         if row is None or "deletedAt" in row:
             return absent(self.kind.noun)
         found = Found(self.kind, row)
@@ -129,7 +125,7 @@ class Reading(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """Which list: of a group or the caller's default, with some tags, one way or the other."""
+    """The request for a list: the group (or the caller's default), the tags and the order."""
 
     group: GroupPath | None = None
     tags: TagFilter = field(default_factory=TagFilter)
@@ -147,9 +143,9 @@ class Listing(Generic[R]):
     async def page(self, listed: Listed, window: Window, asked: Asked = None) -> Slice[R]:
         """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
 
-        The chain has at most one grant of a resource; below the group several may lead to one,
-        which is listed once. A search that reaches its budget ends the page early. Of each resource
-        at least what is asked for is there.
+        Along the chain a resource has at most one grant; below the group it may have several, and
+        is listed once. A search that reaches its budget ends the page early. Each resource has at
+        least the fields of the projection.
         """
         listed.tags.check()
         group = self.scope.seen_group(listed.group)
@@ -169,7 +165,7 @@ class Listing(Generic[R]):
             self.scope.require_group(group),
         )
         records = await Reading(self.kind, self.scope).many(found.ids, asked=asked)
-        # An index or a replica may be behind: what is gone by now is left out.
+        # An index or a replica may be late: resources that are gone by now are left out.
         entries = [
             (id, record)
             for id, record in zip(found.ids, records, strict=True)
@@ -201,7 +197,7 @@ class Listing(Generic[R]):
 
 
 def wanted_tags(wanted: TagFilter) -> Filter:
-    """The filter of a user as one of tags in comparison form."""
+    """The user's filter, with its tags in comparison form."""
     return Filter(all=_wanted(wanted.all), any=_wanted(wanted.any), none=_wanted(wanted.none))
 
 

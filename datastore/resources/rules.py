@@ -1,4 +1,4 @@
-"""The rules of a resource's content, all of them checked at once before anything is written."""
+"""The rules of a resource's content, which are all checked before anything is written."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ MAX_DESCRIPTION = 8192
 async def check(
     kind: Kind[R], resource: R, library: Library, noted: Sequence[FieldProblem] = ()
 ) -> None:
-    """Raise Invalid with every broken rule of the resource, behind those noted before.
+    """Raise Invalid with the problems `noted` before, and every broken rule of the resource.
 
-    Its formulas may call the library.
+    Its formulas may call the calculations of the library.
     """
     found = (
         ("name", text_problem(resource.name, MAX_NAME)),
@@ -30,7 +30,7 @@ async def check(
     )
     problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)
-    # Many or odd formulas take a while to read.
+    # Many or unusual formulas take long to parse.
     problems += await to_thread(kind.problems, resource, library)
     if problems:
         raise Invalid(problems)

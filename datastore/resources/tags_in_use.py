@@ -1,4 +1,4 @@
-"""Which tag keys and values are in use along a chain of groups, with exact counts.
+"""The tag keys and values in use along a chain of groups, with exact counts.
 
 Along a chain at most one grant of a resource applies, so the groups' counts add up.
 """
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Total:
-    """What the groups of the chain hold under one key or value, added up."""
+    """The sum of the counters of one key or value over the groups of the chain."""
 
     label: str
     count: int = 0
@@ -37,7 +37,7 @@ class _Total:
 
 @dataclass(frozen=True, slots=True)
 class TagLists:
-    """The tags in use on resources of one kind (its letter), in the caller's scope."""
+    """The tags of resources of one kind (its letter) that the caller sees."""
 
     kind: str
     scope: Scope
@@ -47,7 +47,7 @@ class TagLists:
         return await self._along(group, lambda chain: self.keys_of(chain, window))
 
     async def keys_of(self, chain: Sequence[str], window: Window) -> Slice[TagKey]:
-        """The same for groups that the caller was shown, or for what plays the part of one."""
+        """List tag keys of groups that the caller may see, or of partitions like them."""
         row = TAG_KEY_COUNT
 
         def query(above: str) -> Query:
@@ -83,7 +83,7 @@ class TagLists:
     async def values_of(
         self, chain: Sequence[str], key: str, parent: str | None, window: Window
     ) -> Slice[TagValue]:
-        """The same for groups that the caller was shown, or for what plays the part of one."""
+        """List tag values of groups that the caller may see, or of partitions like them."""
         _check(key, parent)
         row, key = TAG_VALUE_COUNT, comparison_form(key)
         above_value = () if parent is None else value_of(parent)
@@ -121,7 +121,7 @@ class TagLists:
     async def _along(
         self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
     ) -> Slice[T]:
-        """Read along the chain of a group that is there and that the caller may know."""
+        """Read along the chain of a group that exists and that the caller sees."""
         group = self.scope.seen_group(group)
         found, _ = await gather(read(ancestors(group)), self.scope.require_group(group))
         return found
@@ -133,7 +133,7 @@ class TagLists:
         position: Callable[[Attributes], str],
         window: Window,
     ) -> Slice[_Total]:
-        """One page over the chain, positioned by the key text its rows end in."""
+        """Merge a page of the whole chain; the position is the key text that its rows end with."""
         pages = await gather(*(self.scope.table.query(query(above)) for above in chain))
         totals: dict[str, _Total] = {}
         for item in (item for page in pages for item in page.items):
@@ -145,7 +145,7 @@ class TagLists:
 
 
 def _check(key: str, parent: str | None) -> None:
-    """Raise Invalid for what is longer than any tag."""
+    """Raise Invalid for texts that are longer than any tag."""
     found = (
         ("key", unread_problem(key, MAX_LENGTH)),
         ("parent", unread_problem(parent or "", MAX_VALUE)),

@@ -1,4 +1,4 @@
-"""What differs between two versions of a resource, as JSON pointers (RFC 6901) with the values."""
+"""The differences between two versions of a resource, as JSON pointers (RFC 6901) with values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, StrEnum
@@ -10,7 +10,7 @@ import msgspec
 from penstock.datastore.records import DatasetContent, Resource
 
 MAX_CHANGES = 1000
-"""How many changes of one field are told apart."""
+"""The maximum of changes of one field that are listed one by one."""
 
 _NO_CONTENT: Final = {
     *("id", "version", "revision", "groups", "owner"),
@@ -21,7 +21,7 @@ _ABSENT: Final = object()
 
 
 class Operation(StrEnum):
-    """What happened to a value, as JSON Patch (RFC 6902) calls it."""
+    """The kind of a change, with the name it has in JSON Patch (RFC 6902)."""
 
     ADD = "add"
     REMOVE = "remove"
@@ -29,7 +29,7 @@ class Operation(StrEnum):
 
 
 class Change(NamedTuple):
-    """One value that differs; `before` of what was added and `after` of what is gone are None."""
+    """One changed value; `before` of an added value and `after` of a removed one are None."""
 
     op: Operation
     path: str
@@ -38,10 +38,11 @@ class Change(NamedTuple):
 
 
 def changes(before: Resource, after: Resource) -> list[Change]:
-    """What happened to the content from one version to another, in the order of its fields.
+    """List the changes of content from one version to another, in the order of the fields.
 
-    One after another they turn it into the other. Entries of lists are compared by their places. A
-    field with more than `MAX_CHANGES` changes is told as one. Grants are no content.
+    Applied one after another they turn the one into the other. Entries of lists are compared by
+    their positions. A field with more than `MAX_CHANGES` changes gives a single one. Grants are not
+    content.
     """
     old, new = _content(before), _content(after)
     found: list[Change] = []
@@ -101,6 +102,6 @@ def _compared_places(
         yield from _compared(f"{path}/{n}", before[n], after[n])
     for n in range(shared, len(after)):
         yield Change(Operation.ADD, f"{path}/{n}", None, after[n])
-    # The last first, as each that goes moves those behind it.
+    # The last first, because a removal moves the entries behind it.
     for n in reversed(range(shared, len(before))):
         yield Change(Operation.REMOVE, f"{path}/{n}", before[n], None)

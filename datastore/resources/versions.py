@@ -20,14 +20,14 @@ from penstock.datastore.table.port import Attributes, Key, Query, Range
 R = TypeVar("R", bound=Resource)
 
 _DECISIVE: Asked = frozenset(("id", "version"))
-"""The fields by which a version is found."""
+"""The fields that identify a version."""
 
 MAX_VERSION = 9_999_999_999
 SHORT_PAGE = 5
 
 
 class Wanted(NamedTuple):
-    """A page of versions, and what is asked of each of them."""
+    """The request for a page of versions, with the wanted fields of each."""
 
     window: Window
     asked: Asked = None
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 class Versions(Generic[R]):
     """The versions of one kind, in the caller's scope.
 
-    Where a resource is asked for, having it is the proof that the caller was admitted to it.
+    A method that takes a resource relies on the caller having read it, which proves the access.
     """
 
     kind: Kind[R]
@@ -46,7 +46,7 @@ class Versions(Generic[R]):
     async def many(self, ids: Sequence[tuple[str, int]]) -> list[R | NotFound]:
         """Get versions: BatchGet of latest (for the permission as of now) and of the versions.
 
-        One answer for each id and number, aligned.
+        The result has one entry for each id and number, in their order.
         """
         wanted = {(id, n) for id, n in ids if is_id(id) and 1 <= n <= MAX_VERSION}
         keys = [self.kind.latest.key(id=id) for id, _ in wanted]
@@ -64,7 +64,7 @@ class Versions(Generic[R]):
     async def as_at(self, of: R, at: str) -> R:
         """Get the resource as it was at a time: the version that was the latest then.
 
-        Versions are contiguous and in the order of their times, so that halving finds it in at
+        Versions are contiguous and in the order of their times, so a binary search finds it in at
         most log2(versions) gets. Raises NotFound for a time before the first.
         """
         if at < of.created_at:
@@ -86,7 +86,7 @@ class Versions(Generic[R]):
     async def numbered(
         self, wanted: Sequence[tuple[R, int]], asked: Asked = None
     ) -> list[R | NotFound]:
-        """Get versions of resources in hand: `pk = P:<id>, sk = PV:<version>`, batched, aligned."""
+        """Get versions of known resources: `pk = P:<id>, sk = PV:<version>`, batched, in order."""
         keys = [
             self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
             for of, n in wanted
@@ -100,9 +100,9 @@ class Versions(Generic[R]):
         ]
 
     async def page(self, of: R, window: Window, asked: Asked = None) -> Slice[R]:
-        """List versions: `pk = P:<id>`, sk from the first `PV:` to that in hand, newest first.
+        """List versions: `pk = P:<id>`, sk from the first `PV:` to the known latest, newest first.
 
-        Of each version, at least what is asked for is there.
+        Each version has at least the fields of the projection.
         """
         row = self.kind.version
         low, high = (row.sk.fill({"version": n}) for n in (1, of.version))
@@ -116,7 +116,7 @@ class Versions(Generic[R]):
         )
         page = await self.scope.table.query(query)
         items = list(page.items)
-        # A page of the store ends at 1 MB, which few versions fill when they are large.
+        # A page of the store ends at 1 MB, which a few large versions fill.
         while page.last is not None and len(items) <= window.size:
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await self.scope.table.query(query)
@@ -126,10 +126,10 @@ class Versions(Generic[R]):
         return sliced(found, window, _position, more=False)
 
     async def pages(self, wanted: Sequence[tuple[R, Wanted]]) -> list[Slice[R]]:
-        """List versions of many resources, aligned; of each, at least what is asked for is there.
+        """List versions of many resources, in their order, each with at least the wanted fields.
 
-        Short pages are known by their numbers and read together by BatchGet; a longer one costs
-        fewer units as a query of its own.
+        The numbers of short pages are known, so they are read together by BatchGet; a longer page
+        costs fewer units as a query of its own.
         """
         plans = [_numbers(of, window) for of, (window, _) in wanted]
         asked = _DECISIVE
@@ -173,7 +173,7 @@ def _position(record: Resource) -> str:
 
 
 def _numbers(of: Resource, window: Window) -> range:
-    """The versions a page shows, in the direction of travel."""
+    """The numbers of the versions on a page, in the direction of reading."""
     if window.backward:
         start = 1 if window.after is None else int(window.after) + 1
         return range(start, min(start + window.size, of.version + 1))

@@ -1,4 +1,4 @@
-"""Creating, updating, granting and revoking: each one transaction, built as a difference."""
+"""Writes of resources: create, update, grant and revoke, each one transaction of differences."""
 
 from asyncio import sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -54,7 +54,7 @@ class Writing(Generic[R]):
     attachment: Attachment[R] | None = None
 
     def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
-        """The same, for one write whose content comes with a file."""
+        """The same writer, for one write whose content comes with a file."""
         return replace(self, attachment=attachment)
 
     async def create(
@@ -66,9 +66,9 @@ class Writing(Generic[R]):
     ) -> R:
         """Create: latest, version 1, grant, name, tags and counts in one transaction.
 
-        `content` holds the kind's own fields and the common ones a user gives; problems `noted` in
-        reading it are told with all others. The same idempotency key with the same input gives the
-        resource that the first call made.
+        `content` holds the kind's own fields and the common ones that a user gives. Problems
+        `noted` in reading it are reported with all others. The same idempotency key with the same
+        input returns the resource that the first call created.
         """
         group = self.scope.group_or_default(group)
         self.scope.require_at(Role.CONTRIBUTOR, group)
@@ -82,7 +82,7 @@ class Writing(Generic[R]):
         async def created() -> R:
             called = await self._checked(resource, problems)
             placed, taken = await self._placed(resource)
-            # Ahead of the name, which the first call holds: a replay is no NameTaken.
+            # The receipt stands before the name, so that a repeated call is not a NameTaken.
             await self._commit(placed.id, [*receipt, *self._new_rows(placed), *taken], called)
             return placed
 
@@ -99,10 +99,10 @@ class Writing(Generic[R]):
         changes: Mapping[str, Any],
         noted: Sequence[FieldProblem] = (),
     ) -> R:
-        """Update: a new version that replaces the one the caller saw; raises VersionConflict else.
+        """Update: a new version that replaces `expected_version`; otherwise VersionConflict.
 
-        A frozen or disabled resource takes a change of its state and nothing else. Problems `noted`
-        in reading the changes are told with all others.
+        A frozen or disabled resource accepts only a change of its state. Problems `noted` in
+        reading the changes are reported with all others.
         """
 
         def updated(current: R) -> R:
@@ -113,7 +113,7 @@ class Writing(Generic[R]):
             return self._stamped(current, {**changes, "version": current.version + 1})
 
         async def checked(changed: R) -> Sequence[Write]:
-            # What a formula calls may be gone by now: that must keep nobody from disabling it.
+            # A resource whose callees are gone by now must still accept a change of state.
             if set(changes) == {"state"} and not noted:
                 return ()
             return await self._checked(changed, noted)
@@ -124,8 +124,8 @@ class Writing(Generic[R]):
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
 
-        Also says whether that changed anything. Grants stay an antichain: a group that inherits
-        already changes nothing, and an ancestor takes the place of the grants below it.
+        Returns also whether that changed anything. Grants stay an antichain: a grant to a group
+        that inherits one changes nothing, and a grant to an ancestor replaces the grants below it.
         """
 
         def granted(current: R) -> R:
@@ -139,9 +139,10 @@ class Writing(Generic[R]):
         return after, after is not before
 
     async def revoke(self, id: str, group: GroupPath) -> R:
-        """Revoke a group's explicit grant; it and the groups below lose sight at once.
+        """Revoke a group's explicit grant; it and the groups below lose access at once.
 
-        The owner always keeps sight: a grant above it narrows to the owner's, its own cannot go.
+        The owner always keeps access: a grant above the owner becomes the owner's own, which cannot
+        be revoked.
         """
 
         def revoked(current: R) -> R:
@@ -155,7 +156,7 @@ class Writing(Generic[R]):
         return (await self._rewrite(id, revoked, "group"))[1]
 
     async def _replayed(self, id: str) -> R:
-        """What an earlier call with the same idempotency key made."""
+        """Read the resource that an earlier call with the same idempotency key created."""
         try:
             return await Reading(self.kind, self.scope).one(id, consistent=True)
         except NotFound:
@@ -169,10 +170,10 @@ class Writing(Generic[R]):
         place: str | None = None,
         checked: Callable[[R], Awaitable[Sequence[Write]]] | None = None,
     ) -> tuple[R, R]:
-        """Read, change and write, until nobody else wrote in between; return both states.
+        """Read, change and write, until no other write comes between; return both states.
 
-        `place` is the field of the input that failures are about, where it is not the content;
-        that is `checked`, which may add to the transaction.
+        `place` is the field of the input that failures refer to, where it is not the content.
+        `checked` checks the content and may add writes to the transaction.
         """
 
         async def rewritten() -> tuple[R, R]:
@@ -189,7 +190,7 @@ class Writing(Generic[R]):
         return await self._unmoved(rewritten)
 
     async def _unmoved(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Try until nobody else writes between what is read and what is written."""
+        """Retry until no other write comes between the reading and the writing."""
         for n in range(ATTEMPTS):
             await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
             with suppress(Moved):
@@ -197,7 +198,7 @@ class Writing(Generic[R]):
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def _placed(self, resource: R) -> tuple[R, list[Write]]:
-        """The resource with the file that it comes with, and the write that takes it over."""
+        """Store the attached file; return the resource with it, and the write that claims it."""
         if self.attachment is None:
             return resource, []
         placed, taken = await self.attachment.placed(resource)
@@ -205,7 +206,7 @@ class Writing(Generic[R]):
 
     @asynccontextmanager
     async def _attached(self) -> AsyncIterator[None]:
-        """Let go of what was attached where the write fails, or turns out to be a repetition."""
+        """Drop the attached file where the write fails, or turns out to be a repetition."""
         try:
             yield
         except Exception:
@@ -214,10 +215,10 @@ class Writing(Generic[R]):
             raise
 
     async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
-        """Check the content; give what keeps the calculations it calls as they were checked."""
+        """Check the content; return the writes that guard the calculations it calls."""
         formulas = self.kind.formulas(resource)
         called = await library_for(self.scope, resource, formulas)
-        # What is run has to find its data; a calculation may be there before its data is.
+        # A kind that runs must find its datasets; a calculation may exist before its data.
         if self.kind.runs is not None:
             found = await datasets_for(self.scope, called, formulas)
             noted = [*noted, *await unknown_datasets(formulas, called, found)]
@@ -265,7 +266,7 @@ class Writing(Generic[R]):
         )
 
     def _regranted(self, current: R, groups: tuple[GroupPath, ...]) -> R:
-        """A change of grants is no change of content: neither version nor `updatedAt` moves."""
+        """Replace the grants; that is no change of content, so `version` and `updatedAt` stay."""
         if groups == current.groups:
             return current
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
@@ -273,7 +274,7 @@ class Writing(Generic[R]):
     async def _commit(
         self, id: str, writes: list[Write], called: Sequence[Write], place: str | None = None
     ) -> None:
-        """Write it, while those that formulas call stay as they are."""
+        """Send the writes, on condition that the called calculations stay as they are."""
         count = len(writes) + len(called)
         if count > MAX_OPERATIONS:
             # For each grant, a tag takes one write and two for each of its levels.

@@ -1,4 +1,4 @@
-"""What an operation makes of one item, and whether its condition holds, as DynamoDB decides it."""
+"""Conditions and operations on one item, evaluated as DynamoDB evaluates them."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from penstock.datastore.table.port import (
     Value,
 )
 
-# From 1E-130 to 9.99E+125: with as many digits, no sum is ever rounded.
+# Numbers range from 1E-130 to 9.99E+125: with 260 digits, no sum is ever rounded.
 _EXACT = Context(prec=260)
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -36,7 +36,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def holds(condition: Condition, item: Item | None) -> bool:
-    """Decide the condition for the item under a key, None meaning there is none."""
+    """Evaluate the condition for the item under a key; None means that there is no item."""
     match condition:
         case Exists(attribute):
             return item is not None and attribute in item
@@ -51,9 +51,9 @@ def holds(condition: Condition, item: Item | None) -> bool:
 
 
 def changed(operation: Operation, item: Item | None) -> Item | None:
-    """Give the item as the operation leaves it, None meaning there is none.
+    """Apply the operation to an item and return the new item; None means no item.
 
-    Adding to what is no number raises TypeError.
+    Raises TypeError for an addition to a value that is not a number.
     """
     match operation:
         case Put(new):
@@ -78,7 +78,7 @@ def _compares(compare: Compare, item: Item) -> bool:
 
 
 def _type(value: Value) -> type:
-    """Name the DynamoDB type: integers and decimals are both numbers, and truth values are not."""
+    """The DynamoDB type: integers and decimals are both numbers, and truth values are not."""
     return Decimal if isinstance(value, int) and not isinstance(value, bool) else type(value)
 
 

@@ -1,6 +1,6 @@
-"""A thread of the embedded table: whatever waits for it is handed over, and answered, at once.
+"""A worker thread of the embedded table, which runs the calls of one loop iteration together.
 
-What waits for the embedded table is done together: reads of one moment, writes of one commit.
+Reads of one turn see one moment; writes of one turn share one commit.
 """
 
 import sqlite3
@@ -26,16 +26,14 @@ _PRIMARY_CODE = 0xFF
 
 
 class Failed(NamedTuple):
-    """What came of a work that raised."""
+    """The outcome of a call that raised an error."""
 
     error: Exception
 
 
 Turn: TypeAlias = Callable[[Connection, Sequence[Work]], list[Any]]
-"""Does at least the first of the works; gives the value, or Failed, of each that it did.
-
-What it raises itself is what came of all of them.
-"""
+"""Runs at least the first of the calls; returns the value, or FailedCall, of each that it ran. An
+error that it raises itself is the outcome of all of them."""
 
 
 class _Waiting(NamedTuple):
@@ -46,9 +44,9 @@ class _Waiting(NamedTuple):
 class Lane:
     """One thread with one connection, for the callers of one event loop.
 
-    To hand over costs as much as many a read, and two threads of one interpreter that run at once
-    take its lock from each other with every row. So all that was asked for in one iteration of the
-    loop is one turn of the thread, and all that came of it is answered in one iteration.
+    Handing over a call costs as much as many reads, and two threads of one interpreter that run at
+    once take its lock from each other with every row. So all calls of one iteration of the loop
+    make one turn of the thread, and their outcomes return in one iteration.
     """
 
     def __init__(self, name: str, connect: Callable[[], Connection], turn: Turn) -> None:
@@ -63,13 +61,13 @@ class Lane:
         self._closed = False
 
     async def run(self, work: Callable[[Connection], T]) -> T:
-        """Do the work, in the order of asking; one that is cancelled while it waits is not done."""
+        """Run the call, in the order of arrival, unless it is cancelled while it waits."""
         if self._closed:
             raise RuntimeError("the table is closed")
         return await self._ask(work)
 
     async def close(self) -> None:
-        """Finish what was begun, however long it takes, and let go of the connection."""
+        """Finish the calls that were begun, however long they take, and close the connection."""
         self._closed = True
         if self._busy:
             await gather(self._ask(_nothing), return_exceptions=True)
@@ -83,7 +81,7 @@ class Lane:
         self._waiting.append(_Waiting(work, answer))
         if not self._busy:
             self._busy = True
-            # Not yet: others may ask before this iteration ends.
+            # At the end of this iteration, because other calls may arrive before that.
             loop.call_soon(self._hand_over, loop)
         return answer
 
@@ -95,7 +93,7 @@ class Lane:
             self._turns.put((loop, turn))
 
     def _has_started(self, loop: AbstractEventLoop, turn: list[_Waiting]) -> bool:
-        """Start the thread, unless it runs; where there is none to be had, say so to the turn."""
+        """Start the thread unless it runs; if the system has no thread, the turn is Unavailable."""
         if not self._started:
             try:
                 self._thread.start()
@@ -108,7 +106,7 @@ class Lane:
         return True
 
     def _serve(self) -> None:
-        """Be the thread: take turns until told to end."""
+        """The body of the thread: run turns until the queue yields None."""
         while handed := self._turns.get():
             self._take(*handed)
             del handed
@@ -121,7 +119,7 @@ class Lane:
             outcomes = self._turn(self._connection, [waiting.work for waiting in turn])
         except Exception as error:
             outcomes = [Failed(error)] * len(turn)
-        # Nobody waits in a loop that is closed.
+        # A closed loop has no callers that wait.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(self._answer, loop, turn, outcomes)
 
@@ -134,16 +132,16 @@ class Lane:
             else:
                 answer.set_result(outcome)
         self._waiting[:0] = turn[len(outcomes) :]
-        # Behind those who were answered: what they ask for next goes along.
+        # Behind the callers with an answer, so that their next calls join this turn.
         loop.call_soon(self._hand_over, loop)
 
 
 def _nothing(_connection: Connection) -> None:
-    """Be the last in the lane."""
+    """The last call of a thread that closes."""
 
 
 def told(error: Exception) -> Exception:
-    """What a caller is told: Unavailable where the file stayed locked."""
+    """The error for the caller: Unavailable where the file stayed locked."""
     if not is_busy(error):
         return error
     unavailable = Unavailable("The table's file is in use; try again.")
@@ -152,26 +150,26 @@ def told(error: Exception) -> Exception:
 
 
 def is_busy(error: Exception) -> bool:
-    # Python's own complaints have no code.
+    # Errors that Python itself raises have no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
     return isinstance(error, sqlite3.Error) and code & _PRIMARY_CODE in _BUSY
 
 
-# Those whose work is done are told after so many seconds, and other processes may write.
+# A turn ends after this time: finished calls get their answers, and other processes may write.
 TURN_SECONDS = 0.02
 
 
 def read_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
-    """Read one after another, from what was committed when the turn began."""
+    """Run the reads one after another, all on what was committed when the turn began."""
     with rows.reading(connection):
         return _in_turn(works, partial(_tried, connection))
 
 
 def write_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
-    """Write one after another, each wholly or not at all, and commit them with one flush.
+    """Run the writes one after another, each wholly or not at all, and commit them with one flush.
 
-    Each sees what those before it wrote, though none is told of before the commit. Where the file
-    itself fails, all are undone and each is tried alone: what one asks for may be the reason.
+    Each sees the writes before it, but no caller gets an answer before the commit. Where the file
+    itself fails, all are undone and each is tried alone, because one of them may be the cause.
     """
     if len(works) > 1:
         try:
@@ -183,7 +181,7 @@ def write_together(connection: Connection, works: Sequence[Work]) -> list[Any]:
 
 
 def _in_turn(works: Sequence[Work], do: Callable[[Work], Any]) -> list[Any]:
-    """Do one after another until the turn has taken its time."""
+    """Run the calls one after another until the turn's time is over."""
     outcomes = []
     until = perf_counter() + TURN_SECONDS
     for work in works:
@@ -206,7 +204,7 @@ def _group(connection: Connection, works: Sequence[Work]) -> list[Any]:
 
 
 def _member(connection: Connection, work: Work) -> Any:
-    """Do the work, or undo what it did; an error of the file may have undone the others too."""
+    """Run the call, or undo it; an error of the file may have undone the others too."""
     connection.execute("SAVEPOINT member")
     try:
         outcome = work(connection)

@@ -1,12 +1,8 @@
-"""Items as compact JSON, with exact numbers, and rows that are decoded from it as they are read.
+"""The file of the embedded table: its schema, and rows that hold items as compact JSON.
 
 A whole number is read as an int and any other as a Decimal, however it was written:
-`Decimal("1E+2")` comes back as `100`, which is equal, just as DynamoDB gives every number its own
-plain form.
-
-The file of the embedded table: its schema, and its rows, which hold items as compact JSON.
-
-Keys are stored as bytes, so that the file's order is that of UTF-8.
+`Decimal("1E+2")` is read as `100`, which is equal, just as DynamoDB gives every number its own
+plain form. Keys are stored as bytes, so that the file's order is that of UTF-8.
 """
 
 import sqlite3
@@ -37,7 +33,7 @@ decode = msgspec.json.Decoder[Item](float_hook=_number).decode
 
 
 class JsonItem(EncodedItem):
-    """A row of which records are decoded without an item between."""
+    """A row whose records are decoded directly from its JSON."""
 
     __slots__ = ()
 
@@ -72,7 +68,7 @@ _READ = (
 _PUT = "INSERT OR REPLACE INTO items (pk, sk, g, size, expires, body) VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM items WHERE pk = ? AND sk = ?"
 _SWEEP = "DELETE FROM items WHERE (pk, sk) IN (SELECT pk, sk FROM items WHERE expires < ? LIMIT ?)"
-# By whether the index is read, and whether downwards.
+# The key is (reads the index, descends).
 _PAGES = {
     (False, False): (
         "SELECT size, pk, sk, body FROM items WHERE pk = ? AND sk >= ? AND sk < ? ORDER BY sk"
@@ -93,14 +89,14 @@ _BEHIND_ALL_TEXT = b"\xff"
 
 
 class Stored(NamedTuple):
-    """A row of the file, and what it weighs."""
+    """A row of the file, and its size."""
 
     row: JsonItem
     footprint: Footprint
 
 
 def connect(path: Path, busy_seconds: float) -> Connection:
-    """Open the file for use by one thread, waiting so long for other processes' locks."""
+    """Open the file for one thread; `busy_seconds` is the wait for other processes' locks."""
     connection = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
@@ -110,7 +106,7 @@ def connect(path: Path, busy_seconds: float) -> Connection:
 
 @contextmanager
 def writing(connection: Connection) -> Iterator[None]:
-    """Make what happens inside one transaction, alone in the file from its first reading on."""
+    """A transaction that locks the file for other writers from its first reading on."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
@@ -118,15 +114,15 @@ def writing(connection: Connection) -> Iterator[None]:
 
 @contextmanager
 def reading(connection: Connection) -> Iterator[None]:
-    """Let all that is read inside be of one moment."""
+    """A transaction in which all reads see one moment."""
     with connection:
         connection.execute("BEGIN")
         yield
 
 
 def create(connection: Connection) -> None:
-    """Make what is missing of the schema; the write-ahead log is a property of the file."""
-    # Items of a kilobyte or two then stay in their page, which halves the file.
+    """Create the missing parts of the schema; the write-ahead log is a property of the file."""
+    # With this page size items of one or two kilobytes stay in their page: half the file size.
     connection.execute("PRAGMA page_size = 8192")
     connection.execute("PRAGMA journal_mode = WAL")
     with writing(connection):
@@ -137,7 +133,7 @@ def create(connection: Connection) -> None:
 
 
 def differences(connection: Connection) -> list[str]:
-    """Say in sentences where the file is not as `create` makes it."""
+    """Describe in sentences how the file differs from one that `create_schema` makes."""
     found = _schema(connection)
     sentences = [
         f"The file has no {name!r}."
@@ -153,7 +149,7 @@ def differences(connection: Connection) -> list[str]:
 
 
 def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
-    """Read what there is under the keys, in their order and with one statement."""
+    """Read the rows under the keys that exist, in the order of the keys and with one statement."""
     parts = [part.encode() for key in keys for part in key]
     found = {}
     for pk, sk, body, size, group in connection.execute(_reading(len(keys)), parts):
@@ -165,7 +161,7 @@ def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
 
 @cache
 def _reading(count: int) -> str:
-    """The statement that reads so many keys: one by one, each with a search of its own."""
+    """The statement that reads so many keys, each with a search of its own."""
     return _READ.format(", ".join(["(?, ?)"] * count))
 
 
@@ -187,12 +183,12 @@ def delete(connection: Connection, key: Key) -> None:
 
 
 def sweep(connection: Connection, now: float, most: int) -> int:
-    """Delete up to `most` items that expired before `now`; how many there were."""
+    """Delete up to `most` items that expired before `now`; return the number of deleted items."""
     return connection.execute(_SWEEP, (now, most)).rowcount
 
 
 def page(connection: Connection, query: Query) -> Page:
-    """Read one page; the first item that does not fit into it is behind its `last`."""
+    """Read one page; the page ends before the first item that does not fit."""
     low, high = _bounds(query)
     statement = _PAGES[query.index, query.descending]
     items: list[JsonItem] = []
@@ -213,7 +209,7 @@ def page(connection: Connection, query: Query) -> Page:
 
 
 def _bounds(query: Query) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """Give the first place of the page and the first one behind it, in the order of its columns."""
+    """The first place of the page and the first place behind it, in the order of the columns."""
     wanted = query.range
     first = (wanted.prefix if wanted.low is None else wanted.low).encode()
     behind = _next(wanted.high.encode()) if wanted.high is not None else _behind(wanted.prefix)
@@ -231,7 +227,7 @@ def _next(text: bytes) -> bytes:
 
 
 def _behind(prefix: str) -> bytes:
-    """Give the first bytes behind all that begin with the prefix."""
+    """The first bytes behind all texts that begin with the prefix."""
     if not prefix:
         return _BEHIND_ALL_TEXT
     text = prefix.encode()
@@ -239,7 +235,7 @@ def _behind(prefix: str) -> bytes:
 
 
 def _expiry(value: Value) -> float | None:
-    """Read `expiresAt` in epoch seconds; what is no number never expires."""
+    """Read `expiresAt` in epoch seconds; an item without a number there never expires."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     return float(value)

@@ -1,7 +1,7 @@
-"""The embedded table: one SQLite file, shared by as many server processes as the machine runs.
+"""The embedded table: one SQLite file, shared by all server processes of one machine.
 
-What a call returned is on the disk. Nothing blocks the event loop: one thread writes, one reads.
-A cancelled write may still happen, as one that was sent to DynamoDB may.
+When a call returns, its data is on the disk. Nothing blocks the event loop: one thread writes, one
+reads. A cancelled write may still happen, as it may with DynamoDB.
 """
 
 import sqlite3
@@ -38,7 +38,7 @@ SWEEP_ITEMS = 500
 
 
 class SqliteTable:
-    """A table in one file, for one event loop; expired items go with a write, once a minute."""
+    """A table in one file, for one event loop; a write deletes expired items once a minute."""
 
     def __init__(self, connect: Callable[[], Connection], now: Callable[[], float]) -> None:
         self._connect = connect
@@ -53,10 +53,10 @@ class SqliteTable:
     def open(
         cls, path: Path, *, busy_seconds: float = BUSY_SECONDS, now: Callable[[], float] = time
     ) -> "SqliteTable":
-        """Use the file, which need not exist but whose directory must; threads open it, not this.
+        """Use the file, which need not exist but whose directory must; the threads open it later.
 
-        `busy_seconds` is how long a call waits for another process before it is Unavailable; `now`
-        gives epoch seconds.
+        `busy_seconds` is the wait for another process before a call is Unavailable; `now` gives
+        epoch seconds.
         """
         return cls(partial(rows.connect, path, busy_seconds), now)
 
@@ -97,8 +97,8 @@ class SqliteTable:
             self._sweep = create_task(self._sweep_all(now))
 
     async def _sweep_all(self, now: float) -> None:
-        """Delete a few of the expired items, and the others behind the writes that wait."""
-        # What keeps a sweep from happening meets the next caller as well, who is told.
+        """Delete the expired items in small groups, each behind the writes that wait."""
+        # An error that stops a sweep also reaches the next caller, who receives it.
         with suppress(sqlite3.Error, Unavailable):
             while await self._writer.run(partial(_swept, now)) and not self._closing:
                 pass
@@ -113,7 +113,7 @@ def _create(connect: Callable[[], Connection]) -> None:
 
 
 def _swept(now: float, connection: Connection) -> bool:
-    """Delete a few of the expired items; whether there may be more."""
+    """Delete some of the expired items; return whether there may be more."""
     if rows.differences(connection):
         return False
     return rows.sweep(connection, now, SWEEP_ITEMS) == SWEEP_ITEMS
@@ -163,7 +163,7 @@ def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
 def _do(
     connection: Connection, operation: Operation, stored: Stored | None, *, transactional: bool
 ) -> float:
-    """Change one row as the operation says; write units, or LimitExceeded if it grew too large."""
+    """Apply the operation to one row; return write units, LimitExceeded if it grew too large."""
     if isinstance(operation, Check):
         return _unwritten_units(stored)
     old, before = (stored.row.item, stored.footprint) if stored else (None, None)

@@ -1,4 +1,7 @@
-"""Exact counters: added to in the transaction of what they count, and gone when they reach zero."""
+"""Exact counters: a counter changes in the transaction that changes the things it counts.
+
+A counter that reaches zero is deleted.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,16 +11,16 @@ from penstock.datastore.table.transaction import Write
 
 
 class Drifted(RuntimeError):
-    """A counter is lower than what it counts; no sequence of our own writes leads there."""
+    """A counter is lower than the number of things it counts; only a bug can cause that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """How much one resource adds to the counter under `key`.
+    """The amounts that one resource adds to the counter under `key`.
 
-    `amounts` holds one number per attribute, `count` among them; `labels` are written when the
-    counter comes into being, `latest` whenever a resource brings another one. An absent `index`
-    leaves the counter out of the index.
+    `amounts` holds one number per attribute, `count` among them. `labels` are written when the
+    counter is created, `latest` whenever a resource brings another value. A counter without an
+    `index` is not in the index.
     """
 
     key: Key
@@ -27,7 +30,7 @@ class Counter:
 
 
 def summed(counters: Iterable[Counter]) -> dict[Key, Counter]:
-    """What several resources add together to each of their counters."""
+    """Add up the counters of several resources, key by key."""
     total: dict[Key, Counter] = {}
     for more in counters:
         held = total.get(more.key)
@@ -42,7 +45,7 @@ def _sum(one: Counter, other: Counter) -> Counter:
 
 
 def change(old: Counter | None, new: Counter | None) -> Write | None:
-    """The write that takes away what `old` added and adds what `new` does, if they differ."""
+    """The write that subtracts the amounts of `old` and adds those of `new`; None if equal."""
     some = new or old
     if some is None:
         return None
@@ -70,7 +73,7 @@ def _news(old: Counter | None, new: Counter | None) -> dict[str, Value]:
 
 
 def _taken(counter: Counter, steps: Mapping[str, int]) -> Write:
-    """Lower a counter that stays above zero; where it would not, remove it instead."""
+    """Lower a counter that stays above zero; delete one that would reach zero."""
     taken = -steps["count"]
     lowered = Update(key=counter.key, add=steps, condition=Compare("count", ">", taken))
     return Write(lowered, lambda item: _emptied(counter, steps, item))

@@ -1,6 +1,6 @@
-"""Watched calls of the store: how long, how much, how often again, and never about what.
+"""Tables that report their calls: to watchers (duration, size, retries), or as units of a request.
 
-A table that counts what is consumed through it, for one request.
+A report never contains keys or values.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ from penstock.datastore.table.port import (
 TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
 FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]
 Ended: TypeAlias = Callable[[], None]
-"""Called once, when what was begun has ended, however it did."""
+"""A callback that is called once, when the watched call has ended, also by a failure."""
 
 
 class Again(StrEnum):
-    """Why the store was asked once more within a call."""
+    """The reason for which a request was sent again within a call."""
 
     CONFLICT = "conflict"
     FAILED = "failed"
@@ -42,10 +42,10 @@ class Again(StrEnum):
 
 @dataclass(slots=True)
 class Call:
-    """One call of a port: over how many keys, operations or files, and how it went.
+    """One call of a table or file store: its size, its cost and its outcome.
 
-    `units` are read units of a `get` or `query` and write units of the others. `raised` is only a
-    type, as messages may hold what was written.
+    `size` counts keys, operations or files. `units` are read units of a `get` or `query` and write
+    units of other calls. `raised` is only a type, because messages may contain stored values.
     """
 
     method: TableMethod | FilesMethod
@@ -56,23 +56,24 @@ class Call:
 
 
 WatchCall: TypeAlias = Callable[[Call], Ended]
-"""Called when a call begins. The call is complete when what this returned is called."""
+"""A callback for the beginning of a call. The call is complete when the returned callback is
+called."""
 
 WatchBatch: TypeAlias = Callable[[str, int], Ended]
-"""Called when a request begins to read a batch: what reads it, and how many keys there are."""
+"""A callback for the beginning of a loader's batch: the loader's name and the number of keys."""
 
 _current: ContextVar[Call | None] = ContextVar("call of the store", default=None)
 
 
 def note(again: Again) -> None:
-    """Count one more request for the call that is being watched, if one is."""
+    """Record a retry for the watched call, if one is running."""
     call = _current.get()
     if call is not None:
         call.again += (again,)
 
 
 def unwatched(_reader: str, _size: int) -> Ended:
-    """Watch no batch."""
+    """Ignore the batch or call."""
     return _nothing
 
 
@@ -81,7 +82,7 @@ def _nothing() -> None:
 
 
 class watching:  # noqa: N801 - reads as a word at its uses
-    """Shows a call, from here to the end of the block, to each of the watchers."""
+    """Report a call, from here to the end of the block, to each of the watchers."""
 
     __slots__ = ("_call", "_ended", "_token", "_watchers")
 
@@ -108,7 +109,7 @@ class watching:  # noqa: N801 - reads as a word at its uses
 
 
 class Observed:
-    """The table port again, with every call shown to each of the `watchers`."""
+    """A table that reports every call to each of the `watchers`."""
 
     __slots__ = ("_table", "_watchers")
 
@@ -149,7 +150,7 @@ class Observed:
 
 
 class Units(msgspec.Struct):
-    """Read and write units and calls so far."""
+    """Read units, write units and calls so far."""
 
     rcu: float = 0.0
     wcu: float = 0.0
@@ -157,7 +158,7 @@ class Units(msgspec.Struct):
 
 
 class Metered:
-    """The table port again, adding to `units` what calls consume, also by failed conditions."""
+    """A table that adds the units of every call to `units`, also of failed conditions."""
 
     __slots__ = ("_table", "units")
 
@@ -204,7 +205,7 @@ class Metered:
 
 
 class MeteredQueries:
-    """Whatever can be queried like a table, likewise."""
+    """A queryable store that adds the units of every query to `units`."""
 
     __slots__ = ("_table", "_units")
 

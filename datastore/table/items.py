@@ -1,11 +1,4 @@
-"""Parts of records: what is decoded of a row where an operation asks for some fields alone.
-
-Rows as a store keeps them, of which nothing is decoded before it is asked for.
-
-Records as items of the table and back.
-
-Reading any number of rows by their keys.
-"""
+"""Records as items of the table and back, decoded only as far as the projection needs."""
 
 from abc import abstractmethod
 from asyncio import gather
@@ -22,23 +15,24 @@ from penstock.datastore.table.layout import Kind
 from penstock.datastore.table.port import Attributes, Item, Key, Table, Value
 
 Asked: TypeAlias = frozenset[str] | None
-"""The fields of a record that are wanted, by their names in Python; None for the whole record."""
+"""The wanted fields of a record, by their names in Python; None for the whole record."""
 
 _RECORD: Final = "part_of"
 _KEPT: Final = 1_000
 
 
 def record_type(value: object) -> type:
-    """Give the type of a record, also of one of which the value is a part."""
+    """The type of a record, also of a partial record."""
     kind = type(value)
     found: type = getattr(kind, _RECORD, kind)
     return found
 
 
 def wanted_fields(record: type, asked: Asked) -> tuple[FieldInfo, ...] | None:
-    """Give the fields that a part has; None where nothing less than the record will do.
+    """The fields of a partial record; None where the whole record is needed.
 
-    That is so where something is asked for that is worked out from fields.
+    The whole record is needed where a name in the projection is not a field but computed from
+    fields.
     """
     every = fields(record)
     if asked is None or not asked <= {field.name for field in every}:
@@ -47,12 +41,12 @@ def wanted_fields(record: type, asked: Asked) -> tuple[FieldInfo, ...] | None:
 
 
 def mark(record: type) -> Mapping[str, Any]:
-    """What the class of a part has to have for `record_type`."""
+    """The attributes of a partial record's class by which `record_type` finds the record's type."""
     return {_RECORD: record}
 
 
 def both(one: Asked, other: Asked) -> Asked:
-    """Give what is wanted where two ask for something; the first itself, if that is all."""
+    """Merge two projections; the result is the first itself where it includes the second."""
     if one is None or other is None:
         return None
     return one if one >= other else one | other
@@ -60,7 +54,7 @@ def both(one: Asked, other: Asked) -> Asked:
 
 @lru_cache(_KEPT)
 def plain_part(record: type, asked: Asked) -> Any:
-    """Give what msgspec decodes or converts: the record, or a struct of some of its fields."""
+    """The type that msgspec decodes or converts to: the record, or a struct of some fields."""
     wanted = wanted_fields(record, asked)
     if wanted is None:
         return record
@@ -75,7 +69,7 @@ def plain_part(record: type, asked: Asked) -> Any:
 
 
 def _default(field: FieldInfo) -> tuple[Any, ...]:
-    """Give what goes with a field that need not be there."""
+    """The arguments of `defstruct` for a field's default, if it has one."""
     if field.default_factory is not msgspec.NODEFAULT:
         return (msgspec.field(default_factory=field.default_factory),)
     return () if field.required else (field.default,)
@@ -85,7 +79,7 @@ _ESCAPE = b"\\u"
 
 
 class EncodedItem(Mapping[str, Value]):
-    """A row as text of a store's own; its key is known without the text."""
+    """A row as encoded text of a store, which is decoded when needed; its key is known at once."""
 
     __slots__ = ("_item", "_text", "key")
 
@@ -100,7 +94,7 @@ class EncodedItem(Mapping[str, Value]):
 
     @abstractmethod
     def _decoded(self) -> Item:
-        """Decode everything."""
+        """Decode all attributes."""
 
     @property
     def item(self) -> Item:
@@ -127,14 +121,14 @@ class EncodedItem(Mapping[str, Value]):
         return len(self.item)
 
     def __repr__(self) -> str:
-        """For tests; what is logged of a row is its key."""
+        """The decoded attributes, for tests; logs name a row by its key."""
         return repr(self.item)
 
 
 def with_more(text: bytes, more: bytes) -> bytes:
-    """Put the attributes of one JSON object behind those of another, which has some.
+    """Append the attributes of one JSON object to another, which is not empty.
 
-    Of an attribute in both, the second is the one that counts for decoders.
+    Where both have an attribute, decoders take the second one.
     """
     return b"%b,%b" % (text[:-1], more[1:])
 
@@ -149,15 +143,15 @@ def latest_item(kind: Kind[R], record: R) -> Item:
 
 
 def version_item(kind: Kind[R], record: R) -> Item:
-    """The row that keeps this version; never indexed, or versions would flood the list of all."""
+    """The row of one version; it is never indexed, or versions would flood the lists."""
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
 def load(record: type[S], row: Attributes, asked: Asked = None, **more: Value) -> S:
-    """A row as a record; attributes the record does not name are left aside.
+    """Load a row as a record; attributes that the record does not have are ignored.
 
-    Of a record of which some fields are asked for, the others may not be there: its type is told by
-    `parts.record_type`.
+    With a projection, other fields may be missing: `record_type` gives the type of such a partial
+    record.
     """
     kind: type = record
     loaded: S = (
@@ -169,7 +163,7 @@ def load(record: type[S], row: Attributes, asked: Asked = None, **more: Value) -
 
 
 def resource_id(item: Mapping[str, Value]) -> str:
-    """The id in the item's `pk`, which ends in it."""
+    """The id at the end of the item's `pk`."""
     return str(item["pk"]).rpartition(":")[2]
 
 
@@ -180,7 +174,7 @@ def attributes_of(record: Struct) -> Item:
 
 
 def _plain(value: Any) -> Value:
-    """The value with lists in place of tuples, which the table does not know."""
+    """Replace tuples by lists, because the table has no tuples."""
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, dict):
@@ -194,7 +188,7 @@ MAX_KEYS = 100
 async def read_rows(
     table: Table, keys: Iterable[Key], *, consistent: bool = False
 ) -> dict[Key, Attributes]:
-    """The rows under the keys; more than one request holds are asked for side by side."""
+    """Read any number of rows by their keys, concurrently in batches of 100."""
     distinct = list(dict.fromkeys(keys))
     batches = await gather(
         *(

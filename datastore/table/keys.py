@@ -1,4 +1,4 @@
-"""Key text: templates of segments joined by `:`, whose variables can never meet a separator."""
+"""The text of keys: templates of segments joined by `:`, which no variable's value can contain."""
 
 import re
 from collections.abc import Mapping
@@ -15,31 +15,32 @@ _VARIABLE = re.compile(r"\{(\w+)(?:\.(\d+))?\}")
 
 def escape(text: str) -> str:
     """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
-    # Nearly every text is safe, and told so in a fraction of the time of an expression.
+    # Nearly every text is safe; this test takes a fraction of the regular expression's time.
     if text.isprintable() and "%" not in text and ":" not in text and "#" not in text:
         return text
     return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)
 
 
 def unescape(text: str) -> str:
-    """The text that `escape` was given."""
+    """Undo `escape`."""
     return unquote(text)
 
 
 def join(levels: tuple[str, ...]) -> str:
-    """The levels of a hierarchical value as one segment: each escaped, joined by `#`."""
+    """Join the levels of a hierarchical value to one segment: each escaped, joined by `#`."""
     return LEVEL.join(map(escape, levels))
 
 
 def split(segment: str) -> tuple[str, ...]:
-    """The levels that `join` was given."""
+    """Split a segment into the levels of a hierarchical value."""
     return tuple(map(unescape, segment.split(LEVEL)))
 
 
 class Template:
-    """A key's shape, like `T:{value}:{kind}:{id}`; `{version.10}` is a number of ten digits.
+    """The template of a key, like `T:{value}:{kind}:{id}`; `{version.10}` is a ten-digit number.
 
-    Strings are escaped, tuples are joined by `#` after escaping, numbers are padded with zeros.
+    Strings are escaped, the levels of tuples are escaped and joined by `#`, numbers are padded with
+    zeros.
     """
 
     __slots__ = ("_filled", "_segments", "_variables", "text")
@@ -57,16 +58,16 @@ class Template:
 
     @property
     def leader(self) -> str:
-        """The fixed first segment, which tells this family of keys from the others."""
+        """The fixed first segment, which distinguishes this family of keys from the others."""
         return self._segments[0][0]
 
     def fill(self, values: Mapping[str, Part]) -> str:
-        """The key text for values of every variable; KeyError if one is missing."""
+        """The key text for values of every variable; raises KeyError for a missing value."""
         parts = [_written(values[name], width) for name, width in self._variables]
         return self._filled % tuple(parts)
 
     def prefix(self, values: Mapping[str, Part]) -> str:
-        """The text up to the first variable without a value, cut behind a separator."""
+        """The key text up to the first variable without a value, cut behind a separator."""
         parts: list[str] = []
         for segment, variable in self._segments:
             if variable is None:
@@ -78,7 +79,7 @@ class Template:
         raise ValueError(f"{self.text} has no variable left to cut at")
 
     def read(self, text: str) -> dict[str, str]:
-        """The segments of the variables, still escaped; ValueError for a key of another shape."""
+        """Read the segments of the variables, still escaped; ValueError for a foreign key."""
         parts = text.split(SEPARATOR)
         found: dict[str, str] = {}
         for (segment, variable), part in zip(self._segments, parts, strict=True):

@@ -26,7 +26,7 @@ R = TypeVar("R", bound=Resource)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table: the shapes of `pk`, `sk` and, for indexed items, `siKey1`."""
+    """One row of `data-model.md`: the templates of `pk`, `sk` and, for indexed items, `siKey1`."""
 
     pk: Template
     sk: Template
@@ -36,7 +36,7 @@ class Row:
         return Key(self.pk.fill(values), self.sk.fill(values))
 
     def index_of(self, **values: Part) -> str:
-        """The index partition in which items of this row are listed."""
+        """The partition of the index that lists items of this row."""
         if self.index is None:
             raise ValueError(f"{self.pk.text} is not indexed")
         return self.index.fill(values)
@@ -55,11 +55,11 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """A kind of resource: its letter, its own two rows, what they load as, its rules.
+    """A kind of resource: its letter, its rows, its records and its rules.
 
-    `problems` are those of the fields that this kind alone has; `formulas` are the texts in them
-    that may call calculations. `runs` is the row that counts what hangs on a resource and is taken
-    away before it. Below `folder`, if the kind has files, are those of one resource.
+    `problems` checks the fields that only this kind has; `formulas` are the formulas in them that
+    may call calculations. `runs` is the row that counts a resource's executions, which must be
+    deleted before it. `folder` is the folder of one resource's files, if the kind has files.
     """
 
     letter: str
@@ -75,7 +75,7 @@ class Kind(Generic[R]):
 
     @property
     def title(self) -> str:
-        """The noun as the name of a type."""
+        """The noun as the name of a GraphQL type."""
         return self.noun.title().replace(" ", "")
 
     @property

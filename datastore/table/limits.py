@@ -1,9 +1,8 @@
-"""How many bytes DynamoDB counts for a value, and which values it cannot hold.
+"""DynamoDB's limits, sizes and prices as pure arithmetic, which both tables apply.
 
-What DynamoDB allows and what it charges, as pure arithmetic that both stores go by.
-
-Every `guard_*` is called before anything is sent. What a user's input can cause is `LimitExceeded`;
-what only a mistake in the calling code can cause is `ValueError` (`TypeError` for a foreign type).
+Every `guard_*` is called before anything is sent. An excess that a user's input can cause is
+`LimitExceeded`; one that only a mistake in the calling code can cause is `ValueError` (`TypeError`
+for a foreign type).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,10 +36,10 @@ NESTING = 32
 
 
 def value_size(value: Value, level: int = 1) -> int:
-    """Count the bytes of a value, which is itself a level of nesting, the outermost the first.
+    """Count the bytes of a value at a level of nesting; the outermost level is 1.
 
     Raises LimitExceeded for numbers, levels and names beyond the limits, TypeError for a foreign
-    type and ValueError for what is not a finite number.
+    type and ValueError for a number that is not finite.
     """
     at_most("levels of nesting", NESTING, level)
     if isinstance(value, str):
@@ -62,9 +61,10 @@ def value_size(value: Value, level: int = 1) -> int:
 
 
 def number_size(value: int | Decimal) -> int:
-    """Count a byte for the number, one for a minus, and one for every two digits, within no limits.
+    """Count a byte for the number, one for a minus, and one for every two digits.
 
-    Digits go in pairs from the decimal point outwards, so the first of an even exponent is alone.
+    Digits are paired from the decimal point outwards, so with an even exponent the first digit is
+    alone. Limits are not checked.
     """
     digits, exponent = _digits(value)
     pairs = (len(digits) + (exponent + 1) % 2 + 1) // 2
@@ -80,7 +80,7 @@ def _guard_number(value: int | Decimal) -> None:
 
 
 def _digits(value: int | Decimal) -> tuple[str, int]:
-    """The significant digits, none for zero, and the power of ten of the first one written."""
+    """The significant digits, none for zero, and the power of ten of the first digit."""
     if isinstance(value, int):
         digits = str(abs(value))
         exponent = len(digits) - 1
@@ -93,7 +93,7 @@ def _digits(value: int | Decimal) -> tuple[str, int]:
 
 
 def at_most(limit: str, maximum: int, actual: int) -> None:
-    """Raise LimitExceeded, in the words of `limit`, if the maximum is passed."""
+    """Raise LimitExceeded, with `limit` as its name, if the value is above the maximum."""
     if actual > maximum:
         raise LimitExceeded(limit, maximum, actual)
 
@@ -115,14 +115,14 @@ INDEXED_PK = "pk in the index"
 
 
 class Footprint(NamedTuple):
-    """What the arithmetic of writes needs of an item: its bytes, and its `siKey1` if it has one."""
+    """The bytes of an item, and its `siKey1` if it has one: all that the price of a write needs."""
 
     size: int
     index_hash: str | None
 
 
 def size_of(item: Mapping[str, Value]) -> int:
-    """Count the bytes of names and values as DynamoDB does; refuse values that it cannot hold."""
+    """Count the bytes of names and values as DynamoDB does; refuse values that it cannot store."""
     size = 0
     for name, value in item.items():
         # Most values are strings: no call for them saves a third of the time.
@@ -132,7 +132,7 @@ def size_of(item: Mapping[str, Value]) -> int:
 
 
 def footprint(item: Item) -> Footprint:
-    """Measure an item that is to be stored; LimitExceeded where something in it is too large."""
+    """Measure an item before it is stored; raises LimitExceeded where a part of it is too large."""
     key = key_of(item)
     _guard_key(key)
     index_hash = _guard_entry(item[INDEX_HASH], key) if INDEX_HASH in item else None
@@ -142,17 +142,17 @@ def footprint(item: Item) -> Footprint:
 
 
 def read_units(size: int, *, consistent: bool) -> float:
-    """Charge for one item read (0 bytes if there is none), or a page by the sum of its items."""
+    """The read units of one item (0 bytes if it is missing), or of a page by its total size."""
     return _blocks(size, READ_BLOCK) * (1.0 if consistent else 0.5)
 
 
 def batch_units(sizes: Iterable[int], *, consistent: bool) -> float:
-    """Charge for a batch, each item rounded up on its own; a missing item has 0 bytes."""
+    """The read units of a batch; each item is rounded up alone, and a missing one has 0 bytes."""
     return sum(read_units(size, consistent=consistent) for size in sizes)
 
 
 def page_units(sizes: Iterable[int], *, index: bool, consistent: bool) -> float:
-    """Charge for a query page, by the items examined; the index is never strongly consistent."""
+    """The read units of a query's page, by the items examined; the index is never consistent."""
     return read_units(sum(sizes), consistent=consistent and not index)
 
 
@@ -163,10 +163,10 @@ def write_units(
     transactional: bool = False,
     same: bool = False,
 ) -> float:
-    """Charge for changing one item from `old` to `new`, None meaning no item; index included.
+    """The write units of changing an item from `old` to `new`; None means no item.
 
-    A transaction writes the item twice, to prepare and to commit, but its index entry once. An
-    item written again as it was (`same`) leaves the index alone.
+    The units of the index are included. A transaction writes the item twice, to prepare and to
+    commit, but its index entry once. An item that stays the same (`same`) leaves the index alone.
     """
     size = max(old.size if old else 0, new.size if new else 0)
     base = _blocks(size, KB) * (2 if transactional else 1)
@@ -174,7 +174,7 @@ def write_units(
 
 
 def unwritten_units(old: Footprint | None) -> float:
-    """Charge for a check, and for every operation of a transaction whose conditions failed."""
+    """The write units of a check, and of each operation of a transaction that failed."""
     return float(2 * _blocks(old.size if old else 0, KB))
 
 
@@ -185,7 +185,10 @@ def guard_get(keys: Sequence[Key]) -> None:
 
 
 def guard_query(query: Query) -> None:
-    """Refuse with ValueError also a `low` behind `high`, and an `after` outside the range."""
+    """Check the keys and limits of a query.
+
+    Raises ValueError also for a `low` behind `high`, and for an `after` outside the range.
+    """
     wanted = query.range
     if query.index:
         _guard_text(INDEX_HASH, INDEX_HASH_BYTES, query.partition)
@@ -206,7 +209,7 @@ def guard_query(query: Query) -> None:
 
 
 def guard_transact(operations: Sequence[Operation]) -> list[int]:
-    """Give the bytes that each operation sends."""
+    """Check the operations of a transaction; return the bytes that each of them sends."""
     keys = [operation.key for operation in operations]
     _guard_keys("operations of a transaction", TRANSACTION_OPERATIONS, keys)
     sizes = [*map(_operation_size, operations)]
@@ -215,7 +218,7 @@ def guard_transact(operations: Sequence[Operation]) -> list[int]:
 
 
 def guard_write(operations: Sequence[Put | Delete]) -> list[int]:
-    """Give the bytes that each operation sends."""
+    """Check the writes of a batch; return the bytes that each of them sends."""
     keys = [operation.key for operation in operations]
     _guard_keys("operations of a write", WRITE_OPERATIONS, keys)
     for operation in operations:
@@ -267,7 +270,7 @@ def _update_size(update: Update) -> int:
 
 
 def guard_number(value: Value) -> int | Decimal:
-    """Refuse what cannot be added, nor be added to, with TypeError."""
+    """Raise TypeError for a value that cannot be added."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TypeError(f"{value!r} is no number")
     return value
@@ -299,7 +302,7 @@ def _guard_key(key: Key) -> None:
 
 
 def _guard_entry(index_hash: Value, key: Key) -> str:
-    """Guard an item's entry in the index, whose sort key, as every one, is the shorter text."""
+    """Check an item's entry in the index, where `pk` is the sort key and must be shorter."""
     if not isinstance(index_hash, str):
         raise TypeError(f"{INDEX_HASH} is a string")
     _guard_text(INDEX_HASH, INDEX_HASH_BYTES, index_hash)

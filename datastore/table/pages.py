@@ -1,9 +1,4 @@
-"""Pages of a list: what is asked for, and what comes back.
-
-Every page of a query, for work that goes through all of it.
-
-Several ranges of sort keys read as one list, in the order of those keys.
-"""
+"""Pages of a list, all pages of a query, and the merge of several ranges into one list."""
 
 from asyncio import gather
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,10 +13,11 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """At most `size` entries behind position `after`, or from the start of the direction of travel.
+    """The request for a page: at most `size` entries behind position `after`.
 
-    Travelling `backward` gives the entries that come before, nearest first; `sliced` turns them
-    round again.
+    Without `after` it begins at the start of the list, or at its end if `backward`. A backward page
+    holds the entries before the position; they are read nearest first, and `make_slice` restores
+    the list's order.
     """
 
     size: int = 20
@@ -33,8 +29,9 @@ class Window:
 class Slice(Generic[T]):
     """Entries in the list's own order, each with its position.
 
-    `more` says whether the list goes on in the direction of travel; `reached` is the position from
-    which it does, the last entry's unless the work budget ended the page early.
+    `more` says whether further entries follow in the direction of reading. `reached` is the
+    position from which the next page continues: the last entry's, unless the work budget ended the
+    page early.
     """
 
     entries: tuple[tuple[str, T], ...]
@@ -42,7 +39,7 @@ class Slice(Generic[T]):
     reached: str | None
 
     def map(self, items: Sequence[U]) -> "Slice[U]":
-        """The same slice with other items."""
+        """The same positions with other items."""
         entries = zip((position for position, _ in self.entries), items, strict=True)
         return Slice(tuple(entries), self.more, self.reached)
 
@@ -50,7 +47,7 @@ class Slice(Generic[T]):
 def sliced(
     found: Sequence[T], window: Window, position: Callable[[T], str], *, more: bool
 ) -> Slice[T]:
-    """The slice for entries found in the direction of travel, of which one may be too many."""
+    """Make the slice of items in the direction of reading, of which one may be too many."""
     kept = [(position(item), item) for item in found[: window.size]]
     reached = kept[-1][0] if kept else window.after
     more = more or len(found) > window.size
@@ -61,7 +58,7 @@ PAGE: Final = 100
 
 
 async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
-    """The items a page at a time, each read when the one before has been dealt with."""
+    """Yield the items of a query page by page; the next page is read when the caller wants it."""
     after = query.after
     while True:
         page = await table.query(replace(query, after=after, limit=PAGE))
@@ -72,32 +69,32 @@ async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes
 
 
 async def items(table: Table, query: Query) -> AsyncIterator[Attributes]:
-    """The items one after another, read likewise."""
+    """Yield the items of a query one by one; a page is read when the caller wants it."""
     async for page in pages(table, query):
         for item in page:
             yield item
 
 
 BATCH = 100
-"""How many items are looked at together where not every one is wanted."""
+"""The number of items that a filtered range reads at once."""
 
 
 class Readable(Protocol):
-    """Whatever can be queried like a table."""
+    """Anything that answers queries as a table does."""
 
     async def query(self, query: Query) -> Page: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A range of one partition, from its beginning; `keep` says which of its items are wanted."""
+    """A range of one partition; `keep` decides which of its items are wanted."""
 
     table: Readable
     query: Query
     keep: Callable[[Attributes], bool] | None = None
 
     def behind(self, position: str | None) -> "Query | None":
-        """The query for what lies behind a position; None where nothing of the range does."""
+        """The query for items behind a position; None where the whole range lies before it."""
         if position is None:
             return self.query
         wanted = self.query.range
@@ -105,22 +102,25 @@ class Lane:
         within = position.startswith(wanted.prefix) and low <= position
         if within and (wanted.high is None or position <= wanted.high):
             return replace(self.query, after=Key(self.query.partition, position))
-        # Ranges are told apart by their beginnings: one lies wholly before the other.
+        # The position is outside the range, so the range lies wholly before or behind it.
         return self.query if (position < low) is not self.query.descending else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Wanted items of a lane; `reached` is how far it was read, None to its end."""
+    """Wanted items of a range.
+
+    `reached` is the sort key up to which the range was read, None for its end.
+    """
 
     items: Sequence[Attributes]
     reached: str | None
 
 
 async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slice[Attributes]:
-    """Read a page of all lanes, which travel in the window's direction; positions are `sk`.
+    """Read one page of the merged ranges, which are all read in the window's direction.
 
-    No lane takes more than so many queries, after which the page ends early.
+    Positions are sort keys. No range takes more than `rounds` queries; then the page ends early.
     """
     parts = await gather(*(_read(lane, window, rounds) for lane in lanes))
     descending = bool(lanes) and lanes[0].query.descending
@@ -128,7 +128,7 @@ async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slic
     ends = [part.reached for part in parts if part.reached is not None]
     end = None
     if ends:
-        # What lies beyond was not read in every lane.
+        # Items beyond this were not read in every range.
         end = max(ends) if descending else min(ends)
         items = [item for item in items if (_sk(item) >= end if descending else _sk(item) <= end)]
     kept = [(_sk(item), item) for item in items[: window.size]]
@@ -139,7 +139,7 @@ async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slic
 
 
 async def _read(lane: Lane, window: Window, rounds: int) -> _Found:
-    """Read one more item than the window holds, or to the end, or as far as the rounds go."""
+    """Read one item more than the window holds, or to the end, or for at most `rounds` queries."""
     items: list[Attributes] = []
     query = lane.behind(window.after)
     for _ in range(rounds):

@@ -1,7 +1,7 @@
-"""The table port: what a store of items must do, as values and one protocol.
+"""The table port: a store of items, as values and one protocol.
 
 A table has the base key `pk`, `sk`, one index named `siKey1-pk-index` (hash `siKey1`, range `pk`,
-all attributes) and the TTL attribute `expiresAt` (epoch seconds). Two implementations keep it:
+all attributes) and the TTL attribute `expiresAt` (epoch seconds). Two implementations fulfil it:
 `sqlite` and `dynamodb`; both enforce DynamoDB's limits before the call.
 """
 
@@ -40,12 +40,12 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One page of one partition, in sort-key order.
+    """The request for one page of one partition, in sort-key order.
 
-    On the index, `partition` is a `siKey1` and the sort key is `pk`. `after` is the base-table key
-    to start behind, in the direction of travel; no item need have it, but it must lie within the
-    range. `limit` bounds the items examined. Index reads are eventually consistent, whatever
-    `consistent` says.
+    On the index, `partition` is a `siKey1` and the sort key is `pk`. The page starts behind the
+    base-table key `after`, in the direction of reading; an item with that key need not exist, but
+    it must lie within the range. `limit` bounds the items examined. Index reads are eventually
+    consistent, whatever `consistent` says.
     """
 
     partition: str
@@ -73,7 +73,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """The item has the attribute, of the value's type, and it compares so with the value."""
+    """The item has the attribute, it has the value's type, and the comparison holds."""
 
     attribute: str
     operator: Literal["=", "<>", "<", "<=", ">", ">="]
@@ -99,7 +99,7 @@ Condition: TypeAlias = Exists | Missing | Compare | AllOf | AnyOf
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write the whole item, replacing what stood under its key."""
+    """Write the whole item in place of the one under its key."""
 
     item: Item
     condition: Condition | None = None
@@ -119,10 +119,10 @@ class Delete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """Change attributes of the item under the key; without a condition it is made when absent.
+    """Change attributes of the item under the key; without a condition it creates a missing item.
 
     `set` assigns, `default` assigns where the attribute is missing, `add` adds to a number (missing
-    counts as 0), `remove` takes attributes away. No attribute is named twice.
+    counts as 0), `remove` removes attributes. No attribute is named twice.
     """
 
     key: Key
@@ -146,7 +146,7 @@ Operation: TypeAlias = Put | Delete | Update | Check
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Items found, by key; absent keys are absent. `units` are read units."""
+    """The items that exist, by key. `units` are read units."""
 
     items: Mapping[Key, Attributes]
     units: float
@@ -154,7 +154,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Items in the order asked for. `last` is where the store stopped short, None at the end.
+    """Items in the order of the query. `last` is the last key examined, None at the range's end.
 
     As on AWS, `last` is set whenever `limit` was reached, also when nothing follows.
     """
@@ -165,14 +165,14 @@ class Page:
 
 
 class FailedCheck(NamedTuple):
-    """Which operation's condition failed (its position), and the item that stood there, if any."""
+    """The position of an operation whose condition failed, and the item under its key, if any."""
 
     position: int
     item: Item | None
 
 
 class ConditionFailed(Exception):
-    """A transaction changed nothing, because these of its conditions did not hold."""
+    """A transaction changed nothing, because some of its conditions did not hold."""
 
     def __init__(self, failed: Sequence[FailedCheck], units: float) -> None:
         super().__init__(f"{len(failed)} condition(s) failed")
@@ -186,7 +186,7 @@ class Table(Protocol):
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         """Read up to 100 distinct keys in one request (one key: GetItem; more: BatchGetItem).
 
-        Keys the store left unprocessed are asked for again; the answer is complete.
+        Keys that the store left unprocessed are requested again; the answer is complete.
         """
 
     async def query(self, query: Query) -> Page:
@@ -195,24 +195,25 @@ class Table(Protocol):
     async def transact(self, operations: Sequence[Operation]) -> float:
         """Do all of up to 100 operations, on as many distinct items, or none; return write units.
 
-        Raises ConditionFailed with every failed condition. A retry after a lost answer is
-        recognised by the store and does not happen twice.
+        Raises ConditionFailed with every failed condition. The store recognises a retry after a
+        lost answer, so the operations do not happen twice.
         """
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         """Do up to 25 unconditional, idempotent writes in one request, each by itself.
 
-        Writes the store left unprocessed are sent again; on return all are done.
+        Writes that the store left unprocessed are sent again; on return all are done. Returns write
+        units.
         """
 
     async def create(self) -> None:
-        """Make the table, its index and its TTL where they are missing."""
+        """Create the table, its index and its TTL where they are missing."""
 
     async def verify(self) -> list[str]:
-        """Say in sentences how the table differs from what is needed; empty when it does not."""
+        """Describe in sentences how the table differs from its definition; empty if it does not."""
 
     async def close(self) -> None:
-        """Let go of connections and threads; the table must not be used afterwards."""
+        """Close connections and threads; the table must not be used afterwards."""
 
 
 def key_of(item: Mapping[str, Value]) -> Key:

@@ -1,4 +1,4 @@
-"""Writes as values that know what a failed condition means, sent in one transaction."""
+"""Writes that know the meaning of their failed condition, sent in one transaction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,35 +11,36 @@ ATTEMPTS = 20
 
 
 class Moved(Exception):
-    """The resource was written by somebody else since it was read: read again and start over."""
+    """Another call wrote the resource since it was read: read it again and start over."""
 
 
 class Done(Exception):
-    """A row that nobody else makes stands already: an attempt whose answer was lost took effect."""
+    """The row under this call's own id exists: an attempt whose answer was lost succeeded."""
 
 
 Refusal: TypeAlias = "Callable[[Item | None], Write | Exception]"
 
 
 def moved(_standing: Item | None) -> Exception:
-    """The refusal of a write that only holds for the row as it was read."""
+    """The refusal of a write whose condition is that the row is as it was read."""
     return Moved()
 
 
 def done(_standing: Item | None) -> Exception:
-    """The refusal of a write that makes a row under an id of this call's own.
+    """The refusal of a write that creates a row under an id of this call's own.
 
-    DynamoDB remembers for ten minutes which transactions it has done; what stands in for it may
-    have forgotten when it is asked again.
+    DynamoDB remembers for ten minutes which transactions succeeded; another server of its protocol
+    may have forgotten that when the request is repeated.
     """
     return Done()
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An operation, and what a failed condition means given the item that stood there.
+    """An operation, and the meaning of its failed condition.
 
-    The refusal is either another write to try in its place or the failure to raise.
+    The refusal is called with the item under the key; it returns another write to try in place of
+    this one, or the failure to raise.
     """
 
     operation: Operation
@@ -47,10 +48,10 @@ class Write:
 
 
 async def commit(table: Table, writes: Sequence[Write]) -> None:
-    """Do all writes or none; where a refusal offers another write, try again with it.
+    """Do all writes or none; where a refusal returns another write, try again with it.
 
-    Raises the first failure any refusal gives, Moved before all others: what a stale reader
-    concludes from the other conditions may be wrong. Where one gives Done, all was written.
+    Raises the first failure that a refusal returns, StaleRead before all others, because
+    conclusions from an old reading may be wrong. AlreadyDone means that all was written.
     """
     pending = list(writes)
     for _ in range(ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Grant rows and tag rows as streams of ids, for the search to read."""
+"""Streams of postings for the tag search, read from grant rows and tag rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from penstock.datastore.tag_search.search import Row, Rows, Stream
 
 @dataclass(frozen=True, slots=True)
 class Travel:
-    """Which kind's rows are read, of which table, in which direction."""
+    """The table, the kind's letter and the direction of a scan."""
 
     table: Table
     letter: str
@@ -26,7 +26,7 @@ class Travel:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """One group: its tag rows and its grant rows."""
+    """The postings of one group: its tag rows and its grant rows."""
 
     travel: Travel
     group: GroupPath
@@ -42,7 +42,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """All resources of the kind, whatever they are granted to: for readers of the root."""
+    """All resources of the kind, whatever their grants: for readers of the root."""
 
     travel: Travel
     listed: str
@@ -79,7 +79,7 @@ class TagRows:
         return _rows(page, "sk")
 
     async def count(self) -> int:
-        """How many carry the tag: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`."""
+        """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`."""
         key = TAG_VALUE_COUNT.key(
             group=self.group,
             key=self.key,
@@ -94,7 +94,7 @@ class TagRows:
 
 @dataclass(frozen=True, slots=True)
 class IndexRows:
-    """Rows of one kind under one `siKey1`, which all have the same `sk`."""
+    """Postings of one kind under one `siKey1`, which all have the same `sk`."""
 
     travel: Travel
     listed: str
@@ -113,7 +113,7 @@ class IndexRows:
         return _rows(await self.travel.table.query(query), "pk")
 
     async def count(self) -> int:
-        """Not counted, and taken for longer than any stream that is."""
+        """The largest integer: index rows have no counter, so they rank behind counted streams."""
         return maxsize
 
 
@@ -123,7 +123,7 @@ def _rows(page: Page, ends_in_id: str) -> Rows:
 
 
 def _cover(item: Attributes) -> Mapping[str, str]:
-    """The tag set a row carries: as a map on postings, as a list on the resource itself."""
+    """The tags of a row: a map on tag and grant rows, a list on the resource's own row."""
     carried = item["tags"]
     if isinstance(carried, dict):
         return {key: str(value) for key, value in carried.items()}

@@ -1,10 +1,6 @@
-"""Which tag sets are wanted, and which postings suffice to find them all.
+"""The search for one page of ids, over several groups, whose tags match a filter.
 
-Postings sorted by id: what a store must offer for a search, and how to ask several at once.
-
-The matches of one group, found by reading as little of its postings as possible.
-
-One page of the ids, over several groups, whose tags match a filter.
+It reads streams of postings sorted by id, and as few postings as possible.
 """
 
 import asyncio
@@ -15,13 +11,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 
 class Wanted(NamedTuple):
-    """A tag in comparison form; its value `a#b` stands for itself and for everything below it."""
+    """A tag in comparison form; its value `a#b` also matches every value below it."""
 
     key: str
     value: str
 
     def within(self, other: "Wanted") -> bool:
-        """Whether every tag set that has this one has the other as well."""
+        """Whether every tag set that matches this term matches the other as well."""
         return other.matches({self.key: self.value})
 
     def matches(self, tags: Mapping[str, str]) -> bool:
@@ -31,7 +27,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Tag sets with all of `all`, at least one of `any` (if there are some) and none of `none`."""
+    """A filter of tag sets: all of `all`, at least one of `any` (if not empty), none of `none`."""
 
     all: tuple[Wanted, ...] = ()
     any: tuple[Wanted, ...] = ()
@@ -47,10 +43,10 @@ class Filter:
         return not self.any or any(wanted.matches(tags) for wanted in self.any)
 
     def drivers(self) -> tuple[tuple[Wanted, ...], ...]:
-        """Alternatives, one of which every match satisfies by having all of its tags.
+        """Alternatives of tags; every match has all tags of at least one alternative.
 
-        The postings of any single tag of an alternative hold all matches of that alternative. One
-        without tags is satisfied by every member; without alternatives nothing can match.
+        The postings of any single tag of an alternative include all matches of that alternative. An
+        alternative without tags matches every member; without alternatives nothing can match.
         """
         needed = self.all if len(self.any) > 1 else self.all + self.any
         if needed:
@@ -75,7 +71,7 @@ T = TypeVar("T")
 
 
 class Row(NamedTuple):
-    """One posting: an id (UUIDv7 text) and the whole tag set of what it names.
+    """One posting: the id (UUIDv7 text) of a resource, and its whole tag set.
 
     Tags are in comparison form: a key, and the escaped levels of its value joined by `#`.
     """
@@ -85,7 +81,7 @@ class Row(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Part of a stream. `last` is the id up to which it is complete, None at the stream's end.
+    """A page of a stream. `last` is the id up to which it is complete, None at the stream's end.
 
     `last` may be set although nothing follows, as on DynamoDB when exactly the limit was read.
     """
@@ -95,30 +91,30 @@ class Rows(NamedTuple):
 
 
 class Stream(Protocol):
-    """Postings in the search's direction of travel, one per id."""
+    """Postings in the search's direction, one per id."""
 
     async def read(self, after: str | None, limit: int) -> Rows:
-        """At most `limit` rows strictly beyond `after` (None: from the start), in one request.
+        """Read up to `limit` rows strictly beyond `after` (None: from the start), in one request.
 
-        Short answers are welcome; one without rows must be the end or have a `last` beyond `after`.
+        Fewer rows are allowed; a page without rows must be the end or have a `last` beyond `after`.
         """
 
     async def count(self) -> int:
-        """How many rows the whole stream has. A wrong answer costs reads, never results."""
+        """Count the rows of the whole stream. A wrong count costs reads, never results."""
 
 
 class Source(Protocol):
     """The postings of one group."""
 
     def tag(self, key: str, value: str) -> Stream:
-        """What carries the tag value or one below it."""
+        """The postings with the tag value or one below it."""
 
     def members(self) -> Stream:
-        """Everything that is granted to the group."""
+        """The postings of all resources that are granted to the group."""
 
 
 async def at_once(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The answers in the order of the calls; a failure ends the other calls and is raised."""
+    """Run the calls concurrently; the first failure cancels the others and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]
@@ -129,10 +125,10 @@ async def at_once(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many rows to ask for at once, counting 320 bytes a row.
+    """The sizes of pages in rows, at 320 bytes a row.
 
-    `block` rows are the smallest read that is paid for (4 KB). `first` bounds a page as long as
-    little is known of the stream, `cap` bounds every page.
+    `block` rows are the smallest read that is charged (4 KB). `first` bounds a page while little is
+    known of the stream, `cap` bounds every page.
     """
 
     block: int = 12
@@ -142,29 +138,30 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The direction of travel over ids; None is the start, which lies behind every id."""
+    """The direction of the search over ids; None is the start, which lies before every id."""
 
     descending: bool
 
     def ahead(self, one: str | None, other: str | None) -> bool:
-        """Whether `one` comes strictly later than `other`."""
+        """Whether `one` comes strictly later than `other` in this direction."""
         if one is None or other is None:
             return one is not None
         return one < other if self.descending else one > other
 
 
 class Lane:
-    """Streams each of which holds every match, so that a page of any one decides all it passes.
+    """A scan of streams that each contain every match, so a page of any one decides its range.
 
-    Which stream is read never matters to the answer, only to how far a page gets. First a block
-    of every stream is read: the one that gets furthest decides the most, one that ends decides
-    everything. That one is read on in growing pages, and once this takes long, the one that counts
-    say is rarest. After a page without a match another stream may have a gap here: again a block
-    of every stream is read, and reading goes on beyond the furthest. Each read begins where all
-    earlier ones had passed: no row is read twice.
+    The choice of the stream changes only the cost, never the result. First a block of every stream
+    is read: the stream that gets furthest decides the most, and one that ends decides everything.
+    The scan reads on in that stream in growing pages, and once this takes long, in the stream with
+    the lowest count. After a page without a match another stream may have a gap here: again a block
+    of every stream is read, and the scan continues beyond the furthest. Each read begins behind all
+    earlier ones: no row is read twice.
 
-    Up to and including `position` all is decided, and everything once the lane has `ended`. The
-    `matches` are in the order of travel. `since` is where the latest page's rows begin.
+    Everything up to and including `position` is decided, and everything at all once the scan has
+    `ended`. The `matches` are in the order of the search. `since` is the begin of the latest page's
+    rows.
     """
 
     __slots__ = (
@@ -204,16 +201,16 @@ class Lane:
         self._seen = self._found = 0
 
     def has_decided(self, match: str) -> bool:
-        """Whether no match at or before this id can be found here any more."""
+        """Whether no further match at or before this id can be found by this scan."""
         return self.ended or not self._order.ahead(match, self.position)
 
     async def advance(self, need: int) -> int:
-        """Make one round of requests towards `need` more matches; return how many it took."""
+        """Make one round of requests for `need` more matches; return the number of requests."""
         if self._probes:
             await self._probe()
             return len(self._streams)
         size = self._size(need) if self._ranked else min(self._size(need), self._sizes.first)
-        # A count is paid for like a block: many a search is over before it could save that much.
+        # A count costs as much as a block: many searches end before it could save that.
         if self._ranked or self._seen < self._sizes.first:
             await self._drive(size)
             return 1
@@ -227,7 +224,7 @@ class Lane:
         furthest = self._furthest(pages)
         if not self._ranked:
             self._driver = furthest
-        # Where streams leap over each other the driver takes every other turn, hence two.
+        # Where streams skip each other's rows, the driver is read in every other round: hence two.
         more = 2 if self._skips(pages) else self._probes - 1
         self._probes = 0 if self._take(pages[furthest]) else more
 
@@ -241,7 +238,7 @@ class Lane:
         self._ranked = True
 
     def _size(self, need: int) -> int:
-        """Rows to ask for: as many as `need` takes at the rate so far, in pages that grow."""
+        """The rows to read: as many as `need` requires at the rate so far, in growing pages."""
         expected = -(-need * (self._seen + 1) // (self._found + 1))
         rows = min(expected, max(need, self._sizes.first, 2 * self._seen), self._sizes.cap)
         return -(-rows // self._sizes.block) * self._sizes.block
@@ -256,12 +253,12 @@ class Lane:
         return best
 
     def _skips(self, pages: Sequence[Rows]) -> bool:
-        """Whether some stream has nothing in all of the range that the driver's page covers."""
+        """Whether some stream has no row in the range of the driver's page."""
         passed = pages[self._driver].last
         return any(page.rows and self._order.ahead(page.rows[0].id, passed) for page in pages)
 
     def _take(self, page: Rows) -> bool:
-        """Decide everything up to the page's end; return whether there was a match."""
+        """Decide everything up to the page's end; return whether it has a match."""
         found = [row.id for row in page.rows if self._keeps(row.tags)]
         self.matches += found
         self._seen += len(page.rows)
@@ -276,7 +273,7 @@ SIZES = Sizes()
 
 
 class Found(NamedTuple):
-    """Distinct ids in the order of travel, at most as many as were asked for.
+    """The result of a search: distinct ids in its order, at most as many as the limit.
 
     `examined` is the cursor: everything up to it is decided, and the next page begins strictly
     beyond it. It is the last of `ids` where the page is full. Without `more` no match lies beyond;
@@ -294,9 +291,9 @@ def _never() -> bool:
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a search's allowance: round trips one after another, and requests.
+    """The rest of a search's allowance: consecutive round trips, and requests.
 
-    `stop` is a measure of the caller's own, such as units. All are looked at between rounds: the
+    `stop` is an additional test of the caller, such as units. All are tested between rounds: the
     first round always happens, and a round that was begun is finished.
     """
 
@@ -319,10 +316,11 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     budget: Budget,
     sizes: Sizes = SIZES,
 ) -> Found:
-    """Find the first `limit` (1 or more) matches beyond `after`, newest first when `descending`.
+    """Find the first `limit` (1 or more) matches beyond `after`, newest first if `descending`.
 
     The streams of the sources must run in the same direction. An id that several sources have is
-    found once. What existed from the first page to the last is neither skipped nor repeated.
+    found once. A resource that exists from the first page to the last is neither skipped nor
+    repeated.
     """
     order = Order(descending)
     lanes = [
@@ -347,7 +345,7 @@ async def search(  # noqa: PLR0913 - all of it describes one page
 
 
 class _Merge:
-    """The lanes' matches as one list, of which the first `limit` and one more are needed."""
+    """The matches of all scans as one list, of which the first `limit` and one more are needed."""
 
     __slots__ = ("_lanes", "_limit", "_order")
 
@@ -357,14 +355,14 @@ class _Merge:
         self._limit = limit
 
     def need(self) -> int:
-        """How many matches are missing until the page, and whether more follows, is certain."""
+        """The number of missing matches until the page, and whether more follow, is certain."""
         return self._limit + 1 - len(self._decided())
 
     def lagging(self) -> list[Lane]:
-        """The lanes to read on: none once the page is certain.
+        """The scans to read on; none once the page is certain.
 
-        With one match more than the page takes, only its last has to be certain: lanes that passed
-        it wait. So does a lane whose latest page begins ahead of another lane, which may well find
+        With one match more than the page takes, only its last match must be certain: scans beyond
+        it wait. So does a scan whose latest page begins ahead of another scan, which may well find
         enough before.
         """
         known = self._known()
@@ -390,7 +388,7 @@ class _Merge:
         return sorted(matches, reverse=self._order.descending)
 
     def _decided(self) -> list[str]:
-        """The first matches of all that are certain to have no further one among them."""
+        """The first matches between which no further match can be found."""
         return [
             match
             for match in self._known()[: self._limit + 1]

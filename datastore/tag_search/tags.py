@@ -1,7 +1,4 @@
-"""Tags in comparison form: what a resource's rows carry and what filters are matched against.
-
-Filters by tags, as users write them.
-"""
+"""Tags in comparison form, the rules of their texts, and filters by tags as users write them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,11 +14,12 @@ MAX_LENGTH = 128
 MAX_DEPTH = 10
 MAX_TAGS = 50
 MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
-"""Characters of a value as written, where one of the compared form may be several."""
+"""The maximum of characters of a value as written; normalising may make several of one
+character."""
 
 
 class Level(NamedTuple):
-    """One level of a resource's tag: what it is called, and whether the value goes on below it."""
+    """One level of a resource's tag; `last` says that the tag's value ends here."""
 
     key: str
     value: tuple[str, ...]
@@ -30,7 +28,7 @@ class Level(NamedTuple):
 
 
 def names_of(text: str) -> list[str]:
-    """The levels of a value as written; only then are other forms of `/` levels of their own."""
+    """The names of a value's levels as written; NFKC turns other forms of `/` into separators."""
     return [name.strip() for name in normalize("NFKC", text).split("/")]
 
 
@@ -40,7 +38,7 @@ def value_of(text: str) -> tuple[str, ...]:
 
 
 def cover(tags: Iterable[Tag]) -> dict[str, str]:
-    """A whole tag set as its rows carry it: key -> `a#b#c`."""
+    """A whole tag set as its rows store it: key -> `a#b#c`."""
     return {comparison_form(tag.key): join(value_of(tag.value)) for tag in tags}
 
 
@@ -55,7 +53,7 @@ def levels_of(tag: Tag) -> tuple[Level, ...]:
 
 
 def tag_problems(tags: Sequence[Tag]) -> list[FieldProblem]:
-    """Every broken rule of a resource's tags, with its path below `tags`."""
+    """List every broken rule of a resource's tags, with its path below `tags`."""
     if len(tags) > MAX_TAGS:
         return [FieldProblem(["tags"], f"at most {MAX_TAGS} tags are allowed")]
     problems: list[FieldProblem] = []
@@ -73,7 +71,7 @@ def tag_problems(tags: Sequence[Tag]) -> list[FieldProblem]:
 
 
 def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
-    """What is wrong with the texts of one tag, which lies at `path` of the input."""
+    """List the broken rules of one tag's texts; `path` is the tag's path in the input."""
     found = [("key", text_problem(tag.key, MAX_LENGTH))]
     found += [("value", text) for text in _value_problems(tag.value)]
     return [FieldProblem([*path, field], text) for field, text in found if text]
@@ -96,9 +94,9 @@ MAX_TERMS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagFilter:
-    """Resources that carry all of `all`, one of `any` and none of `none`.
+    """A filter: resources with all tags of `all`, one of `any` and none of `none`.
 
-    A value matches itself and every value below it. Terms left out do not restrict.
+    A value matches itself and every value below it. An empty part does not restrict.
     """
 
     all: tuple[Tag, ...] = ()
@@ -106,7 +104,7 @@ class TagFilter:
     none: tuple[Tag, ...] = ()
 
     def check(self) -> None:
-        """Raise Invalid for terms that no tag could ever match, or too many of them."""
+        """Raise Invalid for too many terms, and for terms that no tag can match."""
         if sum(len(terms) for _, terms in self.named()) > MAX_TERMS:
             raise Invalid([FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed")])
         problems: list[FieldProblem] = []
@@ -117,5 +115,5 @@ class TagFilter:
             raise Invalid(problems)
 
     def named(self) -> Iterable[tuple[str, tuple[Tag, ...]]]:
-        """The three parts under their names."""
+        """The three parts with their names."""
         return ("all", self.all), ("any", self.any), ("none", self.none)

@@ -1,4 +1,4 @@
-"""The fixture of the conformance suite: a fresh, empty table of each implementation in turn."""
+"""The fixtures of the conformance suite: a fresh, empty table of each implementation in turn."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

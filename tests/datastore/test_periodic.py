@@ -1,4 +1,4 @@
-"""Loops that go on whatever fails, and end when they are told to, also where asyncio lost that."""
+"""Periodic tasks go on after failures and end when cancelled, even if asyncio lost that."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ async def test_tasks_are_over_when_they_are_stopped() -> None:
 
 
 async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> None:
-    """What fails in that moment is told instead, as `gather` does it."""
+    """`gather` raises the failure of that moment instead of the cancellation."""
     rounds = 0
 
     async def fails() -> None:
@@ -48,7 +48,7 @@ async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> Non
 
 
 async def test_one_cancellation_may_be_lost() -> None:
-    """Otherwise there would be nothing to stop twice."""
+    """Otherwise there is nothing to stop twice."""
     lost = 0
     for wait in range(8):
         heard: list[str] = []

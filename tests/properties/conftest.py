@@ -1,4 +1,4 @@
-"""The tables and stores of the datastore's tests, for properties of whole stores."""
+"""The fixtures of the datastore's tests, for properties of whole stores."""
 
 from tests.datastore.conftest import implementation, store, table
 

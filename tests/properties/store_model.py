@@ -1,4 +1,4 @@
-"""What a store must answer, kept in a few plain values."""
+"""A model of the store's answers, in a few plain values."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from penstock.datastore.table.layout import Kind
 
 @dataclass(slots=True)
 class Known:
-    """What the model knows of a resource; a deleted one has no grants."""
+    """The model's view of a resource; a deleted one has no grants."""
 
     kind: Kind[Any]
     id: str
@@ -30,7 +30,7 @@ class Known:
         return bool(self.grants) and group in (*self.grants, self.owner)
 
     def counted(self) -> set[tuple[str, ...]]:
-        """The keys and the levels of values under which it is counted."""
+        """The keys and the levels of values that count the resource."""
         found: set[tuple[str, ...]] = set()
         for text in self.tags:
             key, _, value = text.partition("=")
@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(slots=True)
 class Model:
-    """Groups, and resources in the order of their creation; the failures that roles foretell."""
+    """Groups, and resources in the order of their creation; predicts the failures by roles."""
 
     groups: set[GroupPath] = field(default_factory=lambda: {ROOT})
     resources: list[Known] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Any list is what its definition says, whoever asks, however it is paged."""
+"""Any list equals its definition, for every caller and every size of page."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Any history of adds, moves and removals leaves the list that a plain list would be."""
+"""Any history of adds, moves and removals gives the same list as a plain list."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ steps = st.one_of(
 async def step(
     view: View, target: Target, audio: str, model: list[str], one: Sequence[object]
 ) -> None:
-    """Do a step to the playlist and to the list of entry ids that it is to be."""
+    """Apply a step to the playlist and to the expected list of entry ids."""
     name, what, where = one
     behind = model[where % len(model)] if isinstance(where, int) and model else None
     if name in {"remove", "move"}:

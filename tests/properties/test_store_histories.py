@@ -1,4 +1,4 @@
-"""Any history of calls by several callers, against a model that keeps it all in a few dicts."""
+"""Any history of calls by several callers, compared with a model in a few dicts."""
 
 import asyncio
 from collections import Counter
@@ -54,7 +54,7 @@ WHICH = st.integers(0, 7)
 
 
 class Histories(RuleBasedStateMachine):
-    """Every rule makes one call, foretold by the model: it succeeds, or fails in one way."""
+    """Every rule makes one call, which succeeds or fails as the model predicts."""
 
     @initialize()
     def open(self) -> None:
@@ -84,7 +84,7 @@ class Histories(RuleBasedStateMachine):
         return self.store.seen_by(who)
 
     def foretold(self, call: Coroutine[Any, Any, T], failure: type[Failure] | None) -> T | None:
-        """Make the call; None where it fails as foretold."""
+        """Make the call; return None where it fails as predicted."""
         if failure is None:
             return self.run(call)
         with pytest.raises(failure):

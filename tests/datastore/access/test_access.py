@@ -1,4 +1,4 @@
-"""Who sees and who may change what."""
+"""The access of callers: reading and changing resources."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""API keys as they are kept: what may be made, what is told of them, and what proves one."""
+"""API keys in the datastore: their rules, their records and their proof."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta

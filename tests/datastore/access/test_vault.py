@@ -1,4 +1,4 @@
-"""Vaults: a secret opens for what it was sealed for and for nothing else."""
+"""Vaults: a secret opens only in the context that it was sealed for."""
 
 from collections.abc import AsyncIterator
 

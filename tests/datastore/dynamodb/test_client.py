@@ -1,4 +1,4 @@
-"""Which client is opened, where it goes, and as whom."""
+"""The choice of the client, its endpoint and its credentials."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,13 +19,13 @@ from tests.support.stores import REGION, aws_environment
 
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[pytest.MonkeyPatch]:
-    """No configuration of AWS but the one of nobody, to be changed."""
+    """An environment with dummy credentials and no other AWS configuration."""
     with aws_environment(), pytest.MonkeyPatch.context() as patch:
         yield patch
 
 
 class Listening:
-    """Answers every request with `{}` and keeps it."""
+    """A server that answers every request with `{}` and records it."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []

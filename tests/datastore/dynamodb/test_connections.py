@@ -1,4 +1,4 @@
-"""The connections of the thin client, over which anything may come back."""
+"""The connections of the thin client, with servers that answer anything at all."""
 
 import asyncio
 import ssl
@@ -43,9 +43,9 @@ class Cut(bytes):
 
 
 class Scripted:
-    """Answers each request with the next bytes of the script, whatever they are.
+    """A server that answers each request with the next bytes of the script.
 
-    None is silence. `connections` are how many there were.
+    None is silence. `connections` counts the connections.
     """
 
     def __init__(self, *script: bytes | Sequence[bytes] | None) -> None:
@@ -81,7 +81,7 @@ class Scripted:
 async def opened(
     *script: bytes | Sequence[bytes] | None,
 ) -> AsyncIterator[tuple[DynamoDBTable, Scripted]]:
-    """A table whose requests are answered by the script."""
+    """A table whose requests the script answers."""
     scripted = Scripted(*script)
     server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -213,7 +213,7 @@ async def test_nobody_at_the_endpoint_is_unavailable() -> None:
 
 
 def certificate(directory: Path, *names: x509.GeneralName) -> ssl.SSLContext:
-    """Sign for the names, write both files, and serve by them."""
+    """Sign a certificate for the names, write both files, and return a context with them."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
     now = datetime.now(UTC)

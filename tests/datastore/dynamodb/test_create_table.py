@@ -1,4 +1,4 @@
-"""Making a DynamoDB table, and telling how one differs from what it must be."""
+"""Creating a DynamoDB table, and describing the differences of one."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ async def made(
     types: Mapping[str, str],
     index: dict[str, Any] | None = None,
 ) -> None:
-    """Make the table in another way than `create` does."""
+    """Create the table in another way than `create` does."""
     indexes = {"GlobalSecondaryIndexes": [index]} if index else {}
     await table._client.call(
         "CreateTable",

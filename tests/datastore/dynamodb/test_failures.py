@@ -1,4 +1,4 @@
-"""What DynamoDB's error codes mean."""
+"""The treatment of DynamoDB's error codes."""
 
 from typing import Any
 

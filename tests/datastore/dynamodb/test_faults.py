@@ -1,4 +1,4 @@
-"""The DynamoDB table while its endpoint, or the way there, fails."""
+"""The DynamoDB table while its endpoint, or the network before it, fails."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -33,7 +33,7 @@ PASSED_ON_WHOLE = {Fault.SLOW, Fault.SHORT_PAGE}
 
 
 class Setting(NamedTuple):
-    """A table behind a proxy, and a partition of it that nobody else uses."""
+    """A table behind a proxy, and a partition of it that no other test uses."""
 
     table: DynamoDBTable
     proxy: FaultProxy
@@ -46,7 +46,7 @@ class Setting(NamedTuple):
         return {"pk": self.pk, "sk": f"{number:02}", "n": number}
 
     async def everything(self) -> list[Attributes]:
-        """All items of the partition, read past the proxy's chances."""
+        """All items of the partition, read without the proxy's faults."""
         self.proxy.chance(0, [], seed=0)
         page = await self.table.query(Query(partition=self.pk))
         return list(page.items)
@@ -63,7 +63,7 @@ def short_timeout() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", params=get_args(ClientKind))
-async def shared(
+async def shared_table(
     request: pytest.FixtureRequest, short_timeout: None
 ) -> AsyncIterator[tuple[DynamoDBTable, FaultProxy]]:
     async with FaultProxy(moto_endpoint()) as proxy:
@@ -74,8 +74,8 @@ async def shared(
 
 
 @pytest.fixture
-def setting(shared: tuple[DynamoDBTable, FaultProxy]) -> Iterator[Setting]:
-    table, proxy = shared
+def setting(shared_table: tuple[DynamoDBTable, FaultProxy]) -> Iterator[Setting]:
+    table, proxy = shared_table
     deadline = table._deadline
     proxy.seen.clear()
     yield Setting(table, proxy, str(uuid4()))

@@ -1,4 +1,4 @@
-"""Signatures of the thin client, held against those that botocore makes."""
+"""Signatures of the thin client, compared with those of botocore."""
 
 import time
 from typing import Any
@@ -39,7 +39,7 @@ def headers_of(head: bytes) -> dict[str, str]:
 def botocores(
     url: str, region: str, headers: dict[str, str], body: bytes, key: ReadOnlyCredentials
 ) -> str:
-    """The Authorization header that botocore gives the same request; it knows the host itself."""
+    """The Authorization header that botocore gives the same request; it adds the host itself."""
     own = {name: each for name, each in headers.items() if name.startswith(("content-t", "x-amz"))}
     request: Any = AWSRequest("POST", url, headers=own, data=body)
     request.context["timestamp"] = headers["x-amz-date"]

@@ -1,4 +1,4 @@
-"""Both DynamoDB clients: what they keep to, their requests and the table they make."""
+"""Both DynamoDB clients: their configuration, their requests and the table that they make."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -209,7 +209,7 @@ async def test_without_an_endpoint_tests_reach_nobody(kind: ClientKind) -> None:
 
 
 class served:  # noqa: N801 - reads as a word at its uses
-    """A table over a server that answers as `serve` does."""
+    """A table over a server that answers with `serve`."""
 
     def __init__(self, serve: Any, kind: ClientKind) -> None:
         self._server = LoopbackServer(serve)

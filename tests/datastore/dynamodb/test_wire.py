@@ -49,7 +49,7 @@ STORED = values(TEXTS.filter(bool), NUMBERS.filter(storable))
 
 
 def typed(value: Value) -> object:
-    """The value with truth values told from numbers, as Python's equality does not."""
+    """The value with its types, because Python's equality takes true for 1."""
     if isinstance(value, list):
         return [typed(each) for each in value]
     if isinstance(value, dict):

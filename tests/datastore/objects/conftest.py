@@ -32,7 +32,7 @@ NOW = 1_800_000_000.25
 
 
 class Clock:
-    """The time of the local store, which stands still unless a test moves it."""
+    """The clock of the local store, which stands still unless a test moves it."""
 
     now = NOW
 
@@ -59,7 +59,7 @@ async def endless() -> AsyncIterator[bytes]:
 
 
 async def broken() -> AsyncIterator[bytes]:
-    """Enough for two parts of a multipart upload, and then an error."""
+    """A stream with enough for two parts of a multipart upload, and then an error."""
     yield bytes(PART_BYTES)
     yield bytes(PART_BYTES)
     raise ZeroDivisionError
@@ -70,7 +70,7 @@ async def whole(chunks: AsyncIterator[bytes]) -> bytes:
 
 
 async def known(files: Files, key: str) -> tuple[int, str]:
-    """The size and the type of a file that is there."""
+    """The size and the type of a file, which must exist."""
     stat = await files.stat(key)
     assert stat is not None
     return stat.size, stat.content_type
@@ -86,7 +86,7 @@ FIELDS = part("key", b"a") + part("Content-Type", b"text/csv")
 
 
 async def upload(files: LocalFiles, max_bytes: int = 9) -> UploadForm:
-    """The form that FIELDS fit."""
+    """The form that allows FIELDS."""
     kind = "text/csv"
     return await files.presign_upload("a", max_bytes=max_bytes, content_type=kind, expires_in=60)
 
@@ -105,7 +105,7 @@ async def fresh(directory: Path) -> AsyncIterator[LocalFiles]:
 
 
 class Breaking:
-    """Stands for S3: its first answer breaks off after `01234`, the next is the one given."""
+    """A stand-in for S3 whose first answer breaks off after `01234`; the next is the one given."""
 
     def __init__(self, then: Answer) -> None:
         self.seen: list[tuple[str | None, str | None]] = []
@@ -152,7 +152,7 @@ asyncio.run(main())
 
 @asynccontextmanager
 async def writer(directory: Path) -> AsyncIterator[Process]:
-    """A process in the middle of writing the file `a`; it is killed in the end."""
+    """A process in the middle of writing the file `a`, which is killed at the end."""
     command = (sys.executable, "-c", WRITER, str(directory))
     root = Path(__file__).parents[3]
     process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, cwd=root)
@@ -170,7 +170,7 @@ def debris(files: LocalFiles) -> list[str]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what another task or process does; fails after ten seconds."""
+    """Wait for an effect of another task or process; fail after ten seconds."""
     for _ in range(2000):
         if holds():
             return
@@ -179,7 +179,10 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 async def raw(url: str, line: str, *headers: str, body: bytes = b"", forever: bytes = b"") -> int:
-    """Send just this to the server of the URL, `forever` until it answers; return the status."""
+    """Send exactly these bytes to the server of the URL; return the status.
+
+    With `forever`, repeat them until it answers.
+    """
     parts = urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     head = "".join(f"{text}\r\n" for text in (f"{line} HTTP/1.1", "Host: x", *headers, ""))

@@ -1,4 +1,4 @@
-"""Every file store behaves alike, and what each can be asked about itself."""
+"""Both file stores behave in the same way, and describe their own problems."""
 
 import re
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""The local store alone: what its URLs refuse, what its answers say, and what a crash leaves."""
+"""The local store alone: refused URLs, its HTTP answers, and recovery from a crash."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Watched files: they answer as before, and tell how each call went but not what it was about."""
+"""Instrumented files answer as plain ones, and report each call without its key."""
 
 from contextlib import aclosing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is too large for one transaction, and what must be left when it is deleted."""
+"""Resources that are too large for one transaction, and the rows that a delete must leave."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ GRANTED = [NORTHWEST, SOUTH, EU]
 
 
 async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> Any:
-    """Give the resource so many versions, without the trouble of the updates."""
+    """Give the resource so many versions without updates."""
     items = [
         {**version_item(kind, made), **kind.version.item(id=made.id, version=version)}
         | {"version": version}
@@ -36,7 +36,7 @@ async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> 
 
 
 async def laden(view: View, kind: Kind[Any]) -> Any:
-    """Make one whose tags alone are too many for one transaction, a few at a time."""
+    """Make a resource whose tags alone are too many for one transaction, a few at a time."""
     made = await make_of(view, kind, NORTHWEST, "Smelt")
     for n in (12, 24, 32, 38, 42, 44, 45, 46, 47):
         changes = {"tags": tags(*(f"k{m}=a/b" for m in range(n)))}
@@ -45,7 +45,7 @@ async def laden(view: View, kind: Kind[Any]) -> Any:
 
 
 async def spread(view: View, kind: Kind[Any]) -> Any:
-    """Make one whose grants and tags together are too many for one transaction."""
+    """Make a resource whose grants and tags together are too many for one transaction."""
     made = await make_of(view, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
     for group in (SOUTH, EU):
         made, _ = await view.of(kind).writing.grant(made.id, group)
@@ -53,12 +53,12 @@ async def spread(view: View, kind: Kind[Any]) -> Any:
 
 
 async def remains(table: Table) -> list[Key]:
-    """What is left of resources."""
+    """The rows that are left of resources."""
     return [key for key in await contents(table) if not key.pk.startswith("G:")]
 
 
 async def own_rows(table: Table, kind: Kind[Any]) -> set[str]:
-    """The partitions of what is left of the kind."""
+    """The partitions of the kind that are left."""
     return {key.pk for key in await remains(table) if key.pk.startswith(f"{kind.letter}:")}
 
 
@@ -78,7 +78,7 @@ async def assert_gone(view: View, kind: Kind[Any], id: str) -> None:
 
 
 async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) -> bool:
-    """Delete in a process that dies after so many writes; whether it did."""
+    """Delete in a process that dies after so many writes; return whether it died."""
     try:
         await (
             replace(store, table=Cut(store.table, writes))

@@ -1,4 +1,4 @@
-"""What formulas call is found when they are saved, by what the groups of the caller see."""
+"""The callees of formulas are found at save time, as the caller's groups see them."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ NUMBER = Parameter(index=0, key="x", type=ValueType.NUMBER, required=True)
 
 
 class Reads:
-    """A table that counts the reads it passes on."""
+    """A table that counts the reads it forwards."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -50,7 +50,7 @@ class Reads:
 
 
 class Hand:
-    """A clock's hand, a day further each time it is asked."""
+    """A clock that moves on by a day with each call."""
 
     def __init__(self) -> None:
         self.time = datetime(2022, 8, 10, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Calculations saved at the same time call nothing in a circle, and tell nothing that is hidden."""
+"""Calculations saved concurrently never call each other in a circle or reveal hidden ones."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,12 +23,12 @@ from tests.support.table_interceptors import Interrupted
 
 
 def overtaken(store: Store, other: Callable[[], Awaitable[object]]) -> View:
-    """The view of somebody whom others overtake between what they read and what they write."""
+    """A view of a caller whom other writers overtake between reading and writing."""
     return Store(Interrupted(store.table, other)).seen_by(SUPER)
 
 
 async def circle_among(view: View, made: list[Calculation]) -> tuple[str, ...] | None:
-    """A circle in the calls as they stand, by the names of the calculations, if there is one."""
+    """A circle in the present calls, by the names of the calculations, if there is one."""
     found = await view.calculations.reading.many([one.id for one in made], consistent=True)
     standing = [one for one in found if isinstance(one, Calculation)]
     assert len(standing) == len(made)
@@ -140,7 +140,7 @@ async def test_more_calls_than_fit_a_transaction_are_refused(store: Store) -> No
 
 
 async def hidden_chain(view: View) -> tuple[Calculation, Calculation]:
-    """In `/eu` one that calls another, and in `/usa` one of `/eu` that calls the first."""
+    """In `/eu` a calculation that calls another; in `/usa` one of `/eu` that calls the first."""
     deepest = await save(view, EU, "deepest", "1")
     secret = await save(view, EU, "secret", "#deepest()*7")
     shared = await save(view, EU, "shared", "#secret()")

@@ -1,4 +1,4 @@
-"""Deleting with any number of versions, grants and tags, also when it is cut short."""
+"""Deleting with any number of versions, grants and tags, also when it is interrupted."""
 
 import asyncio
 from dataclasses import replace

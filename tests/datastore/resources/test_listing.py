@@ -41,7 +41,7 @@ async def pages(view: View, listed: Listed, size: int = 1, *, backward: bool = F
 
 
 def by_tags(**terms: str) -> TagFilter:
-    """A filter of texts like `m=a/b n=c`."""
+    """A filter from texts like `m=a/b n=c`."""
     return TagFilter(**{name: tags(*text.split()) for name, text in terms.items()})
 
 

@@ -1,4 +1,4 @@
-"""A name is unique along its line, and free again when its holder lets go."""
+"""A name is unique along its line, and free again when its holder is gone."""
 
 import pytest
 

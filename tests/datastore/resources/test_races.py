@@ -1,4 +1,4 @@
-"""What many do at the same time ends as if they had done it one after another."""
+"""Concurrent calls end as if they had run one after another."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -36,12 +36,12 @@ LINES = (USA, NORTHWEST, SOUTH, EU, CITY, GroupPath("/eu/north"))
 
 
 def many(implementation: str, most: int) -> int:
-    """Fewer where each request goes over HTTP."""
+    """The number of concurrent calls; fewer where each request goes over HTTP."""
     return most if implementation == "sqlite" else most // 5
 
 
 async def at_once(calls: Iterable[Awaitable[Any]]) -> tuple[list[Any], list[Exception]]:
-    """What succeeded and what failed of calls made together."""
+    """The results and the failures of concurrent calls."""
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     return [outcome for outcome in outcomes if not isinstance(outcome, Exception)], failures

@@ -1,4 +1,4 @@
-"""What holds for each kind of resource apart, and for all of them together."""
+"""Properties of each kind of resource, and of all kinds together."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.support.stores import open_files, open_table
 
 
 class Stopping:
-    """A table that loses its writer: after so many transactions no more is written."""
+    """A table whose writer dies: after so many transactions it writes nothing more."""
 
     def __init__(self, table: Table, after: int) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""How many requests each call makes, and how many of them wait for another."""
+"""The number of requests of each call, and the number of consecutive ones."""
 
 from collections.abc import Awaitable
 

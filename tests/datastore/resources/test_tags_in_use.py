@@ -1,4 +1,4 @@
-"""Which tag keys and values are in use, with exact counts."""
+"""The tag keys and values in use, with exact counts."""
 
 import asyncio
 from functools import partial

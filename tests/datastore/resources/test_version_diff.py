@@ -1,4 +1,4 @@
-"""Changes between versions, done one after another, turn the one into the other."""
+"""Changes between versions, applied one after another, turn the one version into the other."""
 
 from copy import deepcopy
 from decimal import Decimal
@@ -47,7 +47,7 @@ def told_apart(value: Any) -> Any:
 
 
 def patched(document: Any, change: Change) -> Any:
-    """Do what RFC 6902 says of one operation."""
+    """Apply one operation as RFC 6902 defines it."""
     *above, last = change.path.split("/")[1:]
     place = document
     for step in above:

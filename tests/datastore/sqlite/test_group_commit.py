@@ -1,4 +1,4 @@
-"""What is done together for several callers is to each of them as if it were done alone."""
+"""Calls that run together look to each caller as if they ran alone."""
 
 import asyncio
 import sqlite3
@@ -50,7 +50,7 @@ def insert(number: int, connection: Connection, size: int = 1) -> int:
 
 
 def fail(error: Exception, connection: Connection) -> None:
-    """Fail when something was written already."""
+    """Fail if a row was written already."""
     insert(99, connection)
     raise error
 

@@ -1,4 +1,4 @@
-"""What stands in the file of the embedded table: exact numbers, units, expiry and the schema."""
+"""The file of the embedded table: exact numbers, units, expiry and the schema."""
 
 import sqlite3
 from contextlib import closing
@@ -47,7 +47,7 @@ def test_items_come_back_equal_from_json(attributes: Item) -> None:
 
 
 def settled(value: Value) -> Value:
-    """Give each number the one form it is read in."""
+    """Give each number the form in which it is read."""
     if isinstance(value, dict):
         return {name: settled(each) for name, each in value.items()}
     if isinstance(value, list):
@@ -145,7 +145,7 @@ async def test_expired_items_go_with_a_write_once_a_minute(tmp_path: Path) -> No
 
 
 async def swept(table: SqliteTable) -> None:
-    """Wait for sweeps that were begun: they take turns with the other work of the one writer."""
+    """Wait for the sweeps that have begun: they alternate with the writer's other calls."""
     for _ in range(4):
         await table.write([Delete(Key("nobody", "here"))])
 

@@ -1,4 +1,4 @@
-"""The embedded table keeps its word: durable, shared, exact, and never in the event loop's way."""
+"""The embedded table is durable, shared and exact, and never blocks the event loop."""
 
 import asyncio
 import sqlite3
@@ -52,7 +52,7 @@ def process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the file's write lock, as another process in the middle of a transaction would."""
+    """Hold the file's write lock, as another process in the middle of a transaction does."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -60,7 +60,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 async def longest_hold(work: Callable[[], Awaitable[object]]) -> float:
-    """Do the work beside a ticker; the longest time in seconds that the ticker had to wait."""
+    """Run the work beside a ticker; return the longest wait of the ticker in seconds."""
     longest, done = 0.0, False
 
     async def tick() -> None:

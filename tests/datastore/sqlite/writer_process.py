@@ -1,4 +1,4 @@
-"""A process that writes to a file's table and prints each number once it was acknowledged."""
+"""A process that writes to a table's file and prints each number once it was acknowledged."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ from penstock.datastore.table.port import Key, Put, Update
 
 
 async def write(path: Path, names: str, count: int) -> None:
-    """Write so many items under each of the names, which are one letter each, at once."""
+    """Write so many items at once under each of the names, which are one letter each."""
     table = SqliteTable.open(path, busy_seconds=30)
     await table.create()
     await asyncio.gather(*(write_one(table, name, count) for name in names))

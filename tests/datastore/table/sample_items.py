@@ -1,4 +1,4 @@
-"""Items, reads and marks that tests of tables share."""
+"""Items, reads and marks that the tests of tables share."""
 
 from collections.abc import Iterable
 

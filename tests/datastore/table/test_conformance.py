@@ -1,4 +1,4 @@
-"""Every table reads alike: gets, queries, pages, order, the index, and the units they cost."""
+"""Every table reads in the same way: gets, queries, pages, order, the index, and their units."""
 
 from decimal import Decimal
 

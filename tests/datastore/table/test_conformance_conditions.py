@@ -1,4 +1,4 @@
-"""Every table decides conditions alike: each kind, each operator, each type against each other."""
+"""Every table evaluates conditions in the same way: each kind, operator and pair of types."""
 
 from decimal import Decimal
 from typing import Literal
@@ -40,7 +40,7 @@ NO, YES = Compare("text", "=", "other"), Compare("text", "=", "m")
 
 
 async def holding(table: Table, conditions: list[Condition], sk: str = "present") -> list[bool]:
-    """Tell of each condition whether it holds for the item, or for none under the other key."""
+    """Tell for each condition whether it holds for the item, or for none under the other key."""
     await store(table, [PRESENT])
     outcomes = []
     for condition in conditions:

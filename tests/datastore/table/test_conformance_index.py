@@ -1,4 +1,4 @@
-"""Every table has the index: what is in it, its order, and that it follows every change."""
+"""Every table has the index: its items, their order, and that it follows every change."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every table refuses alike, before and after it looks, and what is refused changes nothing."""
+"""Every table refuses the same calls, and a refused call changes nothing."""
 
 from decimal import Decimal
 
@@ -40,7 +40,7 @@ MISTAKES = (
 
 
 def nested(levels: int) -> Value:
-    """Make a value that is so many levels of nesting itself."""
+    """Make a value with this number of levels of nesting."""
     value: Value = "leaf"
     for _ in range(levels - 1):
         value = [value]

@@ -1,4 +1,4 @@
-"""Every table writes alike: each operation, transactions whole or not at all, and races."""
+"""Every table writes in the same way: each operation, whole transactions or none, and races."""
 
 import asyncio
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A watched table: it answers as it did, and tells how each call went but not what it was about."""
+"""An instrumented table answers as the plain one, and reports each call without its keys."""
 
 import asyncio
 from collections.abc import AsyncIterator

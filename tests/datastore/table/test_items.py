@@ -93,13 +93,13 @@ def item_of(record: msgspec.Struct) -> Item:
 
 
 def told_by_each(item: Item) -> tuple[Attributes, ...]:
-    """The item as it is, and as each of the stores tells it."""
+    """The item as it is, and as each of the stores returns it."""
     spaced = msgspec.json.format(orjson.dumps(encode_item(item)), indent=1)
     return item, JsonItem(Key(**KEY), encode(item)), WireItem.read(msgspec.Raw(spaced))
 
 
 def shown(value: Any) -> Any:
-    """All that can be read of a record, or of a part of one as whole as it."""
+    """Everything that can be read of a record, or of a partial record with all its fields."""
     kind: Any = record_type(value)
     if isinstance(value, list | tuple):
         return [shown(each) for each in value]

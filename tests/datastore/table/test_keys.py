@@ -1,4 +1,4 @@
-"""Key text: what is written can be read again, and never meets another's key."""
+"""Key text can be parsed again, and no two keys have the same text."""
 
 import re
 from collections.abc import Mapping
@@ -107,7 +107,7 @@ DIGITS_APART = {("PV:{version.10}", "PV:latest")}
 
 @cache
 def values_of(*rows: Row) -> st.SearchStrategy[Mapping[str, Part]]:
-    """A value for each variable of the rows, and no more: drawing is what these tests cost."""
+    """A value for each variable of the rows, and no more, because drawing values is slow."""
     shapes = [shape for row in rows for shape in (row.pk, row.sk, row.index) if shape]
     names = {name for shape in shapes for name in _NAMED.findall(shape.text)}
     return st.fixed_dictionaries({name: _PARTS[name] for name in sorted(names)})

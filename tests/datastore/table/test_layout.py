@@ -1,4 +1,4 @@
-"""The rows as the data model draws them, spelled out."""
+"""The rows of the data model, spelled out."""
 
 from collections.abc import Mapping
 

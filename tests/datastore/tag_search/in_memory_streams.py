@@ -1,4 +1,4 @@
-"""Tagged resources in memory as streams that count what reading them costs."""
+"""Tagged resources in memory, as streams that count the cost of reading them."""
 
 import asyncio
 from bisect import bisect_left, bisect_right
@@ -13,13 +13,13 @@ BLOCK_BYTES = 4096
 
 
 def units(rows: int) -> float:
-    """What one eventually consistent read of so many rows is charged."""
+    """The read units of one eventually consistent read of so many rows."""
     return 0.5 * max(1, -(-rows * ROW_BYTES // BLOCK_BYTES))
 
 
 @dataclass(slots=True)
 class Meter:
-    """`depth` is the longest chain of requests of which each waited for the one before."""
+    """The cost of a search; `depth` is the longest chain of requests that waited for each other."""
 
     reads: int = 0
     counts: int = 0
@@ -35,7 +35,7 @@ class Meter:
         return self.reads + self.counts
 
     async def wait(self) -> None:
-        """Take as long as any other request, so that those sent together end together."""
+        """Wait as long as any other request, so that concurrent requests end together."""
         depth = self.depth + 1
         self.open += 1
         try:
@@ -113,7 +113,7 @@ class World:
         return found.difference(*map(self.carriers, wanted.none))
 
     def units_of_reading_all(self, wanted: Filter, groups: tuple[str, ...]) -> float:
-        """The plain way: every page of every wanted tag."""
+        """The units of the simple way: every page of every wanted tag."""
         return sum(
             sum(
                 units(min(self.page, length - read)) for read in range(0, max(1, length), self.page)

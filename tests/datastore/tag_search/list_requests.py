@@ -1,4 +1,4 @@
-"""What tests of lists by tags ask for, and what it costs."""
+"""Lists by tags that tests request, and their cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ GROUPS = ("/", "/usa", "/usa/northwest")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A list: everything but the place in it and the size of its pages."""
+    """A list, without the position in it and the size of its pages."""
 
     wanted: Filter
     groups: tuple[str, ...] = ("/",)
@@ -48,7 +48,7 @@ def numbered(number: int) -> str:
 
 
 def world_of(page: int = 3276, /, **lists: Iterable[int]) -> World:
-    """One group, in which the tags `<name>: 1` are carried by the numbers of the lists."""
+    """A world of one group; the numbers of each list carry the tag `<name>: 1`."""
     world = World(page=page)
     for name, numbers in lists.items():
         for number in numbers:

@@ -1,4 +1,4 @@
-"""Lists by several tags: the same as set algebra, whatever the store does."""
+"""Lists by several tags equal set algebra, whatever the store does."""
 
 import asyncio
 from dataclasses import replace

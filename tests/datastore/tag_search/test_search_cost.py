@@ -1,4 +1,4 @@
-"""Lists by several tags: how many reads, rounds and units they take."""
+"""Lists by several tags: the number of reads, rounds and units they take."""
 
 from functools import cache
 from itertools import combinations
@@ -142,7 +142,7 @@ async def test_a_group_without_a_filter_is_read_once_whether_or_not_more_follows
 
 
 def bursts(start: int) -> list[int]:
-    """Six thousand numbers below 60,000, in bursts of 200 that avoid those of another start."""
+    """Six thousand numbers below 60,000, in bursts of 200; another start gives other numbers."""
     return [base + n for base in range(start, 60_000, 2_000) for n in range(200)]
 
 

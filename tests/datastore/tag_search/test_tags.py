@@ -1,4 +1,4 @@
-"""Tags in comparison form, and the rules that their texts keep."""
+"""Tags in comparison form, and the rules of their texts."""
 
 from itertools import pairwise
 
