@@ -19,13 +19,18 @@ _KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
 _THING = "The global id of a track or a playlist."
 
 
-@strawberry.type(description="One listening to a track that counts.")
+@strawberry.type(description="One counted play of a track by the caller.")
 class Play:
-    started_at: DateTime = strawberry.field(description="When it began.")
-    listened_ms: int = strawberry.field(description="How long it lasted, in milliseconds.")
+    started_at: DateTime = strawberry.field(
+        description="The time when the caller began to play the track, in UTC."
+    )
+    listened_ms: int = strawberry.field(
+        description="The time that the caller listened, in milliseconds."
+    )
 
     @strawberry.field(
-        graphql_type=Audio | None, description="The track; absent where it was deleted."
+        graphql_type=Audio | None,
+        description="The track that was played; null if it has been deleted.",
     )
     @staticmethod
     async def audio(
@@ -34,15 +39,26 @@ class Play:
         return await listening.track_of(info.context, play)
 
 
-@strawberry.type(description="What the caller listens to and will next, on any player.")
+@strawberry.type(
+    description="The play queue of the caller: the current track and those that follow, shared by "
+    "all the caller's players."
+)
 class PlayQueue:
-    index: int = strawberry.field(description="Which of the tracks it is, from 0.")
-    position_ms: int = strawberry.field(description="The place in that track, in milliseconds.")
-    updated_at: DateTime | None = strawberry.field(description="When it was saved, if it was.")
+    index: int = strawberry.field(
+        description="The position of the current track in `tracks`, counted from 0."
+    )
+    position_ms: int = strawberry.field(
+        description="The playback position in the current track, in milliseconds from its "
+        "beginning."
+    )
+    updated_at: DateTime | None = strawberry.field(
+        description="The time when the queue was last saved, in UTC; null if it was never saved."
+    )
 
     @strawberry.field(
         graphql_type=list[Audio | None],
-        description="The tracks in order; null in the place of one that was deleted.",
+        description="The tracks of the queue in playing order, with null in place of a deleted "
+        "track.",
         metadata=costs(100),
     )
     @staticmethod
@@ -55,7 +71,8 @@ class PlayQueue:
 @strawberry.type
 class ListeningViewer:
     @strawberry.field(
-        graphql_type=Connection[Audio], description="The caller's favourite tracks, latest first."
+        graphql_type=Connection[Audio],
+        description="The caller's favourite tracks, the most recently chosen first.",
     )
     @staticmethod
     async def favourite_audio(
@@ -74,7 +91,7 @@ class ListeningViewer:
 
     @strawberry.field(
         graphql_type=Connection[Playlist],
-        description="The caller's favourite playlists, latest first.",
+        description="The caller's favourite playlists, the most recently chosen first.",
     )
     @staticmethod
     async def favourite_playlists(
@@ -92,7 +109,8 @@ class ListeningViewer:
         )
 
     @strawberry.field(
-        graphql_type=Connection[Play], description="What the caller played, latest first."
+        graphql_type=Connection[Play],
+        description="The caller's counted plays of tracks, latest first.",
     )
     @staticmethod
     async def plays(
@@ -110,7 +128,9 @@ class ListeningViewer:
         )
 
     @strawberry.field(
-        graphql_type=PlayQueue, description="The caller's one play queue; empty until it is saved."
+        graphql_type=PlayQueue,
+        description="The play queue of the caller, who has exactly one; it is empty until it is "
+        "first saved.",
     )
     @staticmethod
     async def play_queue(info: Info) -> records.PlayQueue:
