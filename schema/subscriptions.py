@@ -1,4 +1,4 @@
-"""What can be subscribed to, and the context that subscriptions need."""
+"""The subscriptions of the schema, and the context that they need."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, TypeAlias
@@ -24,7 +24,7 @@ from penstock.schema.pipelines.pipelines import Pipeline
 
 
 class StreamContext(RequestContext, frozen=True, kw_only=True):
-    """The context of a request that may also follow what changes."""
+    """The context of a request that can also follow changes of the table."""
 
     changes: Changes
 
@@ -32,7 +32,7 @@ class StreamContext(RequestContext, frozen=True, kw_only=True):
     def over(
         cls, store: Store, caller: Caller, cursors: Cursors, changes: Changes
     ) -> "StreamContext":
-        """Make the context of one request or of one event; loaders need its event loop."""
+        """Create the context of a request or an event, inside the event loop its loaders need."""
         view = store.seen_by(caller)
         return cls(view, Loaders(view), cursors=cursors, changes=changes)
 

@@ -1,4 +1,4 @@
-"""What the caller keeps about tracks and playlists, as fields that these types share."""
+"""The fields that tracks and playlists share: favourites, ratings, plays and positions."""
 
 from typing import Annotated, TypeAlias
 
@@ -18,7 +18,7 @@ Markable: TypeAlias = Audio | Playlist
 
 
 def thing_of(record: Markable) -> Thing:
-    """The name under which something is kept about a record."""
+    """The kind and the id of a record, which together identify its annotation."""
     return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
 
 
@@ -28,7 +28,7 @@ async def _annotation(info: Info, record: Markable) -> Annotation:
 
 @strawberry.type
 class Marked:
-    """The marks of the caller on a thing; itself no type of the schema."""
+    """The favourite and rating fields of a track or playlist; a base, not a type of the schema."""
 
     @strawberry.field(
         graphql_type=DateTime | None,
@@ -49,7 +49,7 @@ class Marked:
 
 @strawberry.type
 class Listened(Marked):
-    """What the caller keeps about a track, and where; itself no type of the schema."""
+    """The annotation fields of a track; a base, not a type of the schema."""
 
     @strawberry.field(
         description="The number of plays by the caller that `recordPlay` has counted."

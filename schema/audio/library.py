@@ -1,4 +1,4 @@
-"""The library of the caller: query fields, and the use cases under the names of their document."""
+"""The query fields of the caller's audio library, and the queries that the audio document names."""
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
@@ -57,7 +57,7 @@ async def _list_shelf(
     page: PageArguments,
     read: Callable[[Window, str], Awaitable[Slice[T]]],
 ) -> Connection[T]:
-    """Read a page of artists, albums or genres: all, or those with a prefix."""
+    """Read a page of artists, albums or genres: all, or those whose names have a prefix."""
     wanted = given(prefix) or ""
     return await connect(info, (name, wanted), page, lambda window: read(window, wanted))
 
@@ -326,12 +326,12 @@ class AudioQuery:
 
 
 async def _totals(info: Info) -> records.Totals:
-    """The totals of the caller's library, read once for all fields of a request."""
+    """Load the totals of the caller's library, once for all fields of a request."""
     return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
 
 
 def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
-    """Settle the order; raises BadInput for arguments that do not go together."""
+    """Tell whether the newest come first; raises BadInput if the arguments exclude each other."""
     if len(wanted) > 1:
         raise BadInput(f"Give one of {' and '.join(wanted)}.")
     if order is not None and wanted and "genre" not in wanted:

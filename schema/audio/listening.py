@@ -1,11 +1,10 @@
-"""Favourites, ratings, plays, places and the queue: the viewer's lists and mutations."""
+"""The types of plays and of the play queue, and the fields of the viewer that list favourites."""
 
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
 from penstock.datastore.listening import records
-from penstock.datastore.listening.records import Kind
 from penstock.datastore.playlists import records as playlist_records
 from penstock.resolvers import listening
 from penstock.schema.audio.playlists import Playlist
@@ -14,9 +13,6 @@ from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import Connection, connect, page_of
 from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import costs
-
-_KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
-_THING = "The global id of a track or a playlist."
 
 
 @strawberry.type(description="One counted play of a track by the caller.")

@@ -1,4 +1,4 @@
-"""The mutations of favourites, ratings, plays, places and the queue."""
+"""The mutations of favourites, ratings, plays, playback positions and the play queue."""
 
 from typing import Annotated
 
@@ -155,7 +155,7 @@ class SavePlayQueueInput:
 
 
 def _thing(text: str) -> Thing:
-    """The track or the playlist that a global id names; raises NotFound for any other text."""
+    """Load the track or playlist with a global id; raises NotFound for any other text."""
     id = parsed(text)
     if id is None or id.type not in _KINDS:
         raise Absent("There is no track or playlist with this id.", ("id",))

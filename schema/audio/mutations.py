@@ -1,4 +1,4 @@
-"""Taking audio in, editing its tags and deleting it."""
+"""The mutations that upload, add, edit, delete and import tracks."""
 
 from typing import Annotated, Any
 
@@ -166,7 +166,7 @@ class UpdateAudioInput:
     )
 
     def changes(self) -> dict[str, Any]:
-        """What was given, by the names of the record; null stands for what an absent tag is."""
+        """The given values by the record's attribute names; null becomes that of an absent tag."""
         absent = {
             "title": "",
             "artists": (),

@@ -1,4 +1,4 @@
-"""Playlists from files: the input, the report and the mutation."""
+"""The mutation that imports a playlist file, its input and its report of unmatched tracks."""
 
 import binascii
 from base64 import b64decode
@@ -111,7 +111,7 @@ class ImportPlaylistInput:
     )
 
     def data(self) -> str | bytes:
-        """The content; raises Invalid unless there is one, and readable."""
+        """The content as text or bytes; raises Invalid unless exactly one is given and readable."""
         text, file = given(self.text), given(self.file)
         if text is not None and file is None:
             return text
@@ -123,7 +123,7 @@ class ImportPlaylistInput:
             raise Invalid([FieldProblem(["file"], "must be base64")]) from None
 
     def wish(self) -> importing.Wish:
-        """How the file is to be imported."""
+        """The options of the import."""
         return importing.Wish(
             name=given(self.name),
             keep=bool(self.keep_unmatched),

@@ -1,4 +1,4 @@
-"""The mutations of playlists and their entries: inputs, results and fields."""
+"""The mutations that change playlists and their entries, with their inputs and results."""
 
 from typing import Annotated
 
@@ -198,7 +198,7 @@ class RemovePlaylistEntriesInput:
 
 def _target(
     info: Info,
-    input: InputOf[AddPlaylistEntriesInput] | MovePlaylistEntriesInput | RemovePlaylistEntriesInput,
+    input: AddPlaylistEntriesInput | MovePlaylistEntriesInput | RemovePlaylistEntriesInput,
 ) -> Target:
     id = key_of("Playlist", input.id)
     hints = positions(info, entries_of(id), given(input.cursors) or ())

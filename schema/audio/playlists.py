@@ -1,4 +1,4 @@
-"""Playlists and their entries: types and query fields."""
+"""The types of playlists and their entries, and the fields that query them."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ describe_values(
 
 
 def entries_of(playlist_id: str) -> tuple[object, ...]:
-    """What names the list of a playlist's entries."""
+    """The key that identifies the list of a playlist's entries in cursors."""
     return "entries", playlist_id
 
 

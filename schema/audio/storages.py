@@ -1,4 +1,4 @@
-"""Buckets of the caller's own: type, list and mutations; what is secret only goes in."""
+"""The caller's own buckets: their type, list and mutations. Secrets are never returned."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
+from penstock.datastore.audio.connections import MAX_NAME
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.objects.port import Credentials
 from penstock.schema.core.context import After, Before, First, Info, Last, given
@@ -138,8 +139,8 @@ class StorageKeysInput:
 @strawberry.input(description="The bucket to connect, with a role or with access keys.")
 class CreateStorageConnectionInput:
     name: str = strawberry.field(
-        description="A name for the storage, chosen by the user; several storages may have the "
-        "same name."
+        description=f"A name for the storage: 1 to {MAX_NAME} characters. Several storages may "
+        "have the same name."
     )
     bucket: str = strawberry.field(description="The name of the bucket.")
     region: str = strawberry.field(description="The region of the bucket, such as `eu-west-1`.")

@@ -1,4 +1,4 @@
-"""Audio: tracks, artists, albums and genres."""
+"""The types of tracks, artists, albums and genres, and of signed URLs."""
 
 from typing import Annotated
 

@@ -1,7 +1,4 @@
-"""The smaller types of executions: progress, downloads, history, pins and answers.
-
-Executions: type and query field.
-"""
+"""The type of executions, the types of its fields, and the field that queries an execution."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -215,7 +212,8 @@ _PIPELINE = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pip
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(
-        description="The time for which the URL is valid, in seconds: 1 to 604800."
+        description="The time for which the URL is valid, in seconds: 1 to 604800; the server's "
+        "setting if left out."
     ),
 ]
 

@@ -1,7 +1,4 @@
-"""The results of the mutations of executions.
-
-The mutations of executions, and their inputs.
-"""
+"""The mutations that users call on executions, their inputs, and the results of all mutations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The mutations by which workers elsewhere run executions, and their inputs."""
+"""The mutations with which external workers run executions, and their inputs."""
 
 import strawberry
 

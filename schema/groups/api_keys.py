@@ -1,4 +1,4 @@
-"""API keys: type, the viewer's list and mutations."""
+"""The type of API keys, the viewer's list of them, and their mutations."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.access.api_keys import MAX_NAME
 from penstock.datastore.roles import GroupPath, Role
 from penstock.schema.core.context import After, Before, First, GroupRole, Info, Last
 from penstock.schema.core.descriptions import InputOf
@@ -105,7 +106,8 @@ class GroupRoleInput:
 @strawberry.input(description="The API key to create, with its roles and its expiry.")
 class CreateApiKeyInput:
     name: str = strawberry.field(
-        description="The name of the key, chosen by the user; several keys may have the same name."
+        description=f"The name of the key: 1 to {MAX_NAME} characters. Several keys may have the "
+        "same name."
     )
     roles: list[GroupRoleInput] = strawberry.field(
         description="The roles of the key: at least one, and in no group more than the caller's "

@@ -1,4 +1,4 @@
-"""Groups: type, query field and mutations."""
+"""The type of groups, the field that queries a group, and the mutations of groups."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.groups.repository import MAX_NAME
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
@@ -110,7 +111,8 @@ class CreateGroupInput:
     )
     name: str | None = strawberry.field(
         default=UNSET,
-        description="The display name of the group; the last part of the path if left out.",
+        description=f"The display name of the group: 1 to {MAX_NAME} characters; the last "
+        "part of the path if left out.",
     )
 
 

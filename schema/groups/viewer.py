@@ -1,4 +1,4 @@
-"""Who asks, and objects by their global ids."""
+"""The type of the viewer, and the fields that query the viewer and objects by global id."""
 
 from functools import partial
 from typing import Annotated

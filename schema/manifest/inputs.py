@@ -1,4 +1,4 @@
-"""The inputs of the mutations of runs, each read as what is asked of the run."""
+"""The inputs of the mutations of manifest runs, and the transitions that they request."""
 
 import strawberry
 from strawberry import UNSET
@@ -29,7 +29,7 @@ _STAGE_PATH = (
 
 @strawberry.input
 class OfRun:
-    """The common fields of what names a run; itself no type of the schema."""
+    """The input fields that name a manifest run; a base, not a type of the schema."""
 
     group: GroupPath | None = strawberry.field(
         default=UNSET,
@@ -172,7 +172,7 @@ class ReloadRunInput(OfRun):
 
 @strawberry.input
 class OfStuckRun(OfRun):
-    """The common fields of what gets a run going again; itself no type of the schema."""
+    """The input fields of recovery and reset; a base, not a type of the schema."""
 
     saved_to: str | None = strawberry.field(default=UNSET, description=_SAVED_TO)
     stage_path: str | None = strawberry.field(default=UNSET, description=_STAGE_PATH)

@@ -1,4 +1,4 @@
-"""The mutations of manifest runs: one for each action on a run."""
+"""The mutations of manifest runs, one for each action on a run, and their results."""
 
 from typing import Annotated
 

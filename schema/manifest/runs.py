@@ -1,4 +1,4 @@
-"""Runs and manifests: types and query fields."""
+"""The types of manifests and their runs, and the fields that query them."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias

@@ -1,4 +1,4 @@
-"""What came in of NGSI and what became of it: counts, dead letters, destinations; types."""
+"""The types of NGSI counts, dead letters, destinations, previews and naming rules."""
 
 import strawberry
 

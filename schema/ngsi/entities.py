@@ -1,4 +1,4 @@
-"""Entities of NGSI, their attributes and samples: types."""
+"""The types of NGSI entities, their attributes, samples and aggregates."""
 
 from decimal import Decimal
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What can be changed of NGSI: dead letters are tried again, naming rules replaced."""
+"""The NGSI mutations: replay dead letters, and replace name mappings and grouping rules."""
 
 from typing import Annotated
 

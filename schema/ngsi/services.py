@@ -1,4 +1,4 @@
-"""Services of NGSI and their paths: types and query fields."""
+"""The types of NGSI services and service paths, and the fields that query them."""
 
 from typing import Annotated
 
