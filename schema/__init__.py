@@ -43,7 +43,7 @@ from penstock.schema.resources.queries import TagQuery
 from penstock.schema.subscriptions import Subscription
 
 
-@strawberry.type(description="What can be read.")
+@strawberry.type(description="The fields that read data. A query changes nothing.")
 class Query(
     ViewerQuery,
     GroupQuery,
@@ -63,7 +63,11 @@ class Query(
     pass
 
 
-@strawberry.type(description="What can be changed.")
+@strawberry.type(
+    description=(
+        "The fields that change data. They run one after another, in the order of the document."
+    )
+)
 class Mutation(
     GroupMutation,
     PipelineMutation,

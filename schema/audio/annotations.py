@@ -1,4 +1,4 @@
-"""What the caller keeps about tracks and playlists, as fields that these types share."""
+"""The fields that tracks and playlists share: favourites, ratings, plays and positions."""
 
 from typing import Annotated, TypeAlias
 
@@ -18,7 +18,7 @@ Markable: TypeAlias = Audio | Playlist
 
 
 def thing_of(record: Markable) -> Thing:
-    """The name under which something is kept about a record."""
+    """The kind and the id of a record, which together identify its annotation."""
     return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
 
 
@@ -28,17 +28,20 @@ async def _annotation(info: Info, record: Markable) -> Annotation:
 
 @strawberry.type
 class Marked:
-    """The marks of the caller on a thing; itself no type of the schema."""
+    """The favourite and rating fields of a track or playlist; a base, not a type of the schema."""
 
     @strawberry.field(
         graphql_type=DateTime | None,
-        description="Since when it is a favourite of the caller; absent where it is none.",
+        description="The time when the caller made it a favourite, in UTC; null if it is not a "
+        "favourite.",
     )
     @staticmethod
     async def favourite_at(thing: strawberry.Parent[Markable], info: Info) -> str | None:
         return (await _annotation(info, thing)).favourite_at
 
-    @strawberry.field(description="The caller's rating, 1 to 5; absent where there is none.")
+    @strawberry.field(
+        description="The caller's rating, from 1 to 5; null if the caller has not rated it."
+    )
     @staticmethod
     async def rating(thing: strawberry.Parent[Markable], info: Info) -> int | None:
         return (await _annotation(info, thing)).rating
@@ -46,21 +49,28 @@ class Marked:
 
 @strawberry.type
 class Listened(Marked):
-    """What the caller keeps about a track, and where; itself no type of the schema."""
+    """The annotation fields of a track; a base, not a type of the schema."""
 
-    @strawberry.field(description="How often the caller played it, as counted by `recordPlay`.")
+    @strawberry.field(
+        description="The number of plays by the caller that `recordPlay` has counted."
+    )
     @staticmethod
     async def play_count(audio: strawberry.Parent[Audio], info: Info) -> int:
         return (await _annotation(info, audio)).play_count
 
     @strawberry.field(
-        graphql_type=DateTime | None, description="When the latest of those plays began."
+        graphql_type=DateTime | None,
+        description="The time when the caller's latest counted play began, in UTC; null if there "
+        "is none.",
     )
     @staticmethod
     async def last_played_at(audio: strawberry.Parent[Audio], info: Info) -> str | None:
         return (await _annotation(info, audio)).last_played_at
 
-    @strawberry.field(description="Where to go on, in milliseconds; absent for the beginning.")
+    @strawberry.field(
+        description="The position at which the caller resumes the track, in milliseconds from its "
+        "beginning; null to start at the beginning."
+    )
     @staticmethod
     async def position_ms(audio: strawberry.Parent[Audio], info: Info) -> int | None:
         return (await _annotation(info, audio)).position_ms
@@ -69,8 +79,8 @@ class Listened(Marked):
         graphql_type=Connection[
             Annotated["Playlist", strawberry.lazy("penstock.schema.audio.playlists")]
         ],
-        description="The playlists that hold it, each once, oldest first; what was just added or "
-        "removed may be missing or still there for a moment.",
+        description="The caller's playlists that contain the track, each once, oldest first. A "
+        "recent addition or removal may take a moment to show.",
     )
     @staticmethod
     async def playlists(

@@ -1,4 +1,4 @@
-"""The library of the caller: query fields, and the use cases under the names of their document."""
+"""The query fields of the caller's audio library, and the queries that the audio document names."""
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
@@ -19,23 +19,35 @@ from penstock.schema.core.scalars import Long
 
 T = TypeVar("T")
 
-OfAudio = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+OfAudio = Annotated[strawberry.ID, strawberry.argument(description="The global id of the track.")]
 Prefix = Annotated[
     str | None,
     strawberry.argument(
-        description="Those whose names begin so, in any case and without a leading article."
+        description="Only names that begin with this text; upper and lower case are the same and "
+        "a leading article is ignored. All names if left out."
     ),
 ]
-WholeName = Annotated[str, strawberry.argument(description="The whole name.")]
+WholeName = Annotated[
+    str,
+    strawberry.argument(
+        description="The complete name of the artist or album; upper and lower case are the same."
+    ),
+]
 OfBucket = Annotated[
-    str, strawberry.argument(name="s3BucketName", description="The whole name of the bucket.")
+    str, strawberry.argument(name="s3BucketName", description="The complete name of the S3 bucket.")
 ]
 
 
-@strawberry.enum(description="The order of a list by when things came into the library.")
+@strawberry.enum(
+    description="The order of a list by the time when the tracks were added to the library."
+)
 class AudioOrder(Enum):
-    NEWEST_FIRST = "NEWEST_FIRST"
-    OLDEST_FIRST = "OLDEST_FIRST"
+    NEWEST_FIRST = strawberry.enum_value(
+        "NEWEST_FIRST", description="The tracks that were added last come first."
+    )
+    OLDEST_FIRST = strawberry.enum_value(
+        "OLDEST_FIRST", description="The tracks that were added first come first."
+    )
 
 
 async def _list_shelf(
@@ -45,19 +57,20 @@ async def _list_shelf(
     page: PageArguments,
     read: Callable[[Window, str], Awaitable[Slice[T]]],
 ) -> Connection[T]:
-    """Read a page of artists, albums or genres: all, or those with a prefix."""
+    """Read a page of artists, albums or genres: all, or those whose names have a prefix."""
     wanted = given(prefix) or ""
     return await connect(info, (name, wanted), page, lambda window: read(window, wanted))
 
 
 @strawberry.type(
-    description="What belongs to the caller, by the use cases of the audio document under its own "
-    "names. Each is one query. Whose library it is follows from the token alone."
+    description="The audio library of the caller. Its fields have the names of the use cases in "
+    "the audio document, one query each. The access token alone decides whose library is read."
 )
 class AudioLibrary:
     @strawberry.field(
         graphql_type=Connection[AudioLink],
-        description="The tracks of one artist, by year, album, disc and track.",
+        description="The tracks of one artist, sorted by year, album, disc number and track "
+        "number.",
     )
     @staticmethod
     async def get_audio_id_by_user_id_by_artist(
@@ -78,7 +91,8 @@ class AudioLibrary:
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
-        description="The tracks of the albums with one name, album by album, by disc and track.",
+        description="The tracks of all albums with the given name, one album after the other, "
+        "sorted by disc number and track number.",
     )
     @staticmethod
     async def get_audio_id_by_user_id_by_album(
@@ -99,7 +113,7 @@ class AudioLibrary:
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
-        description="The tracks of one bucket, in no defined order.",
+        description="The tracks stored in one bucket, in no defined order.",
     )
     @staticmethod
     async def get_audio_id_by_user_id_by_s3bucket_name(
@@ -152,14 +166,16 @@ class AudioLibrary:
         page, lists = page_of(first, after, last, before), info.context.view.audio.lists
         return await _list_shelf(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
 
-    @strawberry.field(graphql_type=Audio | None, description="One track, all of it.")
+    @strawberry.field(
+        graphql_type=Audio | None, description="The track with the given id, with all its fields."
+    )
     @staticmethod
     async def get_audio_files_by_audio_id(info: Info, audio_id: OfAudio) -> records.Audio:
         return await info.context.loaders.audio.tracks.load(key_of("Audio", audio_id))
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
-        description="The ids of all tracks, in no order of theirs.",
+        description="The ids of all tracks of the caller's library, in no defined order.",
     )
     @staticmethod
     async def get_audio_id_by_user_id(
@@ -173,17 +189,17 @@ class AudioLibrary:
         page = page_of(first, after, last, before)
         return await connect(info, ("all audio",), page, lists.get_audio_id_by_user_id)
 
-    @strawberry.field(description="How many tracks there are.")
+    @strawberry.field(description="The number of tracks in the library.")
     @staticmethod
     async def count(info: Info) -> int:
         return (await _totals(info)).count
 
-    @strawberry.field(description="The length of all tracks in milliseconds.")
+    @strawberry.field(description="The total length of all tracks, in milliseconds.")
     @staticmethod
     async def duration_ms(info: Info) -> Long:
         return Long((await _totals(info)).duration_ms)
 
-    @strawberry.field(description="The size of all tracks in bytes.")
+    @strawberry.field(description="The total size of all audio files, in bytes.")
     @staticmethod
     async def size(info: Info) -> Long:
         return Long((await _totals(info)).size)
@@ -239,38 +255,59 @@ class AudioQuery:
         page, lists = page_of(first, after, last, before), info.context.view.audio.lists
         return await _list_shelf(info, "genres", prefix, page, lists.genres)
 
-    @strawberry.field(description="The caller's own library of audio.")
+    @strawberry.field(
+        description="The caller's own audio library, with the queries of the audio document."
+    )
     @staticmethod
     def audio_library() -> AudioLibrary:
         return AudioLibrary()
 
-    @strawberry.field(graphql_type=Audio | None, description="A track by its global id.")
+    @strawberry.field(graphql_type=Audio | None, description="The track with the given global id.")
     @staticmethod
     async def audio(info: Info, id: OfAudio) -> records.Audio:
         return await info.context.loaders.audio.tracks.load(key_of("Audio", id))
 
     @strawberry.field(
         graphql_type=Connection[Audio],
-        description="Tracks of the caller's library: all, or those of one artist, album, bucket or "
-        "genre, by its name.",
+        description="The tracks of the caller's library: all of them, or those of one artist, "
+        "album, bucket or genre. At most one of these filters can be given.",
     )
     @staticmethod
     async def audios(
         info: Info,
         artist: Annotated[
-            str | None, strawberry.argument(description="By year, album, disc and track.")
+            str | None,
+            strawberry.argument(
+                description="Only tracks of the artist with this name, sorted by year, album, "
+                "disc number and track number."
+            ),
         ] = UNSET,
         album: Annotated[
             str | None,
-            strawberry.argument(description="By disc and track; albums of one name in a row."),
+            strawberry.argument(
+                description="Only tracks of albums with this name, sorted by disc number and "
+                "track number; several albums with this name follow one another."
+            ),
         ] = UNSET,
         bucket: Annotated[
-            str | None, strawberry.argument(description="In no order of theirs.")
+            str | None,
+            strawberry.argument(
+                description="Only tracks stored in the bucket with this name, in no defined order."
+            ),
         ] = UNSET,
-        genre: Annotated[str | None, strawberry.argument(description="By when they came.")] = UNSET,
+        genre: Annotated[
+            str | None,
+            strawberry.argument(
+                description="Only tracks of the genre with this name, sorted by the time when "
+                "they were added."
+            ),
+        ] = UNSET,
         order: Annotated[
             AudioOrder | None,
-            strawberry.argument(description="Of all, or of a genre; the newest first if absent."),
+            strawberry.argument(
+                description="The order by the time when the tracks were added, for all tracks or "
+                "those of a genre; NEWEST_FIRST if left out."
+            ),
         ] = UNSET,
         first: First = UNSET,
         after: After = UNSET,
@@ -289,12 +326,12 @@ class AudioQuery:
 
 
 async def _totals(info: Info) -> records.Totals:
-    """The totals of the caller's library, read once for all fields of a request."""
+    """Load the totals of the caller's library, once for all fields of a request."""
     return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
 
 
 def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
-    """Settle the order; raises BadInput for arguments that do not go together."""
+    """Tell whether the newest come first; raises BadInput if the arguments exclude each other."""
     if len(wanted) > 1:
         raise BadInput(f"Give one of {' and '.join(wanted)}.")
     if order is not None and wanted and "genre" not in wanted:

@@ -1,11 +1,10 @@
-"""Favourites, ratings, plays, places and the queue: the viewer's lists and mutations."""
+"""The types of plays and of the play queue, and the fields of the viewer that list favourites."""
 
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
 from penstock.datastore.listening import records
-from penstock.datastore.listening.records import Kind
 from penstock.datastore.playlists import records as playlist_records
 from penstock.resolvers import listening
 from penstock.schema.audio.playlists import Playlist
@@ -15,17 +14,19 @@ from penstock.schema.core.relay import Connection, connect, page_of
 from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import costs
 
-_KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
-_THING = "The global id of a track or a playlist."
 
-
-@strawberry.type(description="One listening to a track that counts.")
+@strawberry.type(description="One counted play of a track by the caller.")
 class Play:
-    started_at: DateTime = strawberry.field(description="When it began.")
-    listened_ms: int = strawberry.field(description="How long it lasted, in milliseconds.")
+    started_at: DateTime = strawberry.field(
+        description="The time when the caller began to play the track, in UTC."
+    )
+    listened_ms: int = strawberry.field(
+        description="The time that the caller listened, in milliseconds."
+    )
 
     @strawberry.field(
-        graphql_type=Audio | None, description="The track; absent where it was deleted."
+        graphql_type=Audio | None,
+        description="The track that was played; null if it has been deleted.",
     )
     @staticmethod
     async def audio(
@@ -34,15 +35,26 @@ class Play:
         return await listening.track_of(info.context, play)
 
 
-@strawberry.type(description="What the caller listens to and will next, on any player.")
+@strawberry.type(
+    description="The play queue of the caller: the current track and those that follow, shared by "
+    "all the caller's players."
+)
 class PlayQueue:
-    index: int = strawberry.field(description="Which of the tracks it is, from 0.")
-    position_ms: int = strawberry.field(description="The place in that track, in milliseconds.")
-    updated_at: DateTime | None = strawberry.field(description="When it was saved, if it was.")
+    index: int = strawberry.field(
+        description="The position of the current track in `tracks`, counted from 0."
+    )
+    position_ms: int = strawberry.field(
+        description="The playback position in the current track, in milliseconds from its "
+        "beginning."
+    )
+    updated_at: DateTime | None = strawberry.field(
+        description="The time when the queue was last saved, in UTC; null if it was never saved."
+    )
 
     @strawberry.field(
         graphql_type=list[Audio | None],
-        description="The tracks in order; null in the place of one that was deleted.",
+        description="The tracks of the queue in playing order, with null in place of a deleted "
+        "track.",
         metadata=costs(100),
     )
     @staticmethod
@@ -55,7 +67,8 @@ class PlayQueue:
 @strawberry.type
 class ListeningViewer:
     @strawberry.field(
-        graphql_type=Connection[Audio], description="The caller's favourite tracks, latest first."
+        graphql_type=Connection[Audio],
+        description="The caller's favourite tracks, the most recently chosen first.",
     )
     @staticmethod
     async def favourite_audio(
@@ -74,7 +87,7 @@ class ListeningViewer:
 
     @strawberry.field(
         graphql_type=Connection[Playlist],
-        description="The caller's favourite playlists, latest first.",
+        description="The caller's favourite playlists, the most recently chosen first.",
     )
     @staticmethod
     async def favourite_playlists(
@@ -92,7 +105,8 @@ class ListeningViewer:
         )
 
     @strawberry.field(
-        graphql_type=Connection[Play], description="What the caller played, latest first."
+        graphql_type=Connection[Play],
+        description="The caller's counted plays of tracks, latest first.",
     )
     @staticmethod
     async def plays(
@@ -110,7 +124,9 @@ class ListeningViewer:
         )
 
     @strawberry.field(
-        graphql_type=PlayQueue, description="The caller's one play queue; empty until it is saved."
+        graphql_type=PlayQueue,
+        description="The play queue of the caller, who has exactly one; it is empty until it is "
+        "first saved.",
     )
     @staticmethod
     async def play_queue(info: Info) -> records.PlayQueue:

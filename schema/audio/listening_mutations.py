@@ -1,4 +1,4 @@
-"""The mutations of favourites, ratings, plays, places and the queue."""
+"""The mutations of favourites, ratings, plays, playback positions and the play queue."""
 
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from penstock.schema.audio.annotations import Markable
 from penstock.schema.audio.listening import PlayQueue
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, ValidationProblem
 from penstock.schema.core.relay import Node, key_of, parsed
 from penstock.schema.core.scalars import DateTime
@@ -25,102 +26,136 @@ _THING = "The global id of a track or a playlist."
 _AUDIO = "The global id of the track."
 
 
-@strawberry.type(description="The thing is a favourite or is none, as was wanted.")
+@strawberry.type(description="The result of marking or unmarking a favourite.")
 class SetFavouritePayload:
-    node: Markable = strawberry.field(graphql_type=Node)
-
-
-@strawberry.type(description="The thing has the rating.")
-class SetRatingPayload:
-    node: Markable = strawberry.field(graphql_type=Node)
-
-
-@strawberry.type(description="The play is told; it counts once, however often it is.")
-class RecordPlayPayload:
-    audio: Markable = strawberry.field(graphql_type=Audio)
-    counts: bool = strawberry.field(
-        description="Whether it lasted long enough: half of the track, or four minutes."
+    node: Markable = strawberry.field(
+        graphql_type=Node, description="The track or playlist that was marked or unmarked."
     )
 
 
-@strawberry.type(description="The place is kept.")
+@strawberry.type(description="The result of rating a track or a playlist.")
+class SetRatingPayload:
+    node: Markable = strawberry.field(
+        graphql_type=Node, description="The track or playlist with its new rating."
+    )
+
+
+@strawberry.type(
+    description="The result of recording a play; a play that is sent again is not counted again."
+)
+class RecordPlayPayload:
+    audio: Markable = strawberry.field(graphql_type=Audio, description="The track that was played.")
+    counts: bool = strawberry.field(
+        description="Whether the play was long enough to be counted: at least half of the track, "
+        "or four minutes."
+    )
+
+
+@strawberry.type(description="The result of saving a playback position.")
 class SetPlayPositionPayload:
-    audio: Markable = strawberry.field(graphql_type=Audio)
+    audio: Markable = strawberry.field(
+        graphql_type=Audio, description="The track with the saved playback position."
+    )
 
 
-@strawberry.type(description="The queue is saved.")
+@strawberry.type(description="The result of saving the play queue.")
 class SavePlayQueuePayload:
-    play_queue: records.PlayQueue = strawberry.field(graphql_type=PlayQueue)
+    play_queue: records.PlayQueue = strawberry.field(
+        graphql_type=PlayQueue, description="The play queue as it was saved."
+    )
 
 
 SetFavouriteResult = Annotated[
     SetFavouritePayload | NotFound,
-    strawberry.union("SetFavouriteResult", description="The thing, or why nothing changed."),
+    strawberry.union(
+        "SetFavouriteResult",
+        description="The track or playlist, or the reason why nothing changed.",
+    ),
 ]
 SetRatingResult = Annotated[
     SetRatingPayload | NotFound | ValidationProblem,
-    strawberry.union("SetRatingResult", description="The thing, or why nothing changed."),
+    strawberry.union(
+        "SetRatingResult", description="The track or playlist, or the reason why nothing changed."
+    ),
 ]
 RecordPlayResult = Annotated[
     RecordPlayPayload | NotFound | ValidationProblem,
-    strawberry.union("RecordPlayResult", description="The track, or why nothing was counted."),
+    strawberry.union(
+        "RecordPlayResult", description="The track, or the reason why the play was not recorded."
+    ),
 ]
 SetPlayPositionResult = Annotated[
     SetPlayPositionPayload | NotFound | ValidationProblem,
-    strawberry.union("SetPlayPositionResult", description="The track, or why nothing changed."),
+    strawberry.union(
+        "SetPlayPositionResult", description="The track, or the reason why nothing changed."
+    ),
 ]
 SavePlayQueueResult = Annotated[
     SavePlayQueuePayload | NotFound | ValidationProblem | LimitExceeded,
-    strawberry.union("SavePlayQueueResult", description="The queue, or why it is as it was."),
+    strawberry.union(
+        "SavePlayQueueResult",
+        description="The saved queue, or the reason why the queue did not change.",
+    ),
 ]
 
 
-@strawberry.input(description="What is to be a favourite, or is not to be one.")
+@strawberry.input(description="The track or playlist to mark or unmark as a favourite.")
 class SetFavouriteInput:
     id: strawberry.ID = strawberry.field(description=_THING)
-    favourite: bool = strawberry.field(description="Whether it is to be one.")
+    favourite: bool = strawberry.field(
+        description="True to make it a favourite, false to remove it from the favourites."
+    )
 
 
-@strawberry.input(description="The rating to give.")
+@strawberry.input(description="The track or playlist to rate, and the rating.")
 class SetRatingInput:
     id: strawberry.ID = strawberry.field(description=_THING)
     rating: int | None = strawberry.field(
-        default=UNSET, description=f"1 to {MAX_RATING}; no rating if left out."
+        default=UNSET,
+        description=f"The rating from 1 to {MAX_RATING}; the rating is removed if left out or "
+        "null.",
     )
 
 
-@strawberry.input(description="The play to count.")
+@strawberry.input(description="The play of a track to record.")
 class RecordPlayInput:
     id: strawberry.ID = strawberry.field(description=_AUDIO)
     started_at: DateTime = strawberry.field(
-        description="When it began; with the track it tells one play from others."
+        description="The time when the play began. A play is identified by this time and its track."
     )
-    listened_ms: int = strawberry.field(description="How long it lasted, in milliseconds.")
+    listened_ms: int = strawberry.field(
+        description="The time that the caller listened, in milliseconds."
+    )
 
 
-@strawberry.input(description="Where to go on in a track.")
+@strawberry.input(description="The playback position to save for a track.")
 class SetPlayPositionInput:
     id: strawberry.ID = strawberry.field(description=_AUDIO)
     position_ms: int | None = strawberry.field(
-        default=UNSET, description="In milliseconds; at the beginning if left out."
+        default=UNSET,
+        description="The playback position in milliseconds from the beginning; the saved position "
+        "is removed if left out or null.",
     )
 
 
-@strawberry.input(description="The queue, which takes the place of the one before.")
+@strawberry.input(description="The play queue to save, which replaces the previous one.")
 class SavePlayQueueInput:
     audio_ids: list[strawberry.ID] = strawberry.field(
-        description=f"The global ids of at most {MAX_QUEUED} tracks in order; one may come twice."
+        description=f"The global ids of at most {MAX_QUEUED} tracks, in playing order; a track "
+        "may appear more than once."
     )
     index: int | None = strawberry.field(
-        default=0, description="Which of them is being played, from 0."
+        default=0, description="The position of the current track in `audioIds`, counted from 0."
     )
     position_ms: int | None = strawberry.field(
-        default=0, description="The place in that track, in milliseconds."
+        default=0,
+        description="The playback position in the current track, in milliseconds from its "
+        "beginning.",
     )
 
 
 def _thing(text: str) -> Thing:
-    """The track or the playlist that a global id names; raises NotFound for any other text."""
+    """Load the track or playlist with a global id; raises NotFound for any other text."""
     id = parsed(text)
     if id is None or id.type not in _KINDS:
         raise Absent("There is no track or playlist with this id.", ("id",))
@@ -131,25 +166,30 @@ def _thing(text: str) -> Thing:
 class ListeningMutation:
     @strawberry.mutation(
         graphql_type=SetFavouriteResult,
-        description="Make a track or a playlist a favourite, or none any more.",
+        description="Make a track or a playlist a favourite of the caller, or remove it from the "
+        "favourites.",
     )
     @staticmethod
-    async def set_favourite(info: Info, input: SetFavouriteInput) -> SetFavouritePayload:
+    async def set_favourite(info: Info, input: InputOf[SetFavouriteInput]) -> SetFavouritePayload:
         node = await listening.mark(info.context, _thing(input.id), input.favourite)
         return SetFavouritePayload(node=node)
 
-    @strawberry.mutation(graphql_type=SetRatingResult, description="Rate a track or a playlist.")
+    @strawberry.mutation(
+        graphql_type=SetRatingResult,
+        description="Rate a track or a playlist, or remove the caller's rating.",
+    )
     @staticmethod
-    async def set_rating(info: Info, input: SetRatingInput) -> SetRatingPayload:
+    async def set_rating(info: Info, input: InputOf[SetRatingInput]) -> SetRatingPayload:
         node = await listening.rate(info.context, _thing(input.id), given(input.rating))
         return SetRatingPayload(node=node)
 
     @strawberry.mutation(
         graphql_type=RecordPlayResult,
-        description="Count a play of a track. Streaming alone counts nothing.",
+        description="Record a play of a track. Streaming a track does not count as a play by "
+        "itself.",
     )
     @staticmethod
-    async def record_play(info: Info, input: RecordPlayInput) -> RecordPlayPayload:
+    async def record_play(info: Info, input: InputOf[RecordPlayInput]) -> RecordPlayPayload:
         play = records.Play(
             audio_id=key_of("Audio", input.id),
             started_at=input.started_at,
@@ -159,19 +199,24 @@ class ListeningMutation:
         return RecordPlayPayload(audio=audio, counts=counts)
 
     @strawberry.mutation(
-        graphql_type=SetPlayPositionResult, description="Keep the place where to go on in a track."
+        graphql_type=SetPlayPositionResult,
+        description="Save the position at which the caller resumes a track.",
     )
     @staticmethod
-    async def set_play_position(info: Info, input: SetPlayPositionInput) -> SetPlayPositionPayload:
+    async def set_play_position(
+        info: Info, input: InputOf[SetPlayPositionInput]
+    ) -> SetPlayPositionPayload:
         id, position = key_of("Audio", input.id), given(input.position_ms)
         return SetPlayPositionPayload(audio=await listening.go_on_at(info.context, id, position))
 
     @strawberry.mutation(
         graphql_type=SavePlayQueueResult,
-        description="Save the caller's play queue; who saves last is right.",
+        description="Save the caller's play queue. If several players save it, the last one wins.",
     )
     @staticmethod
-    async def save_play_queue(info: Info, input: SavePlayQueueInput) -> SavePlayQueuePayload:
+    async def save_play_queue(
+        info: Info, input: InputOf[SavePlayQueueInput]
+    ) -> SavePlayQueuePayload:
         with about("audioIds"):
             ids = [key_of("Audio", id) for id in input.audio_ids]
         queue, index = info.context.view.listening.queue, input.index or 0

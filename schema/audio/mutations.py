@@ -1,4 +1,4 @@
-"""Taking audio in, editing its tags and deleting it."""
+"""The mutations that upload, add, edit, delete and import tracks."""
 
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.resolvers import audio
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     DuplicateObject,
     IllegalState,
@@ -24,94 +25,148 @@ from penstock.schema.core.jobs import Job
 from penstock.schema.core.relay import key_of
 
 
-@strawberry.type(description="An upload was allowed.")
+@strawberry.type(description="The permission to upload one audio file.")
 class CreateAudioUploadPayload:
-    object_key: str = strawberry.field(description="What `addAudio` is told afterwards.")
-    form: UploadForm
+    object_key: str = strawberry.field(
+        description="The key of the object to upload, to be given to `addAudio` after the upload."
+    )
+    form: UploadForm = strawberry.field(
+        description="The form that uploads the file; it is valid for one hour."
+    )
 
 
-@strawberry.type(description="A track came into the library.")
+@strawberry.type(description="The result of adding a track to the library.")
 class AddAudioPayload:
-    audio: records.Audio = strawberry.field(graphql_type=Audio)
+    audio: records.Audio = strawberry.field(
+        graphql_type=Audio, description="The track that was added."
+    )
 
 
-@strawberry.type(description="The tags of a track are now these.")
+@strawberry.type(description="The result of editing the tags of a track.")
 class UpdateAudioPayload:
-    audio: records.Audio = strawberry.field(graphql_type=Audio)
+    audio: records.Audio = strawberry.field(
+        graphql_type=Audio, description="The track with its new tags."
+    )
 
 
-@strawberry.type(description="A track was deleted; `audio` is what it was.")
+@strawberry.type(description="The result of deleting a track.")
 class DeleteAudioPayload:
-    audio: records.Audio = strawberry.field(graphql_type=Audio)
+    audio: records.Audio = strawberry.field(
+        graphql_type=Audio, description="The track as it was before it was deleted."
+    )
 
 
-@strawberry.type(description="An import was begun.")
+@strawberry.type(description="The result of starting an import of audio files.")
 class ImportAudioPayload:
-    job: JobRecord = strawberry.field(graphql_type=Job)
+    job: JobRecord = strawberry.field(
+        graphql_type=Job, description="The job that imports the files in the background."
+    )
 
 
 ImportAudioResult = Annotated[
     ImportAudioPayload | NotFound | ValidationProblem,
-    strawberry.union("ImportAudioResult", description="The job, or why there is none."),
+    strawberry.union(
+        "ImportAudioResult", description="The import job, or the reason why it was not started."
+    ),
 ]
 CreateAudioUploadResult = Annotated[
     CreateAudioUploadPayload | ValidationProblem,
-    strawberry.union("CreateAudioUploadResult", description="A form, or why there is none."),
+    strawberry.union(
+        "CreateAudioUploadResult",
+        description="The upload form, or the reason why the upload is not allowed.",
+    ),
 ]
 AddAudioResult = Annotated[
     AddAudioPayload | NotFound | ValidationProblem | DuplicateObject | IllegalState,
-    strawberry.union("AddAudioResult", description="The new track, or why there is none."),
+    strawberry.union(
+        "AddAudioResult", description="The new track, or the reason why it was not added."
+    ),
 ]
 UpdateAudioResult = Annotated[
     UpdateAudioPayload | NotFound | ValidationProblem | VersionConflict,
-    strawberry.union("UpdateAudioResult", description="The track, or why nothing changed."),
+    strawberry.union(
+        "UpdateAudioResult", description="The edited track, or the reason why nothing changed."
+    ),
 ]
 DeleteAudioResult = Annotated[
     DeleteAudioPayload | NotFound | VersionConflict,
-    strawberry.union("DeleteAudioResult", description="The track that was, or why it still is."),
+    strawberry.union(
+        "DeleteAudioResult", description="The deleted track, or the reason why it was not deleted."
+    ),
 ]
 
 
-@strawberry.input(description="The file to upload.")
+@strawberry.input(description="The audio file to upload.")
 class CreateAudioUploadInput:
-    file_name: str = strawberry.field(description="The last part of the object's key.")
+    file_name: str = strawberry.field(
+        description="The name of the file, which becomes the last part of the object's key."
+    )
     content_type: str | None = strawberry.field(
         default=UNSET,
-        description="Such as `audio/flac`; `application/octet-stream` if left out.",
+        description="The media type of the file, such as `audio/flac`; `application/octet-stream` "
+        "if left out.",
     )
 
 
-@strawberry.input(description="The object to take in.")
+@strawberry.input(description="The object to add to the library as a track.")
 class AddAudioInput:
-    object_key: str = strawberry.field(description="From `createAudioUpload`, or of the storage.")
+    object_key: str = strawberry.field(
+        description="The key of the object: the `objectKey` of `createAudioUpload`, or a key in "
+        "the bucket of `storageId`."
+    )
     storage_id: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="The caller's own bucket that it lies in, if it does."
+        default=UNSET,
+        description="The global id of the caller's own storage that holds the object; the "
+        "caller's uploads if left out.",
     )
 
 
-@strawberry.input(description="What to change of a track's tags; what is left out stays.")
+@strawberry.input(
+    description="The tags of a track to change; a tag that is left out keeps its value."
+)
 class UpdateAudioInput:
     id: strawberry.ID = strawberry.field(description="The global id of the track.")
-    expected_version: int = strawberry.field(description="The version that the caller saw.")
-    title: str | None = strawberry.field(default=UNSET, description=f"1 to {MAX_TITLE} characters.")
+    expected_version: int = strawberry.field(
+        description="The version of the track that the changes are based on; another current "
+        "version is a conflict."
+    )
+    title: str | None = strawberry.field(
+        default=UNSET, description=f"The new title: 1 to {MAX_TITLE} characters."
+    )
     artists: list[str] | None = strawberry.field(
-        default=UNSET, description=f"At most {MAX_ARTISTS}, of 1 to {MAX_NAME} characters each."
+        default=UNSET,
+        description=f"The new artists: at most {MAX_ARTISTS} names of 1 to {MAX_NAME} characters "
+        "each.",
     )
-    album: str | None = strawberry.field(default=UNSET, description="Null for none.")
-    album_artist: str | None = strawberry.field(default=UNSET, description="Null for none.")
+    album: str | None = strawberry.field(
+        default=UNSET, description="The new name of the album; null removes it."
+    )
+    album_artist: str | None = strawberry.field(
+        default=UNSET, description="The new artist of the album; null removes it."
+    )
     compilation: bool | None = strawberry.field(
-        default=UNSET, description="Whether the album is of various artists."
+        default=UNSET, description="Whether the album is a compilation of various artists."
     )
-    disc: int | None = strawberry.field(default=UNSET, description="0 or null for none.")
-    track: int | None = strawberry.field(default=UNSET, description="0 or null for none.")
-    track_total: int | None = strawberry.field(default=UNSET, description="0 or null for none.")
-    year: int | None = strawberry.field(default=UNSET, description="0 or null for none.")
+    disc: int | None = strawberry.field(
+        default=UNSET, description="The new number of the disc; 0 or null removes it."
+    )
+    track: int | None = strawberry.field(
+        default=UNSET, description="The new number of the track on the disc; 0 or null removes it."
+    )
+    track_total: int | None = strawberry.field(
+        default=UNSET, description="The new number of tracks on the disc; 0 or null removes it."
+    )
+    year: int | None = strawberry.field(
+        default=UNSET, description="The new year of the recording or release; 0 or null removes it."
+    )
     genres: list[str] | None = strawberry.field(
-        default=UNSET, description=f"At most {MAX_GENRES}, of 1 to {MAX_NAME} characters each."
+        default=UNSET,
+        description=f"The new genres: at most {MAX_GENRES} names of 1 to {MAX_NAME} characters "
+        "each.",
     )
 
     def changes(self) -> dict[str, Any]:
-        """What was given, by the names of the record; null stands for what an absent tag is."""
+        """The given values by the record's attribute names; null becomes that of an absent tag."""
         absent = {
             "title": "",
             "artists": (),
@@ -133,19 +188,20 @@ class UpdateAudioInput:
 class DeleteAudioInput:
     id: strawberry.ID = strawberry.field(description="The global id of the track.")
     expected_version: int | None = strawberry.field(
-        default=UNSET, description="If given, the version that must be the current one."
+        default=UNSET, description="The version that the track must have; any version if left out."
     )
 
 
-@strawberry.input(description="The objects to take in.")
+@strawberry.input(description="The objects to import into the library.")
 class ImportAudioInput:
     storage_id: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="The caller's own bucket that they lie in; among the caller's uploads if left "
-        "out.",
+        description="The global id of the caller's own storage that holds the objects; the "
+        "caller's uploads if left out.",
     )
     prefix: str | None = strawberry.field(
-        default=UNSET, description="What their keys begin with; all of them if left out."
+        default=UNSET,
+        description="Only objects with a key that begins with this text; all objects if left out.",
     )
 
 
@@ -153,12 +209,12 @@ class ImportAudioInput:
 class AudioMutation:
     @strawberry.mutation(
         graphql_type=CreateAudioUploadResult,
-        description="Allow an upload of one file of at most 1 GiB within an hour. Send the form, "
-        "then `addAudio` with the key.",
+        description="Get a form that uploads one audio file of at most 1 GiB within one hour. "
+        "After the upload, call `addAudio` with the returned key.",
     )
     @staticmethod
     async def create_audio_upload(
-        info: Info, input: CreateAudioUploadInput
+        info: Info, input: InputOf[CreateAudioUploadInput]
     ) -> CreateAudioUploadPayload:
         upload = await audio.upload(info.context, input.file_name, given(input.content_type))
         return CreateAudioUploadPayload(
@@ -167,10 +223,11 @@ class AudioMutation:
 
     @strawberry.mutation(
         graphql_type=AddAudioResult,
-        description="Take an object into the library: its tags and its cover are read from it.",
+        description="Add an object to the library as a track. The tags and the cover are read "
+        "from the file.",
     )
     @staticmethod
-    async def add_audio(info: Info, input: AddAudioInput) -> AddAudioPayload:
+    async def add_audio(info: Info, input: InputOf[AddAudioInput]) -> AddAudioPayload:
         storage = given(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
         added = await audio.add(info.context, input.object_key, connection)
@@ -178,32 +235,34 @@ class AudioMutation:
 
     @strawberry.mutation(
         graphql_type=UpdateAudioResult,
-        description="Change tags in the library; the file stays as it is.",
+        description="Edit the tags of a track in the library. The audio file itself does not "
+        "change.",
     )
     @staticmethod
-    async def update_audio(info: Info, input: UpdateAudioInput) -> UpdateAudioPayload:
+    async def update_audio(info: Info, input: InputOf[UpdateAudioInput]) -> UpdateAudioPayload:
         id = key_of("Audio", input.id)
         updated = await audio.update(info.context, id, input.changes(), input.expected_version)
         return UpdateAudioPayload(audio=updated)
 
     @strawberry.mutation(
         graphql_type=DeleteAudioResult,
-        description="Delete a track, and its object if it was uploaded. Entries of playlists stay, "
-        "and say that it is missing.",
+        description="Delete a track, and its object if it was uploaded. Playlist entries of the "
+        "track remain and are marked as missing.",
     )
     @staticmethod
-    async def delete_audio(info: Info, input: DeleteAudioInput) -> DeleteAudioPayload:
+    async def delete_audio(info: Info, input: InputOf[DeleteAudioInput]) -> DeleteAudioPayload:
         expected = given(input.expected_version)
         deleted = await audio.delete(info.context, key_of("Audio", input.id), expected)
         return DeleteAudioPayload(audio=deleted)
 
     @strawberry.mutation(
         graphql_type=ImportAudioResult,
-        description="Take in all objects below a prefix, as a job that goes on by itself. What the "
-        "library holds already is left alone, so that an import can be begun again.",
+        description="Import all objects whose keys have a prefix, as a job in the background. "
+        "Tracks that are in the library already are left as they are, so an import can safely be "
+        "repeated.",
     )
     @staticmethod
-    async def import_audio(info: Info, input: ImportAudioInput) -> ImportAudioPayload:
+    async def import_audio(info: Info, input: InputOf[ImportAudioInput]) -> ImportAudioPayload:
         storage = given(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
         prefix = given(input.prefix) or ""

@@ -1,4 +1,4 @@
-"""Playlists from files: the input, the report and the mutation."""
+"""The mutation that imports a playlist file, its input and its report of unmatched tracks."""
 
 import binascii
 from base64 import b64decode
@@ -17,75 +17,101 @@ from penstock.resolvers import playlists
 from penstock.schema.audio.playlists import Playlist
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, ValidationProblem
 from penstock.schema.core.scalars import Long
 from penstock.schema.engine.cost import costs
 
 
-@strawberry.type(description="What a playlist file says of one track.")
+@strawberry.type(description="The data of one track in a playlist file.")
 class FileTrack:
-    location: str | None = strawberry.field(description="A path or a URL, which nobody fetches.")
-    title: str | None = strawberry.field(description="The title.")
-    creator: str | None = strawberry.field(description="The artist, or several in one text.")
-    album: str | None = strawberry.field(description="The album.")
-    duration_ms: Long | None = strawberry.field(description="The length in milliseconds.")
+    location: str | None = strawberry.field(
+        description="The path or URL of the track as written in the file; the server never "
+        "fetches it."
+    )
+    title: str | None = strawberry.field(description="The title of the track.")
+    creator: str | None = strawberry.field(
+        description="The artist of the track; several artists are one text."
+    )
+    album: str | None = strawberry.field(description="The album of the track.")
+    duration_ms: Long | None = strawberry.field(
+        description="The length of the track, in milliseconds."
+    )
 
 
-@strawberry.type(description="A track of a file that is no one track of the library.")
+@strawberry.type(
+    description="A track of a playlist file that was not matched to exactly one track of the "
+    "library."
+)
 class UnmatchedTrack:
-    position: int = strawberry.field(description="Which one of the file it is, from 1.")
+    position: int = strawberry.field(
+        description="The position of the track in the file, counted from 1."
+    )
     track: document.Track = strawberry.field(
-        graphql_type=FileTrack, description="What the file says of it."
+        graphql_type=FileTrack, description="The data of the track in the file."
     )
     candidates: list[audio_records.Audio] = strawberry.field(
         graphql_type=list[Audio],
-        description="The tracks of the library between which nothing decides; mostly none.",
+        description="The tracks of the library that match equally well, so that none was chosen; "
+        "usually empty.",
     )
 
 
-@strawberry.type(description="What came of the file.")
+@strawberry.type(description="The result of importing a playlist file.")
 class ImportPlaylistPayload:
     playlist: records.Playlist | None = strawberry.field(
-        graphql_type=Playlist | None, description="The new playlist; absent in a dry run."
+        graphql_type=Playlist | None, description="The new playlist; null in a dry run."
     )
-    matched: int = strawberry.field(description="How many of its tracks the library has.")
+    matched: int = strawberry.field(
+        description="The number of tracks in the file that were found in the library."
+    )
     unmatched: list[importing.Unmatched] = strawberry.field(
-        graphql_type=list[UnmatchedTrack], description="Every other one, in the order of the file."
+        graphql_type=list[UnmatchedTrack],
+        description="The tracks that were not matched, in the order of the file.",
     )
 
 
 ImportPlaylistResult = Annotated[
     ImportPlaylistPayload | ValidationProblem | LimitExceeded,
-    strawberry.union("ImportPlaylistResult", description="What came of it, or why nothing did."),
+    strawberry.union(
+        "ImportPlaylistResult",
+        description="The result of the import, or the reason why nothing was imported.",
+    ),
 ]
 
 
-@strawberry.input(description="A playlist file, as `text` or as `file`.")
+@strawberry.input(description="A playlist file to import, given as `text` or as `file`.")
 class ImportPlaylistInput:
-    format: PlaylistFormat = strawberry.field(description="Its format.")
-    text: str | None = strawberry.field(default=UNSET, description="Its content.")
+    format: PlaylistFormat = strawberry.field(description="The format of the playlist file.")
+    text: str | None = strawberry.field(
+        default=UNSET, description="The content of the file as text; give either `text` or `file`."
+    )
     file: str | None = strawberry.field(
         default=UNSET,
-        description="Its bytes in base64, for the server to find out their encoding.",
+        description="The bytes of the file in base64, if the server shall detect the character "
+        "encoding; give either `text` or `file`.",
     )
     name: str | None = strawberry.field(
-        default=UNSET, description="What to call the playlist; the title in the file if left out."
+        default=UNSET,
+        description="The name of the new playlist; the title in the file if left out.",
     )
     dry_run: bool | None = strawberry.field(
-        default=False, description="Whether to say what would come of it and to make nothing."
+        default=False,
+        description="True to report the result of the import without creating a playlist.",
     )
     keep_unmatched: bool | None = strawberry.field(
         default=False,
-        description="Whether tracks that the library has not become entries with what the file "
-        "says; they are left out else.",
+        description="True to add tracks without a match as entries with the data of the file; "
+        "they are left out otherwise.",
     )
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="The same key with the same input within a day gives the same playlist.",
+        description="A key chosen by the client. The same key with the same input within a day "
+        "returns the same playlist instead of creating another.",
     )
 
     def data(self) -> str | bytes:
-        """The content; raises Invalid unless there is one, and readable."""
+        """The content as text or bytes; raises Invalid unless exactly one is given and readable."""
         text, file = given(self.text), given(self.file)
         if text is not None and file is None:
             return text
@@ -97,7 +123,7 @@ class ImportPlaylistInput:
             raise Invalid([FieldProblem(["file"], "must be base64")]) from None
 
     def wish(self) -> importing.Wish:
-        """How the file is to be imported."""
+        """The options of the import."""
         return importing.Wish(
             name=given(self.name),
             keep=bool(self.keep_unmatched),
@@ -110,12 +136,15 @@ class ImportPlaylistInput:
 class PlaylistFileMutation:
     @strawberry.mutation(
         graphql_type=ImportPlaylistResult,
-        description="Make a playlist of a file. A track of the file is found by our own id, by its "
-        "place, by the end of its path, by artist, title and length, or by its file name.",
+        description="Create a playlist from a playlist file. A track of the file is matched by "
+        "Penstock's own track id, by its location, by the end of its path, by artist, title and "
+        "length, or by its file name.",
         metadata=costs(100),
     )
     @staticmethod
-    async def import_playlist(info: Info, input: ImportPlaylistInput) -> ImportPlaylistPayload:
+    async def import_playlist(
+        info: Info, input: InputOf[ImportPlaylistInput]
+    ) -> ImportPlaylistPayload:
         found = await playlists.imported(info.context, input.format, input.data(), input.wish())
         return ImportPlaylistPayload(
             playlist=found.playlist, matched=found.matched, unmatched=list(found.unmatched)

@@ -1,4 +1,4 @@
-"""The mutations of playlists and their entries: inputs, results and fields."""
+"""The mutations that change playlists and their entries, with their inputs and results."""
 
 from typing import Annotated
 
@@ -12,6 +12,7 @@ from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAM
 from penstock.resolvers import playlists
 from penstock.schema.audio.playlists import Playlist, PlaylistEntry, entries_of
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     LimitExceeded,
     NotFound,
@@ -21,87 +22,120 @@ from penstock.schema.core.failures import (
 from penstock.schema.core.relay import key_of, positions
 
 _ID = "The global id of the playlist."
-_NAME = f"1 to {MAX_NAME} characters; several playlists may have the same."
-_EXPECTED = "If given, the version that must be the current one."
+_NAME = (
+    f"The name of the playlist: 1 to {MAX_NAME} characters. Several playlists may have the same "
+    "name."
+)
+_EXPECTED = "The version that the playlist must have; any version if left out."
 _CURSORS = (
-    "Cursors of the named entries, where they are known: with them a change of a long playlist "
-    "reads no more than it changes. One that is out of date does no harm."
+    "The cursors of the named entries, if the client has them. With cursors the server reads only "
+    "the entries that change, even in a long playlist. An outdated cursor is harmless."
 )
 
 
-@strawberry.type(description="A playlist was made, or found by its idempotency key.")
+@strawberry.type(description="The result of creating a playlist.")
 class CreatePlaylistPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
-
-
-@strawberry.type(description="The playlist has its new name.")
-class RenamePlaylistPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
-
-
-@strawberry.type(description="A playlist was deleted; `playlist` is what it was.")
-class DeletePlaylistPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
-
-
-@strawberry.type(description="The entries were added, now or before under the idempotency key.")
-class AddPlaylistEntriesPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
-    entries: list[records.Entry] = strawberry.field(
-        graphql_type=list[PlaylistEntry], description="The new entries, in order."
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist,
+        description="The new playlist, or the one created before with the same idempotency key.",
     )
 
 
-@strawberry.type(description="The entries are where they were wanted.")
+@strawberry.type(description="The result of renaming a playlist.")
+class RenamePlaylistPayload:
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist with its new name."
+    )
+
+
+@strawberry.type(description="The result of deleting a playlist.")
+class DeletePlaylistPayload:
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist as it was before it was deleted."
+    )
+
+
+@strawberry.type(description="The result of adding entries to a playlist.")
+class AddPlaylistEntriesPayload:
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist with the new entries."
+    )
+    entries: list[records.Entry] = strawberry.field(
+        graphql_type=list[PlaylistEntry],
+        description="The new entries in order, or those added before with the same idempotency "
+        "key.",
+    )
+
+
+@strawberry.type(description="The result of moving entries of a playlist.")
 class MovePlaylistEntriesPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist with its entries in the new order."
+    )
 
 
-@strawberry.type(description="The entries are gone.")
+@strawberry.type(description="The result of removing entries from a playlist.")
 class RemovePlaylistEntriesPayload:
-    playlist: records.Playlist = strawberry.field(graphql_type=Playlist)
+    playlist: records.Playlist = strawberry.field(
+        graphql_type=Playlist, description="The playlist without the removed entries."
+    )
 
 
 CreatePlaylistResult = Annotated[
     CreatePlaylistPayload | ValidationProblem,
-    strawberry.union("CreatePlaylistResult", description="The new playlist, or why there is none."),
+    strawberry.union(
+        "CreatePlaylistResult",
+        description="The new playlist, or the reason why it was not created.",
+    ),
 ]
 RenamePlaylistResult = Annotated[
     RenamePlaylistPayload | NotFound | ValidationProblem | VersionConflict,
-    strawberry.union("RenamePlaylistResult", description="The playlist, or why nothing changed."),
+    strawberry.union(
+        "RenamePlaylistResult",
+        description="The renamed playlist, or the reason why nothing changed.",
+    ),
 ]
 DeletePlaylistResult = Annotated[
     DeletePlaylistPayload | NotFound | VersionConflict,
-    strawberry.union("DeletePlaylistResult", description="What it was, or why it still is."),
+    strawberry.union(
+        "DeletePlaylistResult",
+        description="The deleted playlist, or the reason why it was not deleted.",
+    ),
 ]
 AddPlaylistEntriesResult = Annotated[
     AddPlaylistEntriesPayload | NotFound | ValidationProblem | VersionConflict | LimitExceeded,
-    strawberry.union("AddPlaylistEntriesResult", description="What is new, or why nothing is."),
+    strawberry.union(
+        "AddPlaylistEntriesResult",
+        description="The playlist with the new entries, or the reason why nothing was added.",
+    ),
 ]
 MovePlaylistEntriesResult = Annotated[
     MovePlaylistEntriesPayload | NotFound | ValidationProblem | VersionConflict | LimitExceeded,
     strawberry.union(
-        "MovePlaylistEntriesResult", description="The playlist, or why nothing changed."
+        "MovePlaylistEntriesResult",
+        description="The playlist, or the reason why nothing was moved.",
     ),
 ]
 RemovePlaylistEntriesResult = Annotated[
     RemovePlaylistEntriesPayload | NotFound | ValidationProblem | VersionConflict | LimitExceeded,
     strawberry.union(
-        "RemovePlaylistEntriesResult", description="The playlist, or why nothing changed."
+        "RemovePlaylistEntriesResult",
+        description="The playlist, or the reason why nothing was removed.",
     ),
 ]
 
 
-@strawberry.input(description="The playlist to make, without entries.")
+@strawberry.input(description="The playlist to create; it has no entries at first.")
 class CreatePlaylistInput:
     name: str = strawberry.field(description=_NAME)
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="The same key with the same name within a day gives the same playlist.",
+        description="A key chosen by the client. The same key with the same name within a day "
+        "returns the same playlist instead of creating another.",
     )
 
 
-@strawberry.input(description="The name to give.")
+@strawberry.input(description="The playlist to rename, and its new name.")
 class RenamePlaylistInput:
     id: strawberry.ID = strawberry.field(description=_ID)
     name: str = strawberry.field(description=_NAME)
@@ -114,40 +148,50 @@ class DeletePlaylistInput:
     expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
 
 
-@strawberry.input(description="The tracks to add, and where.")
+@strawberry.input(
+    description="The tracks to add to a playlist, and the position of the new entries."
+)
 class AddPlaylistEntriesInput:
     id: strawberry.ID = strawberry.field(description=_ID)
     audio_ids: list[strawberry.ID] = strawberry.field(
-        description=f"The global ids of 1 to {MAX_CHANGED} tracks in order; one may come twice."
+        description=f"The global ids of 1 to {MAX_CHANGED} tracks in order; a track may appear "
+        "more than once."
     )
     after: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="The entry to add them behind; at the end if left out."
+        default=UNSET,
+        description="The id of the entry after which the tracks are added; they are added at the "
+        "end if left out.",
     )
     expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
-        description="The same key with the same input within a day adds once.",
+        description="A key chosen by the client. The same key with the same input within a day "
+        "adds the tracks only once.",
     )
 
 
-@strawberry.input(description="The entries to move, and where.")
+@strawberry.input(description="The entries of a playlist to move, and their new position.")
 class MovePlaylistEntriesInput:
     id: strawberry.ID = strawberry.field(description=_ID)
     entry_ids: list[strawberry.ID] = strawberry.field(
-        description=f"1 to {MAX_MOVED} entries; they keep the order that they have."
+        description=f"The ids of 1 to {MAX_MOVED} entries to move; they keep their present order."
     )
     after: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="The entry to put them behind; before all if left out."
+        default=UNSET,
+        description="The id of the entry after which the moved entries are placed; they become "
+        "the first entries if left out.",
     )
     expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
 
 
-@strawberry.input(description="The entries to remove.")
+@strawberry.input(description="The entries to remove from a playlist.")
 class RemovePlaylistEntriesInput:
     id: strawberry.ID = strawberry.field(description=_ID)
-    entry_ids: list[strawberry.ID] = strawberry.field(description=f"1 to {MAX_CHANGED} entries.")
+    entry_ids: list[strawberry.ID] = strawberry.field(
+        description=f"The ids of 1 to {MAX_CHANGED} entries to remove."
+    )
     expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
 
@@ -164,35 +208,44 @@ def _target(
 @strawberry.type
 class PlaylistMutation:
     @strawberry.mutation(
-        graphql_type=CreatePlaylistResult, description="Make a playlist of the caller's."
+        graphql_type=CreatePlaylistResult,
+        description="Create an empty playlist that belongs to the caller.",
     )
     @staticmethod
-    async def create_playlist(info: Info, input: CreatePlaylistInput) -> CreatePlaylistPayload:
+    async def create_playlist(
+        info: Info, input: InputOf[CreatePlaylistInput]
+    ) -> CreatePlaylistPayload:
         key = given(input.idempotency_key)
         return CreatePlaylistPayload(playlist=await playlists.create(info.context, input.name, key))
 
-    @strawberry.mutation(graphql_type=RenamePlaylistResult, description="Give a playlist a name.")
+    @strawberry.mutation(
+        graphql_type=RenamePlaylistResult, description="Give a playlist of the caller a new name."
+    )
     @staticmethod
-    async def rename_playlist(info: Info, input: RenamePlaylistInput) -> RenamePlaylistPayload:
+    async def rename_playlist(
+        info: Info, input: InputOf[RenamePlaylistInput]
+    ) -> RenamePlaylistPayload:
         id, expected = key_of("Playlist", input.id), given(input.expected_version)
         renamed = await playlists.rename(info.context, id, input.name, expected)
         return RenamePlaylistPayload(playlist=renamed)
 
     @strawberry.mutation(
         graphql_type=DeletePlaylistResult,
-        description="Delete a playlist and its entries; the tracks stay in the library.",
+        description="Delete a playlist and its entries. The tracks remain in the library.",
     )
     @staticmethod
-    async def delete_playlist(info: Info, input: DeletePlaylistInput) -> DeletePlaylistPayload:
+    async def delete_playlist(
+        info: Info, input: InputOf[DeletePlaylistInput]
+    ) -> DeletePlaylistPayload:
         id, expected = key_of("Playlist", input.id), given(input.expected_version)
         return DeletePlaylistPayload(playlist=await playlists.delete(info.context, id, expected))
 
     @strawberry.mutation(
-        graphql_type=AddPlaylistEntriesResult, description="Add tracks to a playlist."
+        graphql_type=AddPlaylistEntriesResult, description="Add tracks to a playlist of the caller."
     )
     @staticmethod
     async def add_playlist_entries(
-        info: Info, input: AddPlaylistEntriesInput
+        info: Info, input: InputOf[AddPlaylistEntriesInput]
     ) -> AddPlaylistEntriesPayload:
         target = _target(info, input)
         with about("audioIds"):
@@ -204,12 +257,12 @@ class PlaylistMutation:
 
     @strawberry.mutation(
         graphql_type=MovePlaylistEntriesResult,
-        description="Move entries of a playlist, as one block. Moves of different entries at once "
-        "all happen.",
+        description="Move entries of a playlist as one block. Concurrent moves of different "
+        "entries all take effect.",
     )
     @staticmethod
     async def move_playlist_entries(
-        info: Info, input: MovePlaylistEntriesInput
+        info: Info, input: InputOf[MovePlaylistEntriesInput]
     ) -> MovePlaylistEntriesPayload:
         moved = await playlists.move(
             info.context, _target(info, input), input.entry_ids, given(input.after)
@@ -217,11 +270,12 @@ class PlaylistMutation:
         return MovePlaylistEntriesPayload(playlist=moved)
 
     @strawberry.mutation(
-        graphql_type=RemovePlaylistEntriesResult, description="Remove entries from a playlist."
+        graphql_type=RemovePlaylistEntriesResult,
+        description="Remove entries from a playlist. The tracks remain in the library.",
     )
     @staticmethod
     async def remove_playlist_entries(
-        info: Info, input: RemovePlaylistEntriesInput
+        info: Info, input: InputOf[RemovePlaylistEntriesInput]
     ) -> RemovePlaylistEntriesPayload:
         left = await playlists.remove(info.context, _target(info, input), input.entry_ids)
         return RemovePlaylistEntriesPayload(playlist=left)

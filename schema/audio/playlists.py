@@ -1,4 +1,4 @@
-"""Playlists and their entries: types and query fields."""
+"""The types of playlists and their entries, and the fields that query them."""
 
 from typing import Annotated
 
@@ -13,38 +13,58 @@ from penstock.resolvers import playlists
 from penstock.schema.audio.annotations import Marked
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import After, Before, First, Info, Last, Order
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import DateTime, Long
 from penstock.schema.engine.cost import costs
 
-strawberry.enum(PlaylistFormat, description="A format of playlist files.")
+strawberry.enum(PlaylistFormat, description="The format of a playlist file.")
+describe_values(
+    PlaylistFormat,
+    {
+        PlaylistFormat.M3U8: "M3U: a list of paths or URLs with comments, in UTF-8.",
+        PlaylistFormat.XSPF: "XSPF: the XML Shareable Playlist Format.",
+        PlaylistFormat.JSPF: "JSPF: the JSON form of XSPF.",
+    },
+)
 
 
 def entries_of(playlist_id: str) -> tuple[object, ...]:
-    """What names the list of a playlist's entries."""
+    """The key that identifies the list of a playlist's entries in cursors."""
     return "entries", playlist_id
 
 
-@strawberry.type(description="One place in a playlist; a track may be in several.")
+@strawberry.type(
+    description="One entry of a playlist. A track may have several entries in a playlist."
+)
 class PlaylistEntry:
     id: strawberry.ID = strawberry.field(
-        description="Names the entry in its playlist, wherever it is moved."
+        description="The id of the entry, unique in its playlist; it does not change if the entry "
+        "is moved."
     )
     location: str | None = strawberry.field(
-        description="Where a file said that the track is, if it matched none of the library."
+        description="The location of the track in the imported file, if the entry matched no "
+        "track of the library; null otherwise."
     )
-    title: str | None = strawberry.field(description="The track's title when it was added.")
-    artist: str | None = strawberry.field(description="Its artists when it was added.")
-    album: str | None = strawberry.field(description="Its album when it was added.")
+    title: str | None = strawberry.field(
+        description="The title of the track at the time when the entry was added."
+    )
+    artist: str | None = strawberry.field(
+        description="The artists of the track at the time when the entry was added."
+    )
+    album: str | None = strawberry.field(
+        description="The album of the track at the time when the entry was added."
+    )
     duration_ms: int | None = strawberry.field(
-        description="Its length when it was added, in milliseconds."
+        description="The length of the track at the time when the entry was added, in milliseconds."
     )
-    added_at: DateTime = strawberry.field(description="When it was added.")
-    added_by: str = strawberry.field(description="The id of the user who added it.")
+    added_at: DateTime = strawberry.field(description="The time when the entry was added, in UTC.")
+    added_by: str = strawberry.field(description="The id of the user who added the entry.")
 
     @strawberry.field(
         graphql_type=Audio | None,
-        description="The track as it is now; absent where it was deleted, or never was.",
+        description="The track in its present state; null if it has been deleted or was never in "
+        "the library.",
     )
     @staticmethod
     async def audio(
@@ -52,28 +72,41 @@ class PlaylistEntry:
     ) -> audio_records.Audio | None:
         return await playlists.track_of(info.context, entry)
 
-    @strawberry.field(description="Whether there is no track of the library to play.")
+    @strawberry.field(
+        description="True if the library has no track that can be played for this entry."
+    )
     @staticmethod
     async def missing(entry: strawberry.Parent[records.Entry], info: Info) -> bool:
         return await playlists.track_of(info.context, entry) is None
 
 
-@strawberry.type(description="A playlist of the caller's.")
+@strawberry.type(description="A playlist of the caller.")
 class Playlist(Node, Marked):
-    name: str = strawberry.field(description="Several may have the same.")
-    version: int = strawberry.field(description="Counts changes of name and entries, from 1.")
-    entry_count: int = strawberry.field(description="How many entries it has.")
-    duration_ms: Long = strawberry.field(
-        description="Their length together, in milliseconds, as it was when they were added."
+    name: str = strawberry.field(
+        description="The name of the playlist; several playlists may have the same name."
     )
-    created_at: DateTime = strawberry.field(description="When it was made.")
-    updated_at: DateTime = strawberry.field(description="When it was last changed.")
+    version: int = strawberry.field(
+        description="The version of the playlist: a number that starts at 1 and grows with each "
+        "change of its name or entries."
+    )
+    entry_count: int = strawberry.field(description="The number of entries in the playlist.")
+    duration_ms: Long = strawberry.field(
+        description="The total length of the entries in milliseconds, as of the times when they "
+        "were added."
+    )
+    created_at: DateTime = strawberry.field(
+        description="The time when the playlist was created, in UTC."
+    )
+    updated_at: DateTime = strawberry.field(
+        description="The time when the playlist was last changed, in UTC."
+    )
 
     is_type_of = shows(records.Playlist)
 
     @strawberry.field(
         graphql_type=Connection[PlaylistEntry],
-        description="The entries in order. The cursor of an entry also tells changes where it was.",
+        description="The entries of the playlist in order. The cursor of an entry can be given to "
+        "mutations as its last known position.",
     )
     @staticmethod
     async def entries(
@@ -92,31 +125,39 @@ class Playlist(Node, Marked):
         )
 
 
-@strawberry.type(description="A playlist as a file.")
+@strawberry.type(description="A playlist written as a file.")
 class PlaylistFile:
-    text: str = strawberry.field(description="The content, to be saved in UTF-8.")
-    media_type: str = strawberry.field(description="The media type of the format.")
-    file_name: str = strawberry.field(description="A name to save it under.")
+    text: str = strawberry.field(
+        description="The content of the file, to be saved in the encoding UTF-8."
+    )
+    media_type: str = strawberry.field(description="The media type of the file's format.")
+    file_name: str = strawberry.field(description="The suggested name of the file.")
 
 
 @strawberry.type
 class PlaylistQuery:
-    @strawberry.field(graphql_type=Playlist | None, description="A playlist by its global id.")
+    @strawberry.field(
+        graphql_type=Playlist | None, description="The playlist with the given global id."
+    )
     @staticmethod
     async def playlist(
-        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+        info: Info,
+        id: Annotated[
+            strawberry.ID, strawberry.argument(description="The global id of the playlist.")
+        ],
     ) -> records.Playlist | None:
         return await info.context.loaders.listener.playlists.load(key_of("Playlist", id))
 
     @strawberry.field(
         graphql_type=Connection[Playlist],
-        description="The caller's playlists, by the time they were made.",
+        description="The caller's playlists, sorted by the time of their creation.",
     )
     @staticmethod
     async def playlists(
         info: Info,
         order: Annotated[
-            Order | None, strawberry.argument(description="Which of them comes first.")
+            Order | None,
+            strawberry.argument(description="The order by time of creation; NEWEST_FIRST if null."),
         ] = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
@@ -133,16 +174,18 @@ class PlaylistQuery:
 
     @strawberry.field(
         graphql_type=PlaylistFile | None,
-        description="A playlist as a file, with all its entries, which `importPlaylist` reads "
-        "again as it was.",
+        description="A playlist as a file with all its entries; `importPlaylist` can read it "
+        "without loss.",
         metadata=costs(100),
     )
     @staticmethod
     async def export_playlist(
         info: Info,
-        id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
+        id: Annotated[
+            strawberry.ID, strawberry.argument(description="The global id of the playlist.")
+        ],
         format: Annotated[
-            PlaylistFormat, strawberry.argument(description="What players of the file can read.")
+            PlaylistFormat, strawberry.argument(description="The format of the file.")
         ],
     ) -> files.PlaylistFile | None:
         return await playlists.exported(info.context, key_of("Playlist", id), format)

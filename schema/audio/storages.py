@@ -1,4 +1,4 @@
-"""Buckets of the caller's own: type, list and mutations; what is secret only goes in."""
+"""The caller's own buckets: their type, list and mutations. Secrets are never returned."""
 
 from typing import Annotated
 
@@ -6,9 +6,11 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
+from penstock.datastore.audio.connections import MAX_NAME
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.objects.port import Credentials
 from penstock.schema.core.context import After, Before, First, Info, Last, given
+from penstock.schema.core.descriptions import InputOf, describe_values
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -20,25 +22,47 @@ from penstock.schema.core.relay import Connection, Node, connect, key_of, page_o
 from penstock.schema.core.scalars import DateTime
 
 strawberry.enum(
-    records.ConnectionKind, name="StorageKind", description="How the server gets at a bucket."
+    records.ConnectionKind,
+    name="StorageKind",
+    description="The kind of access that the server has to a bucket.",
+)
+describe_values(
+    records.ConnectionKind,
+    {
+        records.ConnectionKind.ROLE: "The server assumes an IAM role.",
+        records.ConnectionKind.KEYS: "The server uses the access keys that the user gave it.",
+    },
 )
 
 
-@strawberry.type(description="A bucket of the caller's own that the server may read.")
+@strawberry.type(description="A bucket of the caller that the server may read audio files from.")
 class Storage(Node):
-    name: str = strawberry.field(description="For the user, who may have given it twice.")
-    kind: records.ConnectionKind = strawberry.field(description="How the server gets at it.")
+    name: str = strawberry.field(
+        description="The name that the user gave the storage; several storages may have the same "
+        "name."
+    )
+    kind: records.ConnectionKind = strawberry.field(
+        description="The kind of access that the server has to the bucket."
+    )
     bucket: str = strawberry.field(description="The name of the bucket.")
-    region: str = strawberry.field(description="Where it is.")
-    endpoint: str | None = strawberry.field(description="The store, where it is not AWS's.")
-    role_arn: str | None = strawberry.field(description="The role that the server assumes.")
+    region: str = strawberry.field(description="The region of the bucket, such as `eu-west-1`.")
+    endpoint: str | None = strawberry.field(
+        description="The https URL of an S3-compatible store; null for AWS."
+    )
+    role_arn: str | None = strawberry.field(
+        description="The ARN of the IAM role that the server assumes; null for access with keys."
+    )
     external_id: str | None = strawberry.field(
-        description="What the trust policy of the role must ask for (`sts:ExternalId`)."
+        description="The external id that the trust policy of the role must require "
+        "(`sts:ExternalId`); null for access with keys."
     )
     access_key_shown: str | None = strawberry.field(
-        description="The beginning and the end of the id of the access key."
+        description="The first and last characters of the access key's id; null for access by a "
+        "role."
     )
-    created_at: DateTime = strawberry.field(description="When it was connected.")
+    created_at: DateTime = strawberry.field(
+        description="The time when the bucket was connected, in UTC."
+    )
 
     @classmethod
     def is_type_of(cls, value: object, _info: object) -> bool:
@@ -49,7 +73,8 @@ class Storage(Node):
 class StorageQuery:
     @strawberry.field(
         graphql_type=Connection[Storage] | None,
-        description="The caller's own buckets, newest first. Not shown to who uses an API key.",
+        description="The caller's own connected buckets, newest first; null for a caller who uses "
+        "an API key.",
     )
     @staticmethod
     async def storages(
@@ -67,14 +92,18 @@ class StorageQuery:
         )
 
 
-@strawberry.type(description="A bucket was connected.")
+@strawberry.type(description="The result of connecting a bucket.")
 class CreateStorageConnectionPayload:
-    storage: records.Connection = strawberry.field(graphql_type=Storage)
+    storage: records.Connection = strawberry.field(
+        graphql_type=Storage, description="The bucket that was connected."
+    )
 
 
-@strawberry.type(description="A bucket was disconnected; `storage` is what it was.")
+@strawberry.type(description="The result of disconnecting a bucket.")
 class DeleteStorageConnectionPayload:
-    storage: records.Connection = strawberry.field(graphql_type=Storage)
+    storage: records.Connection = strawberry.field(
+        graphql_type=Storage, description="The bucket as it was before it was disconnected."
+    )
 
 
 CreateStorageConnectionResult = Annotated[
@@ -84,38 +113,50 @@ CreateStorageConnectionResult = Annotated[
     | LimitExceeded
     | IllegalState,
     strawberry.union(
-        "CreateStorageConnectionResult", description="The bucket, or why it is not connected."
+        "CreateStorageConnectionResult",
+        description="The connected bucket, or the reason why it was not connected.",
     ),
 ]
 DeleteStorageConnectionResult = Annotated[
     DeleteStorageConnectionPayload | NotFound | NotPermitted,
     strawberry.union(
-        "DeleteStorageConnectionResult", description="The bucket that was, or why it still is."
+        "DeleteStorageConnectionResult",
+        description="The disconnected bucket, or the reason why it is still connected.",
     ),
 ]
 
 
-@strawberry.input(description="Keys of a bucket. They are kept encrypted and never shown again.")
+@strawberry.input(
+    description="The access keys of a bucket. They are stored encrypted and never returned."
+)
 class StorageKeysInput:
     access_key_id: str = strawberry.field(description="The id of the access key.")
-    secret_access_key: str = strawberry.field(description="Its secret.")
+    secret_access_key: str = strawberry.field(
+        description="The secret access key that belongs to the id."
+    )
 
 
-@strawberry.input(description="The bucket to connect: by a role, or with keys.")
+@strawberry.input(description="The bucket to connect, with a role or with access keys.")
 class CreateStorageConnectionInput:
-    name: str = strawberry.field(description="For the user, who may give it twice.")
+    name: str = strawberry.field(
+        description=f"A name for the storage: 1 to {MAX_NAME} characters. Several storages may "
+        "have the same name."
+    )
     bucket: str = strawberry.field(description="The name of the bucket.")
-    region: str = strawberry.field(description="Where it is, such as `eu-west-1`.")
+    region: str = strawberry.field(description="The region of the bucket, such as `eu-west-1`.")
     endpoint: str | None = strawberry.field(
         default=UNSET,
-        description="An https URL of scheme, host and port, for a store that is not AWS's; with "
-        "keys.",
+        description="The https URL (scheme, host and port) of an S3-compatible store, allowed "
+        "only together with `keys`; AWS if left out.",
     )
     role_arn: str | None = strawberry.field(
-        default=UNSET, description="A role for the server to assume, in place of keys."
+        default=UNSET,
+        description="The ARN of an IAM role for the server to assume; give either `roleArn` or "
+        "`keys`.",
     )
     keys: StorageKeysInput | None = strawberry.field(
-        default=UNSET, description="Keys to use, in place of a role."
+        default=UNSET,
+        description="The access keys for the server to use; give either `roleArn` or `keys`.",
     )
 
 
@@ -128,12 +169,13 @@ class DeleteStorageConnectionInput:
 class StorageMutation:
     @strawberry.mutation(
         graphql_type=CreateStorageConnectionResult,
-        description="Connect a bucket of the caller's own, who uses a token and no API key. The "
-        "trust policy of a role must then ask for the external id.",
+        description="Connect a bucket of the caller, who must use an access token and not an API "
+        "key. For access by a role, the role's trust policy must then require the returned "
+        "external id.",
     )
     @staticmethod
     async def create_storage_connection(
-        info: Info, input: CreateStorageConnectionInput
+        info: Info, input: InputOf[CreateStorageConnectionInput]
     ) -> CreateStorageConnectionPayload:
         connections = info.context.view.audio.connections
         place = (input.name, input.bucket, input.region)
@@ -151,12 +193,13 @@ class StorageMutation:
 
     @strawberry.mutation(
         graphql_type=DeleteStorageConnectionResult,
-        description="Forget a bucket of the caller's own with its keys; the caller uses a token "
-        "and no API key. Its tracks stay in the library, and play no more.",
+        description="Disconnect a bucket of the caller and delete its keys; the caller must use "
+        "an access token and not an API key. The tracks of the bucket remain in the library but "
+        "can no longer be played.",
     )
     @staticmethod
     async def delete_storage_connection(
-        info: Info, input: DeleteStorageConnectionInput
+        info: Info, input: InputOf[DeleteStorageConnectionInput]
     ) -> DeleteStorageConnectionPayload:
         sources = info.context.view.audio.registering.sources
         deleted = await sources.disconnect(key_of("Storage", input.id))

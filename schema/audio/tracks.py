@@ -1,4 +1,4 @@
-"""Audio: tracks, artists, albums and genres."""
+"""The types of tracks, artists, albums and genres, and of signed URLs."""
 
 from typing import Annotated
 
@@ -12,17 +12,35 @@ from penstock.graphql_jit import reads
 from penstock.resolvers import audio
 from penstock.schema.audio.annotations import Listened
 from penstock.schema.core.context import After, Before, First, Info, Last
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, GlobalId, Node, connect, page_of, shows
 from penstock.schema.core.scalars import DateTime, Long
 
-strawberry.enum(records.AudioFormat, description="The container of a file.")
+strawberry.enum(records.AudioFormat, description="The container format of an audio file.")
+describe_values(
+    records.AudioFormat,
+    {
+        records.AudioFormat.MP3: "MPEG audio, layer III.",
+        records.AudioFormat.FLAC: "FLAC: lossless audio in its native container.",
+        records.AudioFormat.OGG: "Vorbis audio in an Ogg container.",
+        records.AudioFormat.OPUS: "Opus audio in an Ogg container.",
+        records.AudioFormat.M4A: "AAC or ALAC audio in an MPEG-4 container.",
+        records.AudioFormat.WAV: "PCM audio in a WAVE file.",
+        records.AudioFormat.AIFF: "PCM audio in an AIFF file.",
+    },
+)
 
 
-@strawberry.type(description="A URL for whoever holds it: keep it out of logs and of caches.")
+@strawberry.type(
+    description="A URL that gives access to anyone who has it. Keep it out of logs and caches."
+)
 class SignedUrl:
-    url: str = strawberry.field(description="Answers GET, with ranges.")
+    url: str = strawberry.field(
+        description="The signed URL for GET requests, with support for HTTP range requests."
+    )
     expires_at: DateTime = strawberry.field(
-        description="Until when a request may begin. For a new one, ask again."
+        description="The time until which a request with the URL may start, in UTC; query the "
+        "field again for a new URL."
     )
 
     @classmethod
@@ -30,107 +48,144 @@ class SignedUrl:
         return cls(url=download.url, expires_at=DateTime(canonical(download.expires_at)))
 
 
-@strawberry.type(description="An audio file of the caller's library.")
+@strawberry.type(description="A track: an audio file of the caller's library.")
 class Audio(Node, Listened):
-    title: str = strawberry.field(description="The title, or the name of the file.")
+    title: str = strawberry.field(
+        description="The title of the track, or the name of the file if the file has no title tag."
+    )
     album_artist: str | None = strawberry.field(
-        description="Whom the album is by, if the tag says so."
+        description="The artist of the album; null if the tag is absent."
     )
-    compilation: bool = strawberry.field(description="Whether the album is of various artists.")
-    genres: list[str] = strawberry.field(description="As the tags name them.")
-    recording_mbid: str | None = strawberry.field(description="MusicBrainz's id of the recording.")
-    album_mbid: str | None = strawberry.field(description="MusicBrainz's id of the album.")
-    duration_ms: int = strawberry.field(description="The length in milliseconds.")
+    compilation: bool = strawberry.field(
+        description="Whether the album is a compilation of various artists."
+    )
+    genres: list[str] = strawberry.field(
+        description="The genres as written in the tags of the file."
+    )
+    recording_mbid: str | None = strawberry.field(
+        description="The MusicBrainz id of the recording; null if the tag is absent."
+    )
+    album_mbid: str | None = strawberry.field(
+        description="The MusicBrainz id of the album; null if the tag is absent."
+    )
+    duration_ms: int = strawberry.field(description="The length of the track, in milliseconds.")
     format: records.AudioFormat = strawberry.field(
-        description="Told by the content, not by the name."
+        description="The format of the file, detected from its content and not from its name."
     )
-    bitrate: int | None = strawberry.field(description="In kbit/s.")
-    sample_rate: int | None = strawberry.field(description="In Hz.")
-    size: Long = strawberry.field(description="In bytes.")
-    bucket: str = strawberry.field(description="The bucket that the object lies in.")
+    bitrate: int | None = strawberry.field(
+        description="The bitrate in kbit/s; null if it is unknown."
+    )
+    sample_rate: int | None = strawberry.field(
+        description="The sample rate in Hz; null if it is unknown."
+    )
+    size: Long = strawberry.field(description="The size of the file in bytes.")
+    bucket: str = strawberry.field(description="The name of the bucket that holds the object.")
     object_key: str = strawberry.field(description="The key of the object in its bucket.")
-    file_name: str = strawberry.field(description="The last part of the key.")
-    version: int = strawberry.field(description="Counts the edits, from 1.")
-    created_at: DateTime = strawberry.field(description="When it came into the library.")
-    updated_at: DateTime = strawberry.field(description="When it was last edited.")
+    file_name: str = strawberry.field(
+        description="The name of the file: the last part of the object's key."
+    )
+    version: int = strawberry.field(
+        description="The version of the track: a number that starts at 1 and grows with each edit."
+    )
+    created_at: DateTime = strawberry.field(
+        description="The time when the track was added to the library, in UTC."
+    )
+    updated_at: DateTime = strawberry.field(
+        description="The time when the track was last edited, in UTC."
+    )
 
     is_type_of = shows(records.Audio)
 
-    @strawberry.field(description="The number of the disc. Null if the tag is absent.")
+    @strawberry.field(description="The number of the disc; null if the tag is absent.")
     @reads({"Audio": ("disc",)})
     @staticmethod
     def disc(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.disc or None
 
-    @strawberry.field(description="The number of the track on the disc. Null if the tag is absent.")
+    @strawberry.field(description="The number of the track on the disc; null if the tag is absent.")
     @reads({"Audio": ("track",)})
     @staticmethod
     def track(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.track or None
 
-    @strawberry.field(description="The number of tracks on the disc. Null if the tag is absent.")
+    @strawberry.field(description="The number of tracks on the disc; null if the tag is absent.")
     @reads({"Audio": ("track_total",)})
     @staticmethod
     def track_total(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.track_total or None
 
     @strawberry.field(
-        description="The year of the recording or release. Null if the tag is absent."
+        description="The year of the recording or release; null if the tag is absent."
     )
     @reads({"Audio": ("year",)})
     @staticmethod
     def year(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.year or None
 
-    @strawberry.field(description="The artists as the tags name them, joined for display.")
+    @strawberry.field(
+        description="The names of the artists, joined by commas for display; null if the tag is "
+        "absent."
+    )
     @reads({"Audio": ("artists",)})
     @staticmethod
     def display_artist(track: strawberry.Parent[records.Audio]) -> str | None:
         return ", ".join(track.artists) or None
 
     @strawberry.field(
-        graphql_type=list["Artist"], description="Whom the track is by, in the order of the tag."
+        graphql_type=list["Artist"],
+        description="The artists of the track, in the order of the tag.",
     )
     @staticmethod
     async def artists(track: strawberry.Parent[records.Audio], info: Info) -> list[records.Artist]:
         return await audio.artists_of(info.context, track)
 
-    @strawberry.field(graphql_type="Album | None", description="The album that it is listed in.")
+    @strawberry.field(
+        graphql_type="Album | None",
+        description="The album that lists the track; null if it is on none.",
+    )
     @staticmethod
     async def album(track: strawberry.Parent[records.Audio], info: Info) -> records.Album | None:
         return await audio.album_of(info.context, track)
 
     @strawberry.field(
         graphql_type=SignedUrl | None,
-        description="Plays the track: twice as long as it lasts and five minutes, at least a "
-        "quarter of an hour. Range requests are how to seek.",
+        description="A URL that plays the track. It is valid for twice the length of the track "
+        "plus five minutes, and for at least 15 minutes. Use range requests to seek.",
     )
     @staticmethod
     async def stream_url(
         track: strawberry.Parent[records.Audio],
         info: Info,
         attachment: Annotated[
-            bool | None, strawberry.argument(description="Whether browsers save it as a file.")
+            bool | None,
+            strawberry.argument(
+                description="True to have browsers save the response as a file instead of playing "
+                "it; false by default."
+            ),
         ] = False,
     ) -> SignedUrl:
         stream = await info.context.loaders.audio.streams.load((track, bool(attachment)))
         return SignedUrl.of(stream)
 
-    @strawberry.field(description="Shows the cover, if the file has one.")
+    @strawberry.field(description="A URL of the cover image; null if the file has none.")
     @staticmethod
     async def artwork_url(track: strawberry.Parent[records.Audio], info: Info) -> SignedUrl | None:
         return _signed(await audio.cover(info.context, track.artwork))
 
 
-@strawberry.type(description="An artist of the caller's library, told by the name.")
+@strawberry.type(description="An artist of the caller's library, identified by name.")
 class Artist(Node):
-    name: str = strawberry.field(description="As it was first written.")
-    count: int = strawberry.field(description="How many tracks there are, albums' artists' too.")
+    name: str = strawberry.field(description="The name of the artist, as it was first written.")
+    count: int = strawberry.field(
+        description="The number of tracks of the artist, including those of the artist's albums."
+    )
 
     is_type_of = shows(records.Artist)
 
     @strawberry.field(
-        graphql_type=Connection["Audio"], description="By year, album, disc and track."
+        graphql_type=Connection["Audio"],
+        description="The tracks of the artist, sorted by year, album, disc number and track "
+        "number.",
     )
     @staticmethod
     async def audios(
@@ -150,34 +205,45 @@ class Artist(Node):
         )
 
 
-@strawberry.type(description="An album of the caller's library, told by artist and name.")
+@strawberry.type(
+    description="An album of the caller's library, identified by its artist and its name."
+)
 class Album(Node):
-    name: str = strawberry.field(description="As it was first written.")
-    count: int = strawberry.field(description="How many tracks there are of it.")
+    name: str = strawberry.field(description="The name of the album, as it was first written.")
+    count: int = strawberry.field(description="The number of tracks of the album in the library.")
 
     is_type_of = shows(records.Album)
 
-    @strawberry.field(description="Whom it is by.")
+    @strawberry.field(description="The name of the album's artist.")
     @staticmethod
     def artist_name(album: strawberry.Parent[records.Album]) -> str:
         return album.album_artist
 
-    @strawberry.field(description="The length of all tracks in milliseconds.")
+    @strawberry.field(description="The total length of the album's tracks, in milliseconds.")
     @staticmethod
     def duration_ms(album: strawberry.Parent[records.Album]) -> Long:
         return Long(album.duration_ms)
 
-    @strawberry.field(description="That of the track which last came with one.")
+    @strawberry.field(
+        description="The year of the album, from the track with a year that was added last; null "
+        "if no track has one."
+    )
     @staticmethod
     def year(album: strawberry.Parent[records.Album]) -> int | None:
         return album.year or None
 
-    @strawberry.field(description="Shows the cover that a track last came with.")
+    @strawberry.field(
+        description="A URL of the cover image, from the track with a cover that was added last; "
+        "null if no track has one."
+    )
     @staticmethod
     async def artwork_url(album: strawberry.Parent[records.Album], info: Info) -> SignedUrl | None:
         return _signed(await audio.cover(info.context, album.artwork))
 
-    @strawberry.field(graphql_type=Connection["Audio"], description="By disc and track.")
+    @strawberry.field(
+        graphql_type=Connection["Audio"],
+        description="The tracks of the album, sorted by disc number and track number.",
+    )
     @staticmethod
     async def audios(
         album: strawberry.Parent[records.Album],
@@ -198,24 +264,33 @@ class Album(Node):
 
 @strawberry.type(description="A genre of the caller's library.")
 class Genre:
-    name: str = strawberry.field(description="As it was first written.")
-    count: int = strawberry.field(description="How many tracks there are of it.")
+    name: str = strawberry.field(description="The name of the genre, as it was first written.")
+    count: int = strawberry.field(description="The number of tracks of the genre in the library.")
 
 
-@strawberry.type(description="A track as a list names it, with what needs no second read.")
+@strawberry.type(
+    description="A short form of a track in a list, with the fields that the list itself contains."
+)
 class AudioLink:
-    title: str | None = strawberry.field(description="Absent in lists by bucket.")
-    album: str | None = strawberry.field(description="The name; absent in lists by bucket.")
+    title: str | None = strawberry.field(
+        description="The title of the track; null in lists by bucket."
+    )
+    album: str | None = strawberry.field(
+        description="The name of the track's album; null in lists by bucket."
+    )
     duration_ms: int | None = strawberry.field(
-        description="In milliseconds; absent in lists by bucket."
+        description="The length of the track in milliseconds; null in lists by bucket."
     )
 
-    @strawberry.field(description="The global id of the audio.")
+    @strawberry.field(description="The global id of the track.")
     @staticmethod
     def audio_id(link: strawberry.Parent[records.AudioLink]) -> strawberry.ID:
         return GlobalId("Audio", link.audio_id).text()
 
-    @strawberry.field(graphql_type=Audio | None, description="All of it; null if just deleted.")
+    @strawberry.field(
+        graphql_type=Audio | None,
+        description="The track with all its fields; null if it was deleted a moment ago.",
+    )
     @staticmethod
     async def audio(link: strawberry.Parent[records.AudioLink], info: Info) -> records.Audio | None:
         return await audio.linked(info.context, link)

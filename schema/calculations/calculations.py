@@ -39,12 +39,20 @@ from penstock.schema.resources.resource import (
 from penstock.schema.resources.transformers import Output, Parameter
 
 
-@strawberry.type(description="A calculation: a formula with parameters. Its latest version.")
+@strawberry.type(description="A formula with its parameters and outputs, in its latest version.")
 class Calculation(Resource):
-    summary: str | None = strawberry.field(description="What it gives, in short, for people.")
-    formula: str = strawberry.field(description="How the first output is computed.")
-    parameters: list[Parameter] = strawberry.field(description="What it is given, in order.")
-    outputs: list[Output] = strawberry.field(description="What it gives, in order.")
+    summary: str | None = strawberry.field(
+        description="A short text for people that says which value the calculation gives."
+    )
+    formula: str = strawberry.field(
+        description="The formula that computes the value of the first output."
+    )
+    parameters: list[Parameter] = strawberry.field(
+        description="The parameters that the formula reads, in the order of their positions."
+    )
+    outputs: list[Output] = strawberry.field(
+        description="The outputs that the calculation fills, in the order of their positions."
+    )
 
     is_type_of = shows(records.Calculation)
 
@@ -80,16 +88,29 @@ class Calculation(Resource):
         return await resources.diff(info.context.desk(CALCULATION), calculation, from_, to)
 
 
-@strawberry.type(description="A calculation as it was at one of its versions.")
+@strawberry.type(description="One version of a calculation. A version never changes.")
 class CalculationVersion(ResourceVersion):
-    summary: str | None = strawberry.field(description="What it gave, in short, for people.")
-    formula: str = strawberry.field(description="How the first output was computed.")
-    parameters: list[Parameter] = strawberry.field(description="What it was given, in order.")
-    outputs: list[Output] = strawberry.field(description="What it gave, in order.")
+    summary: str | None = strawberry.field(
+        description="A short text for people that says which value this version gives."
+    )
+    formula: str = strawberry.field(
+        description="The formula with which this version computes the value of the first output."
+    )
+    parameters: list[Parameter] = strawberry.field(
+        description=(
+            "The parameters that the formula of this version reads, in the order of their "
+            "positions."
+        )
+    )
+    outputs: list[Output] = strawberry.field(
+        description="The outputs that this version fills, in the order of their positions."
+    )
 
     is_type_of = shows(records.CalculationVersion)
 
-    @strawberry.field(graphql_type=Calculation, description="The calculation as it is now.")
+    @strawberry.field(
+        graphql_type=Calculation, description="The calculation in its latest version."
+    )
     @reads({"CalculationVersion": ("id",)})
     @staticmethod
     async def calculation(
@@ -103,7 +124,10 @@ class CalculationVersion(ResourceVersion):
 class CalculationQuery:
     @strawberry.field(
         graphql_type=Calculation | None,
-        description="Find a calculation by its global id, as it is now or as it was at a time.",
+        description=(
+            "Find a calculation by its global id, as it is now or as it was at a given "
+            "time. The answer is null where the caller sees none."
+        ),
     )
     @staticmethod
     async def calculation(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Calculation | None:
@@ -111,7 +135,10 @@ class CalculationQuery:
 
     @strawberry.field(
         graphql_type=Calculation | None,
-        description="Find the calculation that holds a name in the group, or nearest above it.",
+        description=(
+            "Find the calculation that has a name in the group or, if there is none, in the "
+            "nearest group above it. The answer is null where there is none."
+        ),
     )
     @staticmethod
     async def calculation_by_name(
@@ -120,7 +147,8 @@ class CalculationQuery:
         return await info.context.view.of(CALCULATION).reading.by_name(name, given(group))
 
     @strawberry.field(
-        graphql_type=Connection[Calculation], description=f"List calculations. {LIST}"
+        graphql_type=Connection[Calculation],
+        description=f"List the calculations of a group. {LIST}",
     )
     @staticmethod
     async def calculations(

@@ -12,6 +12,7 @@ from penstock.resolvers import resources
 from penstock.resolvers.resources import Draft, Subject
 from penstock.schema.calculations.formula_values import EvaluationError, Explanation, FormulaValue
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import IllegalState, LimitExceeded, NotFound, ValidationProblem
 from penstock.schema.core.relay import GlobalId, key_of
 from penstock.schema.core.scalars import Row
@@ -22,26 +23,31 @@ EVALUATE = costs(100)
 EXPLAIN = costs(20)
 
 
-@strawberry.type(description="A reference dataset that values were looked up in.")
+@strawberry.type(description="A reference dataset in which the formula looked up values.")
 class UsedDataset:
-    id: strawberry.ID = strawberry.field(description="The global id of the dataset.")
-    name: str = strawberry.field(description="Its name.")
-    version: int = strawberry.field(description="The version that was read.")
+    id: strawberry.ID = strawberry.field(description="The global id of the reference dataset.")
+    name: str = strawberry.field(description="The name of the reference dataset.")
+    version: int = strawberry.field(description="The number of the version that was read.")
 
 
-@strawberry.type(description="The rows were evaluated, each by itself.")
+@strawberry.type(
+    description=("The result of an evaluation. An error in one row does not affect the other rows.")
+)
 class EvaluatePayload:
     version: int | None = strawberry.field(
-        description="The version of the calculation; null for a draft."
+        description="The number of the version of the calculation; null for a draft."
     )
     values: list[FormulaValue] = strawberry.field(
-        description="One for each row, in their order; null where there is an error."
+        description=(
+            "The values in the order of the rows, one for each row; the type of a value is "
+            "`NULL` where the row has an error."
+        )
     )
     errors: list[EvaluationError] = strawberry.field(
-        description="The rows that have no value, in their order."
+        description="The errors of the rows that have no value, in the order of the rows."
     )
     datasets: list[UsedDataset] = strawberry.field(
-        description="What was read for LOOKUP and IMPACT, in the order of the names."
+        description="The reference datasets that `LOOKUP` and `IMPACT` read, sorted by name."
     )
     prepared: strawberry.Private[Prepared]
     rows: strawberry.Private[list[Row]]
@@ -49,11 +55,16 @@ class EvaluatePayload:
     @strawberry.field(
         graphql_type=Explanation | None,
         metadata=EXPLAIN,
-        description="How one of the rows comes to its value.",
+        description="The steps by which one of the rows comes to its value.",
     )
     async def explanation(
         self,
-        row: Annotated[int, strawberry.argument(description="The position, from 0.")] = 0,
+        row: Annotated[
+            int,
+            strawberry.argument(
+                description="The position of the row, counted from 0. The default is 0."
+            ),
+        ] = 0,
     ) -> Explanation:
         if not 0 <= row < len(self.rows):
             raise Invalid([FieldProblem(["row"], f"there are {len(self.rows)} rows")])
@@ -63,42 +74,79 @@ class EvaluatePayload:
 EvaluateResult = Annotated[
     EvaluatePayload | NotFound | ValidationProblem | LimitExceeded | IllegalState,
     strawberry.union(
-        "EvaluateResult", description="The values, or why nothing could be evaluated."
+        "EvaluateResult", description="Either the values, or the reason that nothing was evaluated."
     ),
 ]
 
 
-@strawberry.input(description="A calculation that is not saved, and would be without a problem.")
-class DraftCalculationInput:
-    formula: str = strawberry.field(description="How the first output is computed.")
-    parameters: list[ParameterInput] | None = strawberry.field(
-        default=UNSET, description="What it is given, each used by the formula."
+@strawberry.input(
+    description=(
+        "A calculation that is not saved. It is checked by the same rules as one that is saved."
     )
-    outputs: list[OutputInput] = strawberry.field(description="What it gives.")
+)
+class DraftCalculationInput:
+    formula: str = strawberry.field(
+        description="The formula that computes the value of the first output."
+    )
+    parameters: list[ParameterInput] | None = strawberry.field(
+        default=UNSET,
+        description=(
+            "The parameters of the formula. The formula must use each of them. The default is none."
+        ),
+    )
+    outputs: list[OutputInput] = strawberry.field(
+        description="The outputs that the calculation fills."
+    )
 
     def draft(self) -> Draft:
         parameters = [one.record() for one in given(self.parameters) or ()]
         return Draft(self.formula, parameters, [one.record() for one in self.outputs])
 
 
-@strawberry.input(description="What to evaluate: one of `id`, `name` and `draft`. For which rows.")
+@strawberry.input(
+    description=(
+        "The calculation to evaluate, and the rows to evaluate it for. Give exactly one "
+        "of `id`, `name` and `draft`."
+    )
+)
 class EvaluateInput:
     id: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="The global id of a calculation."
+        default=UNSET, description="The global id of a saved calculation."
     )
     name: str | None = strawberry.field(
-        default=UNSET, description="The name of a calculation, as the group sees it."
+        default=UNSET,
+        description=(
+            "The name of a saved calculation, as the group sees it. Upper and lower case "
+            "are the same."
+        ),
     )
     draft: DraftCalculationInput | None = strawberry.field(
-        default=UNSET, description="A calculation that is not saved, as in the group."
+        default=UNSET,
+        description=(
+            "A calculation that is not saved. It sees the calculations and reference "
+            "datasets that the group sees."
+        ),
     )
     group: GroupPath | None = strawberry.field(
-        default=UNSET, description="For `name` and `draft`; the caller's default group if left out."
+        default=UNSET,
+        description=(
+            "The path of the group for `name` and `draft`. The default is the caller's "
+            "default group."
+        ),
     )
     version: int | None = strawberry.field(
-        default=UNSET, description="The version of the calculation; the latest if left out."
+        default=UNSET,
+        description=(
+            "The number of the version to evaluate. The default is the latest version. A "
+            "draft has no versions."
+        ),
     )
-    rows: list[Row] = strawberry.field(description=f"At most {MAX_ROWS}.")
+    rows: list[Row] = strawberry.field(
+        description=(
+            f"The rows to evaluate, at most {MAX_ROWS}. Each gives the inputs of the formula "
+            "by the keys of its parameters."
+        )
+    )
 
     def subject(self) -> Subject:
         id, draft = given(self.id), given(self.draft)
@@ -116,11 +164,13 @@ class EvaluationQuery:
     @strawberry.field(
         graphql_type=EvaluateResult,
         metadata=EVALUATE,
-        description="Evaluate a calculation, or what is to become one, for rows. Whoever sees it "
-        "may, as far as they also see all that it calls and looks up.",
+        description=(
+            "Evaluate a saved calculation, or a draft of one, for rows. The caller must see "
+            "the calculation and everything that it calls and looks up."
+        ),
     )
     @staticmethod
-    async def evaluate(info: Info, input: EvaluateInput) -> EvaluatePayload:
+    async def evaluate(info: Info, input: InputOf[EvaluateInput]) -> EvaluatePayload:
         calculation, prepared = await resources.prepare(info.context, input.subject())
         found = await prepared.evaluate(input.rows)
         return EvaluatePayload(

@@ -8,9 +8,10 @@ from penstock.datastore.evaluation.evaluator import MAX_PARTS, Explained, Shown
 from penstock.formula.core.errors import FormulaFailure, Position
 from penstock.formula.core.values import Kind, Value, kind_of
 from penstock.formula.evaluate import RowError
+from penstock.schema.core.descriptions import describe_values
 
 
-@strawberry.enum(description="What a value of a formula is.")
+@strawberry.enum(description="The type of a value that a formula gives.")
 class FormulaValueType(Enum):
     NUMBER = "NUMBER"
     TEXT = "TEXT"
@@ -19,14 +20,29 @@ class FormulaValueType(Enum):
     NULL = "NULL"
 
 
+describe_values(
+    FormulaValueType,
+    {
+        FormulaValueType.NUMBER: "An exact decimal number.",
+        FormulaValueType.TEXT: "A string of characters.",
+        FormulaValueType.BOOLEAN: "Either true or false.",
+        FormulaValueType.LIST: "A list of values.",
+        FormulaValueType.NULL: "The absence of a value.",
+    },
+)
+
+
 _TYPES = {kind: FormulaValueType[kind.name or ""] for kind in Kind}
 
 
-@strawberry.type(description="A value of a formula, with every digit.")
+@strawberry.type(description="A value that a formula gives, with all its digits.")
 class FormulaValue:
-    type: FormulaValueType = strawberry.field(description="What it is.")
+    type: FormulaValueType = strawberry.field(description="The type of the value.")
     text: str | None = strawberry.field(
-        description="The value as a text: numbers plain, `true` or `false`, lists as JSON."
+        description=(
+            "The value as text: a number in plain decimal notation, a boolean as `true` or "
+            "`false`, a list as JSON. It is null for a value of the type `NULL`."
+        )
     )
 
     @classmethod
@@ -34,23 +50,29 @@ class FormulaValue:
         return cls(type=_TYPES[kind_of(value)], text=text)
 
 
-@strawberry.type(description="A place in a formula.")
+@strawberry.type(description="A position in the text of a formula.")
 class FormulaPosition:
-    line: int = strawberry.field(description="From 1.")
-    column: int = strawberry.field(description="From 1.")
+    line: int = strawberry.field(description="The number of the line, counted from 1.")
+    column: int = strawberry.field(
+        description="The number of the character in the line, counted from 1."
+    )
 
     @classmethod
     def of(cls, at: Position) -> "FormulaPosition":
         return cls(line=at.line, column=at.column)
 
 
-@strawberry.type(description="Why a row has no value.")
+@strawberry.type(description="The reason that a row has no value.")
 class EvaluationError:
-    row: int = strawberry.field(description="The position of the row, from 0.")
-    column: str | None = strawberry.field(description="The key of the input at fault, if one is.")
-    code: str = strawberry.field(description="What went wrong, for a program.")
-    message: str = strawberry.field(description="What went wrong, for a person.")
-    at: FormulaPosition | None = strawberry.field(description="The operation at fault, if one is.")
+    row: int = strawberry.field(description="The position of the row in the input, counted from 0.")
+    column: str | None = strawberry.field(
+        description="The key of the input that caused the error; null if no single input did."
+    )
+    code: str = strawberry.field(description="The kind of error as a code, for programs.")
+    message: str = strawberry.field(description="The description of the error, for people.")
+    at: FormulaPosition | None = strawberry.field(
+        description="The position of the operation that failed; null if no single operation did."
+    )
 
     @classmethod
     def of(cls, row: int, error: RowError | FormulaFailure) -> "EvaluationError":
@@ -63,26 +85,44 @@ class EvaluationError:
         )
 
 
-@strawberry.type(description="A part of a formula, and its value for the row.")
+@strawberry.type(description="A part of a formula and its value for one row.")
 class ExplainedPart:
-    depth: int = strawberry.field(description="How deep it lies below the lines of the formula.")
+    depth: int = strawberry.field(
+        description=(
+            "The number of levels from a line of the formula down to this part; 0 for a "
+            "line itself."
+        )
+    )
     parent: int | None = strawberry.field(
-        description="The position among `parts` of the one that it belongs to."
+        description=(
+            "The position, counted from 0, of the enclosing part in the list `parts`; null "
+            "for a line of the formula."
+        )
     )
     called: bool = strawberry.field(
-        description="Whether it is a line of the calculation that the parent calls."
+        description="True if the part is a line of another calculation, which the parent calls."
     )
-    text: str = strawberry.field(description="The part, spaced evenly; cut at 200 characters.")
-    at: FormulaPosition = strawberry.field(description="Where it stands in its formula.")
+    text: str = strawberry.field(
+        description="The text of the part with even spacing, cut after 200 characters."
+    )
+    at: FormulaPosition = strawberry.field(description="The position of the part in its formula.")
     evaluated: bool = strawberry.field(
-        description="False for branches not taken, and for what an error kept from being reached."
+        description=(
+            "True if the part was evaluated. It is false in a branch that was not taken, "
+            "and behind an error."
+        )
     )
-    value: FormulaValue | None = strawberry.field(description="Its value, if it was evaluated.")
+    value: FormulaValue | None = strawberry.field(
+        description="The value of the part; null if the part was not evaluated."
+    )
     operator: str | None = strawberry.field(
-        description="Within a chain such as `a + b - c`: what stands before it."
+        description=(
+            "The operator before this part, if the part belongs to a chain such as `a + b - "
+            "c`; null otherwise."
+        )
     )
     so_far: FormulaValue | None = strawberry.field(
-        description="Within a chain: the value of the chain up to here."
+        description="The value of the chain up to and including this part; null outside of a chain."
     )
 
     @classmethod
@@ -102,13 +142,18 @@ class ExplainedPart:
         )
 
 
-@strawberry.type(description="How a row comes to its value.")
+@strawberry.type(description="The steps by which a row comes to its value.")
 class Explanation:
     parts: list[ExplainedPart] = strawberry.field(
-        description=f"Every part, each before its own parts; at most {MAX_PARTS}."
+        description=(
+            f"The parts of the formula, at most {MAX_PARTS}. A part comes before the parts "
+            "that it contains."
+        )
     )
     value: FormulaValue = strawberry.field(description="The value of the row.")
-    error: EvaluationError | None = strawberry.field(description="Why there is none.")
+    error: EvaluationError | None = strawberry.field(
+        description="The reason that the row has no value; null if it has one."
+    )
 
     @classmethod
     def of(cls, row: int, explained: Explained) -> "Explanation":

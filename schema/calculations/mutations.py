@@ -13,6 +13,7 @@ from penstock.datastore.table.layout import CALCULATION
 from penstock.formula.core.limits import MAX_TEXT
 from penstock.schema.calculations.calculations import Calculation
 from penstock.schema.core.context import Info
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -44,13 +45,20 @@ from penstock.schema.resources.mutations import (
 )
 from penstock.schema.resources.transformers import OutputInput, ParameterInput
 
-_SUMMARY = f"What it gives, in short, for people; at most {MAX_SUMMARY} characters."
-_FORMULA = f"How the first output is computed; 1 to {MAX_TEXT} characters."
-_PARAMETERS = f"What it is given, each used by the formula; at most {MAX_ENTRIES}."
-_OUTPUTS = f"What it gives; 1 to {MAX_ENTRIES}."
+_SUMMARY = (
+    "A short text for people that says which value the calculation gives, of at "
+    f"most {MAX_SUMMARY} characters."
+)
+_FORMULA = (
+    f"The formula that computes the value of the first output, of 1 to {MAX_TEXT} characters."
+)
+_PARAMETERS = (
+    f"The parameters of the formula, at most {MAX_ENTRIES}. The formula must use each of them."
+)
+_OUTPUTS = f"The outputs that the calculation fills, 1 to {MAX_ENTRIES}."
 
 
-@strawberry.input(description="Describes the calculation to create.")
+@strawberry.input(description="The calculation to create.")
 class CreateCalculationInput(Creation):
     summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
     formula: str = strawberry.field(description=_FORMULA)
@@ -62,8 +70,10 @@ class CreateCalculationInput(Creation):
 
 
 @strawberry.input(
-    description="Names the calculation and what to change. A field that is left out keeps its "
-    "value, and null clears it."
+    description=(
+        "The changes to make to a calculation. A field that is left out keeps its "
+        "value, and null clears the value."
+    )
 )
 class UpdateCalculationInput(Change):
     id: strawberry.ID = id_of("calculation")
@@ -86,22 +96,29 @@ _CONTENT = Content(
 )
 
 
-@strawberry.input(description="Names the calculation to delete.")
+@strawberry.input(description="The calculation to delete.")
 class DeleteCalculationInput:
     id: strawberry.ID = id_of("calculation")
     expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
 
 
-@strawberry.input(description="Names the calculation to share and the group to share it with.")
+@strawberry.input(description="The calculation to share and the group to share it with.")
 class GrantCalculationInput:
     id: strawberry.ID = id_of("calculation")
-    group: GroupPath = strawberry.field(description="The group that gains access.")
+    group: GroupPath = strawberry.field(
+        description="The path of the group that gains access, together with all groups below it."
+    )
 
 
-@strawberry.input(description="Names the calculation and the group that loses its grant.")
+@strawberry.input(description="The calculation and the group that loses its grant.")
 class RevokeCalculationInput:
     id: strawberry.ID = id_of("calculation")
-    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+    group: GroupPath = strawberry.field(
+        description=(
+            "The path of the group whose own grant is removed. A grant that the group "
+            "inherits stays."
+        )
+    )
 
 
 @strawberry.type(description="The calculation was created, or found by its idempotency key.")
@@ -111,7 +128,7 @@ class CreateCalculationPayload:
     )
 
 
-@strawberry.type(description="A new version of the calculation was made.")
+@strawberry.type(description="A new version of the calculation was created.")
 class UpdateCalculationPayload:
     calculation: records.Calculation = strawberry.field(
         graphql_type=Calculation, description="The calculation with its new version."
@@ -121,7 +138,7 @@ class UpdateCalculationPayload:
 @strawberry.type(description="The calculation and all its versions were deleted.")
 class DeleteCalculationPayload:
     calculation: records.Calculation = strawberry.field(
-        graphql_type=Calculation, description="The calculation as it was before."
+        graphql_type=Calculation, description="The calculation as it was before it was deleted."
     )
 
 
@@ -133,7 +150,7 @@ class GrantCalculationPayload:
     changed: bool = strawberry.field(description=CHANGED)
 
 
-@strawberry.type(description="The group no longer has a grant of its own.")
+@strawberry.type(description="The group no longer has a grant of its own for the calculation.")
 class RevokeCalculationPayload:
     calculation: records.Calculation = strawberry.field(
         graphql_type=Calculation, description="The calculation without the grant."
@@ -149,7 +166,7 @@ CreateCalculationResult = Annotated[
     | LimitExceeded,
     strawberry.union(
         "CreateCalculationResult",
-        description="The new calculation, or the reason why there is none.",
+        description="Either the new calculation, or the reason that none was created.",
     ),
 ]
 UpdateCalculationResult = Annotated[
@@ -162,28 +179,31 @@ UpdateCalculationResult = Annotated[
     | LimitExceeded
     | IllegalState,
     strawberry.union(
-        "UpdateCalculationResult", description="The new version, or the reason why nothing changed."
+        "UpdateCalculationResult",
+        description=(
+            "Either the calculation with its new version, or the reason that nothing changed."
+        ),
     ),
 ]
 DeleteCalculationResult = Annotated[
     DeleteCalculationPayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeleteCalculationResult",
-        description="The deleted calculation, or the reason why it is still there.",
+        description="Either the deleted calculation, or the reason that it was not deleted.",
     ),
 ]
 GrantCalculationResult = Annotated[
     GrantCalculationPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantCalculationResult",
-        description="The calculation with the grant, or the reason why nothing changed.",
+        description="Either the calculation with the grant, or the reason that nothing changed.",
     ),
 ]
 RevokeCalculationResult = Annotated[
     RevokeCalculationPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokeCalculationResult",
-        description="The calculation without the grant, or the reason why nothing changed.",
+        description="Either the calculation without the grant, or the reason that nothing changed.",
     ),
 ]
 
@@ -192,11 +212,11 @@ RevokeCalculationResult = Annotated[
 class CalculationMutation:
     @strawberry.mutation(
         graphql_type=CreateCalculationResult,
-        description="Create a calculation. The caller is contributor at its group.",
+        description="Create a calculation. The caller must be a contributor at its group.",
     )
     @staticmethod
     async def create_calculation(
-        info: Info, input: CreateCalculationInput
+        info: Info, input: InputOf[CreateCalculationInput]
     ) -> CreateCalculationPayload:
         key = input.idempotency_key
         created = await create_resource(info, CALCULATION, _CONTENT, input, key)
@@ -204,24 +224,28 @@ class CalculationMutation:
 
     @strawberry.mutation(
         graphql_type=UpdateCalculationResult,
-        description="Make a new version of a calculation. The caller is contributor at the owner "
-        "group.",
+        description=(
+            "Create a new version of a calculation. The caller must be a contributor at the "
+            "group that owns the calculation."
+        ),
     )
     @staticmethod
     async def update_calculation(
-        info: Info, input: UpdateCalculationInput
+        info: Info, input: InputOf[UpdateCalculationInput]
     ) -> UpdateCalculationPayload:
         updated = await update_resource(info, CALCULATION, _CONTENT, input, input.id)
         return UpdateCalculationPayload(calculation=updated)
 
     @strawberry.mutation(
         graphql_type=DeleteCalculationResult,
-        description="Delete a calculation with all its versions. The caller is admin at the owner"
-        " group.",
+        description=(
+            "Delete a calculation with all its versions. The caller must be an admin at the "
+            "group that owns the calculation."
+        ),
     )
     @staticmethod
     async def delete_calculation(
-        info: Info, input: DeleteCalculationInput
+        info: Info, input: InputOf[DeleteCalculationInput]
     ) -> DeleteCalculationPayload:
         deleted = await delete_resource(info, CALCULATION, input.id, input.expected_version)
         return DeleteCalculationPayload(calculation=deleted)
@@ -232,18 +256,18 @@ class CalculationMutation:
     )
     @staticmethod
     async def grant_calculation(
-        info: Info, input: GrantCalculationInput
+        info: Info, input: InputOf[GrantCalculationInput]
     ) -> GrantCalculationPayload:
         granted, changed = await grant_resource(info, CALCULATION, input.id, input.group)
         return GrantCalculationPayload(calculation=granted, changed=changed)
 
     @strawberry.mutation(
         graphql_type=RevokeCalculationResult,
-        description=f"Revoke the grant that a group itself has for a calculation. {REVOKE}",
+        description=f"Remove the grant that a group itself has for a calculation. {REVOKE}",
     )
     @staticmethod
     async def revoke_calculation(
-        info: Info, input: RevokeCalculationInput
+        info: Info, input: InputOf[RevokeCalculationInput]
     ) -> RevokeCalculationPayload:
         revoked = await revoke_resource(info, CALCULATION, input.id, input.group)
         return RevokeCalculationPayload(calculation=revoked)

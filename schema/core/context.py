@@ -23,6 +23,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import Loaders
+from penstock.schema.core.descriptions import describe_values
 
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
@@ -152,57 +153,182 @@ Info: TypeAlias = strawberry.Info[RequestContext, None]
 
 InGroup = Annotated[
     GroupPath | None,
-    strawberry.argument(description="The caller's default group if absent."),
+    strawberry.argument(
+        description="The path of the group to look in. The default is the caller's default group."
+    ),
 ]
 First = Annotated[
-    int | None, strawberry.argument(description="How many from the start, 1 to 100; 20 if absent.")
+    int | None,
+    strawberry.argument(
+        description=(
+            "The number of entries to read from the start of the list, 1 to 100. The default is 20."
+        )
+    ),
 ]
 After = Annotated[
-    str | None, strawberry.argument(description="The cursor to start behind; goes with `first`.")
+    str | None,
+    strawberry.argument(
+        description="The cursor after which the page starts. It cannot be given with `last`."
+    ),
 ]
-Last = Annotated[int | None, strawberry.argument(description="How many from the end, 1 to 100.")]
+Last = Annotated[
+    int | None,
+    strawberry.argument(
+        description=(
+            "The number of entries to read from the end of the list, 1 to 100. It cannot be "
+            "given with `first`."
+        )
+    ),
+]
 Before = Annotated[
-    str | None, strawberry.argument(description="The cursor to end before; goes with `last`.")
+    str | None,
+    strawberry.argument(
+        description="The cursor before which the page ends. It can be given with `last` only."
+    ),
 ]
 
 strawberry.enum(
     records.State,
-    description="Whether a resource may be used. Where not, only its state can change.",
+    description=(
+        "The state of a resource. It decides whether the resource can be used and changed."
+    ),
 )
-strawberry.enum(records.ValueType, description="The type of a value in a row.")
-strawberry.enum(Role, description="What a caller may do; each includes the one before.")
+strawberry.enum(records.ValueType, description="The type of the values of a column.")
+strawberry.enum(
+    Role,
+    description=(
+        "The role of a caller at a group and at all groups below it. Each role includes "
+        "the roles before it."
+    ),
+)
 strawberry.enum(
     RunState,
-    description="How far a run is. Readers who know the documented attributes alone take "
-    "PROCESSING for NEW, LOADING for PROCESSED, and FAILED for what it was before.",
+    description=(
+        "The progress of a manifest run. In the manifest table itself, tools that know "
+        "the documented attributes alone see `PROCESSING` as `NEW`, `LOADING` as "
+        "`PROCESSED`, and `FAILED` as the state before it."
+    ),
 )
-strawberry.enum(Stage, name="RunStage", description="The two pieces of work on a run.")
-strawberry.enum(Action, name="RunAction", description="What can be done to a run.")
+strawberry.enum(Stage, name="RunStage", description="The two stages of the work on a manifest run.")
+strawberry.enum(
+    Action,
+    name="RunAction",
+    description="An action on a manifest run, as the history of the run records it.",
+)
+
+describe_values(
+    records.State,
+    {
+        records.State.ENABLED: "The resource can be used and changed.",
+        records.State.FROZEN: (
+            "Other resources can use the resource, but it can be neither run by itself nor changed."
+        ),
+        records.State.DISABLED: "The resource can be read, but it can be neither used nor changed.",
+    },
+)
+describe_values(
+    records.ValueType,
+    {
+        records.ValueType.STRING: "A string of characters.",
+        records.ValueType.NUMBER: "An exact decimal number.",
+        records.ValueType.BOOLEAN: "Either true or false.",
+        records.ValueType.TIMESTAMP: "A point in time, as text.",
+    },
+)
+describe_values(
+    Role,
+    {
+        Role.READER: "The caller can read the resources of the group.",
+        Role.CONTRIBUTOR: "The caller can also create and update resources of the group.",
+        Role.ADMIN: (
+            "The caller can also grant, revoke and delete resources of the group, and create "
+            "and delete groups."
+        ),
+    },
+)
+describe_values(
+    RunState,
+    {
+        RunState.NEW: "The run waits for a Transformer.",
+        RunState.PROCESSING: "A Transformer works on the run.",
+        RunState.PROCESSED: "The Transformer finished its output, and the run waits for a Loader.",
+        RunState.LOADING: "A Loader works on the run.",
+        RunState.LOADED: "The Loader finished the run.",
+        RunState.FAILED: "A Transformer or a Loader gave the run up with an error.",
+    },
+)
+describe_values(
+    Stage,
+    {
+        Stage.TRANSFORM: "The stage in which a Transformer reads the run and writes an output.",
+        Stage.LOAD: "The stage in which a Loader loads the output.",
+    },
+)
+describe_values(
+    Action,
+    {
+        Action.DISCOVER: "The run was entered in the manifest.",
+        Action.IMPORT: "The run was imported into the manifest.",
+        Action.CLAIM: "A worker claimed the run for one stage.",
+        Action.HEARTBEAT: "The worker renewed its lease of the run.",
+        Action.PROCESSED: "The Transformer reported that its output is complete.",
+        Action.LOADED: "The Loader reported that the output is loaded.",
+        Action.FAIL: "The worker reported that it failed.",
+        Action.SKIP: "A user marked the run, so that no worker claims it.",
+        Action.UNSKIP: "A user removed the mark that kept workers from the run.",
+        Action.RECOVER: "A user marked the run as processed, because its output is complete.",
+        Action.RESET: "A user set the run back to new, so that it is transformed again.",
+        Action.RELOAD: "A user set a loaded run back to processed, so that it is loaded again.",
+    },
+)
 
 
-@strawberry.enum(description="The order of a list by time of creation.")
+@strawberry.enum(description="The order of a list by the time of creation.")
 class Order(Enum):
     NEWEST_FIRST = "NEWEST_FIRST"
     OLDEST_FIRST = "OLDEST_FIRST"
 
 
-@strawberry.type(description="A role at a group and below it.")
+describe_values(
+    Order,
+    {
+        Order.NEWEST_FIRST: "The entries that were created last come first.",
+        Order.OLDEST_FIRST: "The entries that were created first come first.",
+    },
+)
+
+
+@strawberry.type(description="A role that a caller has at a group and at all groups below it.")
 class GroupRole:
-    group: GroupPath = strawberry.field(description="The topmost group where it holds.")
-    role: Role = strawberry.field(description="What it allows.")
+    group: GroupPath = strawberry.field(
+        description="The path of the topmost group at which the role applies."
+    )
+    role: Role = strawberry.field(description="The role that the caller has there.")
 
 
-@strawberry.type(description="A tag; the levels of a hierarchical value are joined by `/`.")
+@strawberry.type(
+    description=(
+        "A key and a value that mark a resource, so that it can be found. A value can "
+        "have levels, separated by `/`."
+    )
+)
 class Tag:
-    key: str = strawberry.field(description="As written; a resource has each key once.")
-    value: str = strawberry.field(description="As written.")
+    key: str = strawberry.field(
+        description="The key as its author wrote it. A resource has each key at most once."
+    )
+    value: str = strawberry.field(description="The value as its author wrote it.")
 
 
-@strawberry.input(description="A tag; the levels of a hierarchical value are joined by `/`.")
+@strawberry.input(
+    description=(
+        "A key and a value that mark a resource, so that it can be found. A value can "
+        "have levels, separated by `/`."
+    )
+)
 class TagInput:
-    key: str = strawberry.field(description=f"1 to {MAX_LENGTH} characters.")
+    key: str = strawberry.field(description=f"The key, of 1 to {MAX_LENGTH} characters.")
     value: str = strawberry.field(
-        description=f"1 to {MAX_DEPTH} levels of 1 to {MAX_LENGTH} characters each."
+        description=f"The value, of 1 to {MAX_DEPTH} levels with 1 to {MAX_LENGTH} characters each."
     )
 
     def record(self) -> records.Tag:

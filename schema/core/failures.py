@@ -8,77 +8,181 @@ from penstock.datastore import errors
 from penstock.datastore.errors import ErrorCode
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KINDS
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import GlobalId
 
 _NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}
 
-strawberry.enum(ErrorCode, description="Every code that a failure or an error can carry.")
+strawberry.enum(
+    ErrorCode, description="The codes of all failures and errors. New codes may be added."
+)
+
+describe_values(
+    ErrorCode,
+    {
+        ErrorCode.ALREADY_LOADED: (
+            "The manifest run was loaded before, so it is neither claimed nor skipped."
+        ),
+        ErrorCode.BAD_REQUEST: "The request is not a well-formed GraphQL request.",
+        ErrorCode.BAD_USER_INPUT: "A value in the request is not valid.",
+        ErrorCode.CONFLICT: "The resource changed since the caller read it.",
+        ErrorCode.CSRF_PREVENTED: (
+            "A GET request came without a header that protects against forged requests."
+        ),
+        ErrorCode.DUPLICATE_OBJECT: (
+            "The caller's library already contains the object of the bucket."
+        ),
+        ErrorCode.FORBIDDEN: "The caller may see the object but may not do this to it.",
+        ErrorCode.GRAPHQL_PARSE_FAILED: "The document has a syntax error.",
+        ErrorCode.GRAPHQL_VALIDATION_FAILED: "The document does not match the schema.",
+        ErrorCode.ILLEGAL_STATE: "The state of the object does not allow the change.",
+        ErrorCode.INTERNAL_SERVER_ERROR: "An unexpected error happened in the server.",
+        ErrorCode.INTROSPECTION_DISABLED: "The server does not let the caller read its schema.",
+        ErrorCode.LEASE_HELD: "Another worker holds a lease of the manifest run.",
+        ErrorCode.LEASE_LOST: "The worker no longer holds the lease of the manifest run.",
+        ErrorCode.LIMIT_EXCEEDED: "The change would exceed a documented limit.",
+        ErrorCode.METHOD_NOT_ALLOWED: "The URL does not support the HTTP method.",
+        ErrorCode.NAME_TAKEN: "Another resource of the same kind has the name.",
+        ErrorCode.NOT_ACCEPTABLE: "The server has no response format that the client accepts.",
+        ErrorCode.NOT_FOUND: (
+            "The object does not exist, or the caller may not know that it exists."
+        ),
+        ErrorCode.OPERATION_RESOLUTION_FAILURE: (
+            "The request does not say which operation of the document to run."
+        ),
+        ErrorCode.OUTPUT_EXISTS: (
+            "The folder of the manifest run holds a `_SUCCESS` file, so its output is complete."
+        ),
+        ErrorCode.OUTPUT_MISSING: (
+            "The folder of the manifest run holds no `_SUCCESS` file, so its output is not "
+            "complete."
+        ),
+        ErrorCode.PAYLOAD_TOO_LARGE: "The request is larger than the server allows.",
+        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this id.",
+        ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: (
+            "The server does not support documents that are named by an id."
+        ),
+        ErrorCode.QUERY_TOO_COMPLEX: "The operation could read more than the server allows.",
+        ErrorCode.QUERY_TOO_DEEP: "The operation nests more levels than the server allows.",
+        ErrorCode.QUERY_TOO_LARGE: "The document is larger than the server allows.",
+        ErrorCode.RATE_LIMITED: (
+            "The caller sent more requests than the server allows in this time."
+        ),
+        ErrorCode.RUN_SKIPPED: "The manifest run is marked, so that no worker claims it.",
+        ErrorCode.SERVICE_UNAVAILABLE: (
+            "The store did not answer in time; the client can try again later."
+        ),
+        ErrorCode.TIMEOUT: "The request took longer than the server allows.",
+        ErrorCode.UNAUTHENTICATED: "The request has no valid credentials.",
+        ErrorCode.UNSUPPORTED_MEDIA_TYPE: "The server does not read bodies of this media type.",
+    },
+)
 
 
-@strawberry.interface(description="A failure that changed nothing and that a client may handle.")
+@strawberry.interface(
+    description="A failure that changed nothing and that a client can expect and handle."
+)
 class UserError:
-    message: str = strawberry.field(description="What went wrong, in words for a person.")
-    code: ErrorCode = strawberry.field(description="What went wrong, for a program.")
-    path: list[str] | None = strawberry.field(description="Where in `input`, if it is one place.")
+    message: str = strawberry.field(description="The description of the failure, for people.")
+    code: ErrorCode = strawberry.field(description="The kind of failure as a code, for programs.")
+    path: list[str] | None = strawberry.field(
+        description=(
+            "The path of the field in `input` that caused the failure; null if no single field did."
+        )
+    )
 
 
-@strawberry.type(description="There is no such thing, or the caller may not know of it.")
+@strawberry.type(
+    description="The object does not exist, or the caller may not know that it exists."
+)
 class NotFound(UserError):
     pass
 
 
-@strawberry.type(description="The caller may see the thing and may not do this to it.")
+@strawberry.type(description="The caller may see the object but may not do this to it.")
 class NotPermitted(UserError):
     pass
 
 
-@strawberry.type(description="One broken rule of an input.")
+@strawberry.type(description="One rule that the input breaks.")
 class FieldProblem:
-    path: list[str] = strawberry.field(description="Where in `input`.")
-    message: str = strawberry.field(description="What is wrong there.")
-    code: str | None = strawberry.field(
-        description="Of a formula or a CSV: what is wrong, for a program."
+    path: list[str] = strawberry.field(
+        description="The path of the field in `input` that breaks the rule."
     )
-    line: int | None = strawberry.field(description="Of a formula or a CSV: the line, from 1.")
+    message: str = strawberry.field(description="The description of the problem, for people.")
+    code: str | None = strawberry.field(
+        description=(
+            "The kind of problem as a code, for programs; null unless the problem lies in a "
+            "formula or a CSV file."
+        )
+    )
+    line: int | None = strawberry.field(
+        description=(
+            "The line of the problem in a formula or a CSV file, counted from 1; null elsewhere."
+        )
+    )
     column: int | None = strawberry.field(
-        description="Of a formula or a CSV: the column, from 1; of a CSV the field's place."
+        description=(
+            "The column of the problem, counted from 1: the character in a formula, or the "
+            "field in a CSV file; null elsewhere."
+        )
     )
     excerpt: str | None = strawberry.field(
-        description="Of a formula: the line in question, with a caret below the place."
+        description=(
+            "The line of the formula, with a caret below the position of the problem; null "
+            "outside of formulas."
+        )
     )
 
 
-@strawberry.type(description="The input breaks rules; all that were found are listed.")
+@strawberry.type(description="The input breaks one or more rules, all of which are listed.")
 class ValidationProblem(UserError):
-    problems: list[FieldProblem] = strawberry.field(description="Every one that was found.")
+    problems: list[FieldProblem] = strawberry.field(
+        description="The list of all rules that the input breaks."
+    )
 
 
-@strawberry.type(description="The name is held on the same line of groups, above or below.")
+@strawberry.type(
+    description=(
+        "Another object already has the name in this group, in a group above it or in a "
+        "group below it."
+    )
+)
 class NameTaken(UserError):
-    group: GroupPath = strawberry.field(description="Where it is held.")
-    holder: strawberry.ID | None = strawberry.field(description="The id of who holds it.")
+    group: GroupPath = strawberry.field(
+        description="The path of the group in which the name is taken."
+    )
+    holder: strawberry.ID | None = strawberry.field(
+        description=(
+            "The global id of the object that has the name; null if the caller may not know it."
+        )
+    )
 
 
-@strawberry.type(description="This object of a bucket is in the caller's library already.")
+@strawberry.type(description="The caller's library already contains this object of a bucket.")
 class DuplicateObject(UserError):
-    existing: strawberry.ID = strawberry.field(description="The id of the audio that it is.")
+    existing: strawberry.ID = strawberry.field(
+        description="The global id of the track in the library that has this object."
+    )
 
 
-@strawberry.type(description="The resource moved on since the caller read it.")
+@strawberry.type(description="The object has changed since the caller read it.")
 class VersionConflict(UserError):
-    current_version: int = strawberry.field(description="The version that a change must name.")
+    current_version: int = strawberry.field(
+        description="The number of the current version. A change must name this version."
+    )
 
 
-@strawberry.type(description="A documented limit would be passed.")
+@strawberry.type(description="The change would exceed a documented limit.")
 class LimitExceeded(UserError):
-    limit: str = strawberry.field(description="What is limited.")
-    maximum: int = strawberry.field(description="The most there may be.")
-    actual: int = strawberry.field(description="How many there would be.")
+    limit: str = strawberry.field(description="The name of the limit.")
+    maximum: int = strawberry.field(description="The largest number that the limit allows.")
+    actual: int = strawberry.field(description="The number that there would be after the change.")
 
 
-@strawberry.type(description="The state of the thing does not allow this.")
+@strawberry.type(description="The state of the object does not allow the change.")
 class IllegalState(UserError):
-    state: str = strawberry.field(description="The state that stands in the way.")
+    state: str = strawberry.field(description="The state that does not allow the change.")
 
 
 class _NotFound(strawberry.ExceptionHandler[errors.NotFound, NotFound]):

@@ -7,6 +7,7 @@ import strawberry
 from penstock.datastore.clock import canonical
 from penstock.datastore.objects import port
 from penstock.datastore.objects.port import FileStatus
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.scalars import DateTime, Long
 
 DOWNLOAD_SECONDS = 900
@@ -14,33 +15,52 @@ DOWNLOAD_SECONDS = 900
 strawberry.enum(
     FileStatus,
     name="DownloadStatus",
-    description="Whether a file can be downloaded: it is there, it may come yet, or it will not.",
+    description="The status of a file that can be downloaded.",
+)
+describe_values(
+    FileStatus,
+    {
+        FileStatus.READY: "The file can be downloaded now.",
+        FileStatus.NOT_READY: "The file cannot be downloaded yet; it may exist later.",
+        FileStatus.GONE: "The file no longer exists or never will.",
+    },
 )
 
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(
-        description=f"For how many seconds the URL can be used, 1 to {port.EXPIRY_SECONDS}."
+        description=(
+            f"The time for which the URL can be used, 1 to {port.EXPIRY_SECONDS} seconds. "
+            "The default is 900 seconds."
+        )
     ),
 ]
 
 
-@strawberry.type(description="A name and its value, to be sent verbatim.")
+@strawberry.type(description="A name and a value that the client sends without changing them.")
 class UploadField:
-    name: str = strawberry.field(description="The name.")
-    value: str = strawberry.field(description="The value.")
+    name: str = strawberry.field(description="The name of the form field or of the header.")
+    value: str = strawberry.field(description="The value of the form field or of the header.")
 
 
 @strawberry.type(
-    description="A form that uploads one file: send the fields as they are and in this order, and "
-    "the content last, in a field named `file`, as multipart/form-data."
+    description=(
+        "A form that uploads one file as multipart/form-data. Send the fields unchanged "
+        "and in this order, and then the content of the file in a field named `file`."
+    )
 )
 class UploadForm:
-    method: str = strawberry.field(description="The HTTP method.")
-    url: str = strawberry.field(description="Where to send the form.")
-    fields: list[UploadField] = strawberry.field(description="The fields before the file.")
-    headers: list[UploadField] = strawberry.field(description="Headers besides the form's own.")
-    expires_at: DateTime = strawberry.field(description="Until when an upload may begin.")
+    method: str = strawberry.field(description="The HTTP method with which to send the form.")
+    url: str = strawberry.field(description="The URL to which to send the form.")
+    fields: list[UploadField] = strawberry.field(
+        description="The form fields to send before the file, in this order."
+    )
+    headers: list[UploadField] = strawberry.field(
+        description="The HTTP headers to send besides those of the form itself."
+    )
+    expires_at: DateTime = strawberry.field(
+        description="The time until which an upload can begin, in UTC."
+    )
 
     @classmethod
     def of(cls, form: port.UploadForm) -> "UploadForm":
@@ -53,9 +73,18 @@ class UploadForm:
         )
 
 
-@strawberry.type(description="Where a file can be downloaded, if it can.")
+@strawberry.type(description="A file and, if it can be downloaded, the URL for that.")
 class FileDownload:
-    status: FileStatus = strawberry.field(description="Whether it can.")
-    url: str | None = strawberry.field(description="Answers GET, with ranges.")
-    expires_at: DateTime | None = strawberry.field(description="Until when the URL can be used.")
-    size_bytes: Long | None = strawberry.field(description="How large the file is.")
+    status: FileStatus = strawberry.field(description="The status of the file.")
+    url: str | None = strawberry.field(
+        description=(
+            "The URL that answers GET requests, also for byte ranges; null unless the "
+            "status is `READY`."
+        )
+    )
+    expires_at: DateTime | None = strawberry.field(
+        description="The time until which the URL can be used, in UTC; null if there is no URL."
+    )
+    size_bytes: Long | None = strawberry.field(
+        description="The size of the file in bytes; null if it is not known."
+    )

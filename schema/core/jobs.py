@@ -8,50 +8,83 @@ from strawberry import UNSET
 from penstock.datastore.audio.records import ImportFailure as ImportFailureRecord
 from penstock.datastore.jobs import jobs as records
 from penstock.schema.core.context import After, Before, First, Info, Last
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import DateTime
 
-strawberry.enum(records.JobKind, description="What a job does.")
+strawberry.enum(records.JobKind, description="The kind of work that a job does.")
 strawberry.enum(
     records.JobState,
-    description="How far a job is: waiting, being worked on, at its end, or given up.",
+    description="The progress of a job.",
+)
+describe_values(
+    records.JobKind,
+    {
+        records.JobKind.DELETE_GROUP: "The job deletes a group with everything in it.",
+        records.JobKind.IMPORT_AUDIO: (
+            "The job adds the audio files of a bucket to the caller's library."
+        ),
+    },
+)
+describe_values(
+    records.JobState,
+    {
+        records.JobState.PENDING: "The job waits for a server to start it.",
+        records.JobState.RUNNING: "A server works on the job.",
+        records.JobState.DONE: "The job finished all its steps.",
+        records.JobState.FAILED: "The job was given up; its `message` says why.",
+    },
 )
 
 
-@strawberry.type(description="An object that an import did not take in.")
+@strawberry.type(description="An object of a bucket that an import did not add to the library.")
 class ImportFailure:
-    object_key: str = strawberry.field(description="Its key.")
-    code: str = strawberry.field(description="Why, for a program.")
-    message: str = strawberry.field(description="Why, in words.")
+    object_key: str = strawberry.field(description="The key of the object in its bucket.")
+    code: str = strawberry.field(description="The reason as a code, for programs.")
+    message: str = strawberry.field(description="The reason as text, for people.")
 
 
 @strawberry.type(
-    description="Work that goes on when the request that began it is answered, also if a server "
-    "stops meanwhile. It is shown to who began it and to who may know the group that it is about, "
-    "until a week after its end."
+    description=(
+        "Work that continues after the response of the request that started it, also if "
+        "a server stops. The user who started it and the users who may know its group "
+        "see the job. It is deleted a week after its end."
+    )
 )
 class Job(Node):
-    kind: records.JobKind = strawberry.field(description="What it does.")
-    state: records.JobState = strawberry.field(description="How far it is.")
-    created_at: DateTime = strawberry.field(description="When it was asked for.")
-    created_by: str = strawberry.field(description="The id of the user who asked for it.")
-    started_at: DateTime | None = strawberry.field(description="When a server first took it.")
+    kind: records.JobKind = strawberry.field(description="The kind of work that the job does.")
+    state: records.JobState = strawberry.field(description="The progress of the job.")
+    created_at: DateTime = strawberry.field(
+        description="The time when a user asked for the job, in UTC."
+    )
+    created_by: str = strawberry.field(description="The id of the user who asked for the job.")
+    started_at: DateTime | None = strawberry.field(
+        description=(
+            "The time when a server first started to work on the job, in UTC; null before that."
+        )
+    )
     finished_at: DateTime | None = strawberry.field(
-        description="When it came to its end or was given up."
+        description="The time when the job ended or was given up, in UTC; null before that."
     )
     done: int = strawberry.field(
-        description="How many steps are behind it, as noted about once a second."
+        description="The number of steps that are finished. It is updated about once a second."
     )
     total: int | None = strawberry.field(
-        description="How many steps there are; absent until that is known. A step is a group, or a "
-        "resource in one group; of an import, an object."
+        description=(
+            "The number of all steps; null until it is known. A step is one group, one "
+            "resource in one group or, in an import, one object."
+        )
     )
-    message: str | None = strawberry.field(description="Why it was given up.")
+    message: str | None = strawberry.field(
+        description="The reason that the job was given up; null otherwise."
+    )
 
     @strawberry.field(
         graphql_type=Connection[ImportFailure],
-        description="Of an import of the caller's: the objects it did not take in, in no order of "
-        "theirs.",
+        description=(
+            "The objects that an import did not add to the caller's library, in no "
+            "particular order. The list is empty for other kinds of job."
+        ),
     )
     @staticmethod
     async def failures(
@@ -74,9 +107,13 @@ class Job(Node):
 
 @strawberry.type
 class JobQuery:
-    @strawberry.field(graphql_type=Job | None, description="A job by its global id.")
+    @strawberry.field(
+        graphql_type=Job | None,
+        description="Find a job by its global id. The answer is null where the caller sees none.",
+    )
     @staticmethod
     async def job(
-        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+        info: Info,
+        id: Annotated[strawberry.ID, strawberry.argument(description="The global id of the job.")],
     ) -> records.Job | None:
         return await info.context.loaders.jobs.load(key_of("Job", id))

@@ -44,27 +44,41 @@ T = TypeVar("T")
 _SHORT = 10
 
 
-@strawberry.type(description="Where a page lies in its list.")
+@strawberry.type(description="The position of a page in its list.")
 class PageInfo:
-    has_next_page: bool = strawberry.field(description="Whether more may follow this page.")
-    has_previous_page: bool = strawberry.field(description="Whether more may precede this page.")
-    start_cursor: str | None = strawberry.field(description="Continue backwards from here.")
+    has_next_page: bool = strawberry.field(description="True if more entries may follow this page.")
+    has_previous_page: bool = strawberry.field(
+        description="True if more entries may come before this page."
+    )
+    start_cursor: str | None = strawberry.field(
+        description="The cursor to give as `before` to read the page before this one."
+    )
     end_cursor: str | None = strawberry.field(
-        description="Continue forwards from here; also when a search ended early with few edges."
+        description=(
+            "The cursor to give as `after` to read the page after this one. A page can have "
+            "a next page though it has few entries or none, if the search for them ended "
+            "early."
+        )
     )
 
 
-@strawberry.type(description="An entry of a list and its cursor.")
+@strawberry.type(description="An entry of a list together with its cursor.")
 class Edge(Generic[T]):
-    node: T = strawberry.field(description="The entry.")
-    cursor: str = strawberry.field(description="Where it lies, for `after` and `before`.")
+    node: T = strawberry.field(description="The entry of the list.")
+    cursor: str = strawberry.field(
+        description="The position of the entry in the list, as `after` and `before` take it."
+    )
 
 
 @strawberry.type(description="A page of a list.")
 class Connection(Generic[T]):
-    edges: list[Edge[T]] = strawberry.field(description="The entries, in order.")
-    nodes: list[T] = strawberry.field(description="The nodes of the edges.")
-    page_info: PageInfo = strawberry.field(description="Whether and where the list goes on.")
+    edges: list[Edge[T]] = strawberry.field(
+        description="The entries of the page with their cursors, in the order of the list."
+    )
+    nodes: list[T] = strawberry.field(
+        description="The entries of the page without cursors, in the same order as `edges`."
+    )
+    page_info: PageInfo = strawberry.field(description="The position of the page in the list.")
 
 
 class _Entry(msgspec.Struct, Generic[T], frozen=True):
@@ -191,9 +205,14 @@ class GlobalId(NamedTuple):
         return strawberry.ID(urlsafe_b64encode(raw).decode())
 
 
-@strawberry.interface(description="An object with a globally unique id.")
+@strawberry.interface(description="An object with a global id.")
 class Node:
-    @strawberry.field(description="The global id; opaque to clients.")
+    @strawberry.field(
+        description=(
+            "The global id of the object. No other object of any type has the same id. "
+            "Clients must not interpret it."
+        )
+    )
     @reads(_READ)
     @staticmethod
     def id(node: strawberry.Parent[NodeRecord]) -> strawberry.ID:

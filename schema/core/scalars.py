@@ -182,8 +182,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     DateTime: strawberry.scalar(
         name="DateTime",
         description=(
-            "An instant. Input: RFC 3339 with an offset; digits below a millisecond are cut off. "
-            "Output: UTC with milliseconds, `2022-08-10T23:55:20.322Z`."
+            "A point in time. Input is RFC 3339 text with an offset; digits below a "
+            "millisecond are cut off. Output is in UTC with milliseconds, such as "
+            "`2022-08-10T23:55:20.322Z`."
         ),
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
         serialize=_text_out,
@@ -192,7 +193,10 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     ),
     GroupPath: strawberry.scalar(
         name="GroupPath",
-        description="The path of a group from the root, `/usa/northwest`; the root is `/`.",
+        description=(
+            "The path of a group from the root down, such as `/usa/northwest`. The path of "
+            "the root is `/`."
+        ),
         serialize=_text_out,
         parse_value=_group_path,
         parse_literal=_literal(_group_path, StringValueNode),
@@ -200,8 +204,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     JSON: strawberry.scalar(
         name="JSON",
         description=(
-            "Any JSON value: at most 32 levels, 10,000 values and 38 digits a number. Numbers "
-            "written in the document stay exact; those in variables are IEEE doubles on the way in."
+            "Any JSON value of at most 32 levels and 10,000 values, with numbers of at most "
+            "38 digits. Numbers in the document stay exact; numbers in variables are read "
+            "as IEEE 754 doubles."
         ),
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
         serialize=json_output,
@@ -211,8 +216,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     Row: strawberry.scalar(
         name="Row",
         description=(
-            "The inputs of a formula by the keys of its parameters: texts, numbers, booleans and "
-            "null. Numbers of more than 15 digits are sent as texts: most JSON writers round them."
+            "The inputs of a formula by the keys of its parameters: texts, numbers, "
+            "booleans and null. Send numbers of more than 15 digits as texts, because most "
+            "JSON libraries round them."
         ),
         parse_value=row_input,
         parse_literal=row_literal,
@@ -220,7 +226,8 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     Long: strawberry.scalar(
         name="Long",
         description=(
-            "A whole number of 64 bits. Input may be a text, for clients with smaller numbers."
+            "A whole number of 64 bits. Input can also be a text, for clients whose numbers "
+            "have fewer bits."
         ),
         serialize=_long_out,
         parse_value=_long,
@@ -228,7 +235,7 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
-        description='An exact number of at most 38 digits, as a text: `"12.50"`.',
+        description='An exact decimal number of at most 38 digits, written as text: `"12.50"`.',
         serialize=_decimal_out,
         parse_value=_decimal,
         parse_literal=_literal(_decimal, StringValueNode, IntValueNode, FloatValueNode),

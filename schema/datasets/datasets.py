@@ -45,32 +45,36 @@ from penstock.schema.resources.resource import (
 
 @strawberry.type(description="A column of a reference dataset.")
 class DatasetColumn:
-    name: str = strawberry.field(description="As the header of the file has it.")
-    description: str | None = strawberry.field(description="What it means, for people.")
-    type: ValueType = strawberry.field(description="What its values are.")
-
-
-@strawberry.type(description="What a version of a reference dataset holds.")
-class DatasetContent:
-    columns: list[DatasetColumn] = strawberry.field(description="The columns, in order.")
-    key_column: str = strawberry.field(
-        description="The column that rows are looked up by; its values are unique."
+    name: str = strawberry.field(
+        description="The name of the column, as the header of the file has it."
     )
-    row_count: int = strawberry.field(description="How many rows there are below the header.")
-    size_bytes: Long = strawberry.field(description="How large the file is.")
-    checksum: str = strawberry.field(description="The SHA-256 of the file, in hex.")
+    description: str | None = strawberry.field(description="The meaning of the column, for people.")
+    type: ValueType = strawberry.field(description="The type of the values in the column.")
+
+
+@strawberry.type(description="The content of one version of a reference dataset.")
+class DatasetContent:
+    columns: list[DatasetColumn] = strawberry.field(
+        description="The columns in the order of the file."
+    )
+    key_column: str = strawberry.field(
+        description="The name of the column by which rows are looked up. Its values are unique."
+    )
+    row_count: int = strawberry.field(description="The number of rows below the header.")
+    size_bytes: Long = strawberry.field(description="The size of the file in bytes.")
+    checksum: str = strawberry.field(description="The SHA-256 digest of the file, in hexadecimal.")
 
 
 @strawberry.type
 class _Holding:
     """The fields that both types have; itself no type of the schema."""
 
-    content: DatasetContent = strawberry.field(description="What it holds.")
+    content: DatasetContent = strawberry.field(description="The content of this version.")
 
     @strawberry.field(
         graphql_type=FileDownload,
         metadata=costs(1),
-        description="The file, as it was given.",
+        description="The download of the file, exactly as it was given.",
     )
     @staticmethod
     async def download(
@@ -91,8 +95,10 @@ class _Holding:
 
 
 @strawberry.type(
-    description="A table that formulas look values up in by key: LOOKUP and IMPACT. Its latest "
-    "version."
+    description=(
+        "A table in which the formula functions `LOOKUP` and `IMPACT` look up values by "
+        "key, in its latest version."
+    )
 )
 class ReferenceDataset(_Holding, Resource):
     is_type_of = shows(records.ReferenceDataset)
@@ -133,12 +139,12 @@ class ReferenceDataset(_Holding, Resource):
         )
 
 
-@strawberry.type(description="A reference dataset as it was at one of its versions.")
+@strawberry.type(description="One version of a reference dataset. A version never changes.")
 class ReferenceDatasetVersion(_Holding, ResourceVersion):
     is_type_of = shows(records.ReferenceDatasetVersion)
 
     @strawberry.field(
-        graphql_type=ReferenceDataset, description="The reference dataset as it is now."
+        graphql_type=ReferenceDataset, description="The reference dataset in its latest version."
     )
     @reads({"ReferenceDatasetVersion": ("id",)})
     @staticmethod
@@ -153,8 +159,10 @@ class ReferenceDatasetVersion(_Holding, ResourceVersion):
 class ReferenceDatasetQuery:
     @strawberry.field(
         graphql_type=ReferenceDataset | None,
-        description="Find a reference dataset by its global id, as it is now or as it was at a "
-        "time.",
+        description=(
+            "Find a reference dataset by its global id, as it is now or as it was at a "
+            "given time. The answer is null where the caller sees none."
+        ),
     )
     @staticmethod
     async def reference_dataset(
@@ -164,8 +172,10 @@ class ReferenceDatasetQuery:
 
     @strawberry.field(
         graphql_type=ReferenceDataset | None,
-        description="Find the reference dataset that holds a name in the group, or nearest above "
-        "it.",
+        description=(
+            "Find the reference dataset that has a name in the group or, if there is none, "
+            "in the nearest group above it. The answer is null where there is none."
+        ),
     )
     @staticmethod
     async def reference_dataset_by_name(
@@ -174,7 +184,8 @@ class ReferenceDatasetQuery:
         return await info.context.view.of(REFERENCE_DATASET).reading.by_name(name, given(group))
 
     @strawberry.field(
-        graphql_type=Connection[ReferenceDataset], description=f"List reference datasets. {LIST}"
+        graphql_type=Connection[ReferenceDataset],
+        description=f"List the reference datasets of a group. {LIST}",
     )
     @staticmethod
     async def reference_datasets(

@@ -23,6 +23,7 @@ from penstock.resolvers import datasets
 from penstock.resolvers.context import Context
 from penstock.resolvers.datasets import Source
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -48,19 +49,31 @@ from penstock.schema.resources.mutations import (
 )
 
 _CONTENT = (
-    f"What it holds: at most {MAX_ROWS} rows and {MAX_CELLS} fields. Given as a whole, columns and "
-    "all."
+    f"The complete content with all columns, of at most {MAX_ROWS} rows and {MAX_CELLS} fields."
 )
 
 
-@strawberry.input(description="A column, as the header of the file names it.")
+@strawberry.input(
+    description="A column of the file, with the name that the header of the file gives it."
+)
 class DatasetColumnInput:
-    name: str = strawberry.field(description=f"1 to {MAX_NAME} characters; no two are alike.")
+    name: str = strawberry.field(
+        description=(
+            f"The name of the column, of 1 to {MAX_NAME} characters. No two columns have the "
+            "same name."
+        )
+    )
     description: str | None = strawberry.field(
-        default=UNSET, description=f"For people; at most {MAX_DESCRIPTION} characters."
+        default=UNSET,
+        description=(
+            f"The meaning of the column, for people, of at most {MAX_DESCRIPTION} characters."
+        ),
     )
     type: ValueType = strawberry.field(
-        description="What its values are. An empty field is null, but for STRING."
+        description=(
+            "The type of the values in the column. An empty field is null, except in a "
+            "column of type `STRING`."
+        )
     )
 
     def record(self) -> records.DatasetColumn:
@@ -69,32 +82,43 @@ class DatasetColumnInput:
         )
 
 
-@strawberry.input(description="Columns, and a CSV file with a header that names them in order.")
+@strawberry.input(
+    description=(
+        "The columns of a table, and a CSV file whose header names them in the same "
+        "order. Give either `csv` or `upload`."
+    )
+)
 class DatasetContentInput:
-    columns: list[DatasetColumnInput] = strawberry.field(description=f"1 to {MAX_COLUMNS}.")
+    columns: list[DatasetColumnInput] = strawberry.field(
+        description=f"The columns in the order of the file, 1 to {MAX_COLUMNS}."
+    )
     key_column: str | None = strawberry.field(
         default=UNSET,
-        description="The column that rows are looked up by, whose values are unique; the first "
-        "column if left out.",
+        description=(
+            "The name of the column by which rows are looked up. Its values must be unique. "
+            "The default is the first column."
+        ),
     )
     csv: str | None = strawberry.field(
-        default=UNSET, description=f"The file itself, at most {MAX_INLINE} characters."
+        default=UNSET, description=f"The CSV file itself, of at most {MAX_INLINE} characters."
     )
     upload: strawberry.ID | None = strawberry.field(
-        default=UNSET, description="In its place the id of an upload of the caller."
+        default=UNSET,
+        description="The id of a file that the caller has uploaded, in place of `csv`.",
     )
 
 
-@strawberry.input(description="Describes the reference dataset to create.")
+@strawberry.input(description="The reference dataset to create.")
 class CreateReferenceDatasetInput(Creation):
     content: DatasetContentInput = strawberry.field(description=_CONTENT)
     idempotency_key: strawberry.ID | None = key_for("reference dataset")
 
 
 @strawberry.input(
-    description="Names the reference dataset and what to change. A field that is left out keeps "
-    "its "
-    "value, and null clears it."
+    description=(
+        "The changes to make to a reference dataset. A field that is left out keeps its "
+        "value, and null clears the value."
+    )
 )
 class UpdateReferenceDatasetInput(Change):
     id: strawberry.ID = id_of("reference dataset")
@@ -110,53 +134,70 @@ async def _bring(context: Context, content: DatasetContentInput) -> Brought:
 _READ = Content({}, ("content",), file=("content", _bring))
 
 
-@strawberry.type(description="Where a file for a reference dataset can be uploaded.")
+@strawberry.type(description="A place to which a file for a reference dataset can be uploaded.")
 class DatasetUpload:
     id: strawberry.ID = strawberry.field(
-        description="Names the file in the content of a dataset, for two days."
+        description=(
+            "The id that names the file in the content of a reference dataset. It can be "
+            "used for two days."
+        )
     )
     form: UploadForm = strawberry.field(
-        description=f"Takes the file, once or again; at most {MAX_BYTES} bytes."
+        description=(
+            f"The form that uploads the file, of at most {MAX_BYTES} bytes. It can be sent "
+            "more than once."
+        )
     )
 
 
-@strawberry.input(description="Where the uploaded file is to be used.")
+@strawberry.input(description="The group in which the uploaded file will be used.")
 class CreateDatasetUploadInput:
     group: GroupPath | None = strawberry.field(
         default=UNSET,
-        description="A group at which the caller is contributor; their default group if left out.",
+        description=(
+            "The path of a group at which the caller is a contributor. The default is the "
+            "caller's default group."
+        ),
     )
 
 
-@strawberry.type(description="A file can be uploaded.")
+@strawberry.type(description="A file can now be uploaded.")
 class CreateDatasetUploadPayload:
-    upload: DatasetUpload
+    upload: DatasetUpload = strawberry.field(description="The place to upload the file to.")
 
 
 CreateDatasetUploadResult = Annotated[
     CreateDatasetUploadPayload | NotFound | NotPermitted,
-    strawberry.union("CreateDatasetUploadResult", description="Where to upload, or why not to."),
+    strawberry.union(
+        "CreateDatasetUploadResult",
+        description="Either the place to upload to, or the reason that there is none.",
+    ),
 ]
 
 
-@strawberry.input(description="Names the reference dataset to delete.")
+@strawberry.input(description="The reference dataset to delete.")
 class DeleteReferenceDatasetInput:
     id: strawberry.ID = id_of("reference dataset")
     expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
 
 
-@strawberry.input(
-    description="Names the reference dataset to share and the group to share it with."
-)
+@strawberry.input(description="The reference dataset to share and the group to share it with.")
 class GrantReferenceDatasetInput:
     id: strawberry.ID = id_of("reference dataset")
-    group: GroupPath = strawberry.field(description="The group that gains access.")
+    group: GroupPath = strawberry.field(
+        description="The path of the group that gains access, together with all groups below it."
+    )
 
 
-@strawberry.input(description="Names the reference dataset and the group that loses its grant.")
+@strawberry.input(description="The reference dataset and the group that loses its grant.")
 class RevokeReferenceDatasetInput:
     id: strawberry.ID = id_of("reference dataset")
-    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+    group: GroupPath = strawberry.field(
+        description=(
+            "The path of the group whose own grant is removed. A grant that the group "
+            "inherits stays."
+        )
+    )
 
 
 @strawberry.type(description="The reference dataset was created, or found by its idempotency key.")
@@ -167,7 +208,7 @@ class CreateReferenceDatasetPayload:
     )
 
 
-@strawberry.type(description="A new version of the reference dataset was made.")
+@strawberry.type(description="A new version of the reference dataset was created.")
 class UpdateReferenceDatasetPayload:
     reference_dataset: records.ReferenceDataset = strawberry.field(
         graphql_type=ReferenceDataset, description="The reference dataset with its new version."
@@ -177,7 +218,8 @@ class UpdateReferenceDatasetPayload:
 @strawberry.type(description="The reference dataset and all its versions were deleted.")
 class DeleteReferenceDatasetPayload:
     reference_dataset: records.ReferenceDataset = strawberry.field(
-        graphql_type=ReferenceDataset, description="The reference dataset as it was before."
+        graphql_type=ReferenceDataset,
+        description="The reference dataset as it was before it was deleted.",
     )
 
 
@@ -191,7 +233,9 @@ class GrantReferenceDatasetPayload:
     changed: bool = strawberry.field(description=CHANGED)
 
 
-@strawberry.type(description="The group no longer has a grant of its own.")
+@strawberry.type(
+    description="The group no longer has a grant of its own for the reference dataset."
+)
 class RevokeReferenceDatasetPayload:
     reference_dataset: records.ReferenceDataset = strawberry.field(
         graphql_type=ReferenceDataset, description="The reference dataset without the grant."
@@ -207,7 +251,7 @@ CreateReferenceDatasetResult = Annotated[
     | LimitExceeded,
     strawberry.union(
         "CreateReferenceDatasetResult",
-        description="The new reference dataset, or the reason why there is none.",
+        description="Either the new reference dataset, or the reason that none was created.",
     ),
 ]
 UpdateReferenceDatasetResult = Annotated[
@@ -221,28 +265,34 @@ UpdateReferenceDatasetResult = Annotated[
     | IllegalState,
     strawberry.union(
         "UpdateReferenceDatasetResult",
-        description="The new version, or the reason why nothing changed.",
+        description=(
+            "Either the reference dataset with its new version, or the reason that nothing changed."
+        ),
     ),
 ]
 DeleteReferenceDatasetResult = Annotated[
     DeleteReferenceDatasetPayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeleteReferenceDatasetResult",
-        description="The deleted reference dataset, or the reason why it is still there.",
+        description="Either the deleted reference dataset, or the reason that it was not deleted.",
     ),
 ]
 GrantReferenceDatasetResult = Annotated[
     GrantReferenceDatasetPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantReferenceDatasetResult",
-        description="The reference dataset with the grant, or the reason why nothing changed.",
+        description=(
+            "Either the reference dataset with the grant, or the reason that nothing changed."
+        ),
     ),
 ]
 RevokeReferenceDatasetResult = Annotated[
     RevokeReferenceDatasetPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokeReferenceDatasetResult",
-        description="The reference dataset without the grant, or the reason why nothing changed.",
+        description=(
+            "Either the reference dataset without the grant, or the reason that nothing changed."
+        ),
     ),
 ]
 
@@ -251,11 +301,11 @@ RevokeReferenceDatasetResult = Annotated[
 class ReferenceDatasetMutation:
     @strawberry.mutation(
         graphql_type=CreateReferenceDatasetResult,
-        description="Create a reference dataset. The caller is contributor at its group.",
+        description="Create a reference dataset. The caller must be a contributor at its group.",
     )
     @staticmethod
     async def create_reference_dataset(
-        info: Info, input: CreateReferenceDatasetInput
+        info: Info, input: InputOf[CreateReferenceDatasetInput]
     ) -> CreateReferenceDatasetPayload:
         key = input.idempotency_key
         created = await create_resource(info, REFERENCE_DATASET, _READ, input, key)
@@ -263,24 +313,28 @@ class ReferenceDatasetMutation:
 
     @strawberry.mutation(
         graphql_type=UpdateReferenceDatasetResult,
-        description="Make a new version of a reference dataset. The caller is contributor at the "
-        "owner group.",
+        description=(
+            "Create a new version of a reference dataset. The caller must be a contributor "
+            "at the group that owns the reference dataset."
+        ),
     )
     @staticmethod
     async def update_reference_dataset(
-        info: Info, input: UpdateReferenceDatasetInput
+        info: Info, input: InputOf[UpdateReferenceDatasetInput]
     ) -> UpdateReferenceDatasetPayload:
         updated = await update_resource(info, REFERENCE_DATASET, _READ, input, input.id)
         return UpdateReferenceDatasetPayload(reference_dataset=updated)
 
     @strawberry.mutation(
         graphql_type=DeleteReferenceDatasetResult,
-        description="Delete a reference dataset with all its versions. The caller is admin at the"
-        " owner group.",
+        description=(
+            "Delete a reference dataset with all its versions. The caller must be an admin "
+            "at the group that owns the reference dataset."
+        ),
     )
     @staticmethod
     async def delete_reference_dataset(
-        info: Info, input: DeleteReferenceDatasetInput
+        info: Info, input: InputOf[DeleteReferenceDatasetInput]
     ) -> DeleteReferenceDatasetPayload:
         deleted = await delete_resource(info, REFERENCE_DATASET, input.id, input.expected_version)
         return DeleteReferenceDatasetPayload(reference_dataset=deleted)
@@ -291,30 +345,33 @@ class ReferenceDatasetMutation:
     )
     @staticmethod
     async def grant_reference_dataset(
-        info: Info, input: GrantReferenceDatasetInput
+        info: Info, input: InputOf[GrantReferenceDatasetInput]
     ) -> GrantReferenceDatasetPayload:
         granted, changed = await grant_resource(info, REFERENCE_DATASET, input.id, input.group)
         return GrantReferenceDatasetPayload(reference_dataset=granted, changed=changed)
 
     @strawberry.mutation(
         graphql_type=RevokeReferenceDatasetResult,
-        description=f"Revoke the grant that a group itself has for a reference dataset. {REVOKE}",
+        description=f"Remove the grant that a group itself has for a reference dataset. {REVOKE}",
     )
     @staticmethod
     async def revoke_reference_dataset(
-        info: Info, input: RevokeReferenceDatasetInput
+        info: Info, input: InputOf[RevokeReferenceDatasetInput]
     ) -> RevokeReferenceDatasetPayload:
         revoked = await revoke_resource(info, REFERENCE_DATASET, input.id, input.group)
         return RevokeReferenceDatasetPayload(reference_dataset=revoked)
 
     @strawberry.mutation(
         graphql_type=CreateDatasetUploadResult,
-        description="Allow a file to be uploaded. `createReferenceDataset` and "
-        "`updateReferenceDataset` then check it, and make it the content of a version.",
+        description=(
+            "Allow the caller to upload a file. `createReferenceDataset` and "
+            "`updateReferenceDataset` then check the file and make it the content of a "
+            "version."
+        ),
     )
     @staticmethod
     async def create_dataset_upload(
-        info: Info, input: CreateDatasetUploadInput
+        info: Info, input: InputOf[CreateDatasetUploadInput]
     ) -> CreateDatasetUploadPayload:
         upload = await info.context.view.dataset_files.upload(given(input.group))
         return CreateDatasetUploadPayload(

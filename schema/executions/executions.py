@@ -1,7 +1,4 @@
-"""The smaller types of executions: progress, downloads, history, pins and answers.
-
-Executions: type and query field.
-"""
+"""The type of executions, the types of its fields, and the field that queries an execution."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +16,7 @@ from penstock.datastore.table.layout import PIPELINE
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import executions
 from penstock.schema.core.context import After, Before, First, Info, Last, Tag, given
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.files import FileDownload, UploadForm
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import JSON, DateTime, Long
@@ -27,29 +25,87 @@ from penstock.schema.engine.cost import costs
 if TYPE_CHECKING:
     from penstock.schema.pipelines.pipelines import Pipeline
 
-strawberry.enum(records.ExecutionState, description="How far an execution is.")
+strawberry.enum(records.ExecutionState, description="The state of an execution.")
+describe_values(
+    records.ExecutionState,
+    {
+        records.ExecutionState.WAITING: "The execution waits for its input or for a worker.",
+        records.ExecutionState.IN_PROGRESS: "A worker is running the execution.",
+        records.ExecutionState.SUCCESS: (
+            "The execution has ended and its output is available; some rows may have failed."
+        ),
+        records.ExecutionState.FAILED: (
+            "The execution has ended without an output, and its code names the reason."
+        ),
+        records.ExecutionState.CANCELLED: "A user has cancelled the execution.",
+    },
+)
 strawberry.enum(
+    records.ExecutionMode, description="The way in which an execution receives its input."
+)
+describe_values(
     records.ExecutionMode,
-    description="Whether the input is uploaded as a file, or came with the request.",
+    {
+        records.ExecutionMode.JOB: (
+            "The input is a file that is uploaded, and workers run the execution in the background."
+        ),
+        records.ExecutionMode.INLINE: (
+            "The input rows are part of the request, and the execution runs at once."
+        ),
+    },
 )
 strawberry.enum(
-    records.Happening, name="ExecutionHappening", description="What can happen to an execution."
+    records.Happening,
+    name="ExecutionHappening",
+    description="The kind of an event in the history of an execution.",
+)
+describe_values(
+    records.Happening,
+    {
+        records.Happening.CREATED: "The execution was created.",
+        records.Happening.UPLOADED: "The input was uploaded completely.",
+        records.Happening.CLAIMED: "A worker claimed the execution.",
+        records.Happening.TAKEN_OVER: (
+            "A worker claimed the execution from a worker that had stopped sending heartbeats."
+        ),
+        records.Happening.SUCCEEDED: "The execution ended in success.",
+        records.Happening.FAILED: "The execution ended in failure.",
+        records.Happening.CANCELLED: "A user cancelled the execution.",
+        records.Happening.RETRIED: "A user started the execution again from the beginning.",
+    },
 )
 
 
-@strawberry.type(description="How much of an execution is done, as told every two seconds.")
+@strawberry.type(
+    description="The progress of an execution, as the worker reports it every two seconds."
+)
 class ExecutionProgress:
-    rows_read: Long = strawberry.field(description="Rows that were looked at.")
-    rows_succeeded: Long = strawberry.field(description="Rows with a line in the output.")
-    rows_failed: Long = strawberry.field(description="Rows that were left out.")
-    bytes_read: Long = strawberry.field(description="Bytes of the input that were read.")
-    bytes_written: Long = strawberry.field(description="Bytes of output and rejected rows.")
-    bytes_total: Long | None = strawberry.field(description="Bytes of the input, once known.")
+    rows_read: Long = strawberry.field(
+        description="The number of input rows that were read so far."
+    )
+    rows_succeeded: Long = strawberry.field(
+        description="The number of rows that were written to the output."
+    )
+    rows_failed: Long = strawberry.field(
+        description="The number of rows that were rejected and left out of the output."
+    )
+    bytes_read: Long = strawberry.field(
+        description="The number of bytes of the input that were read."
+    )
+    bytes_written: Long = strawberry.field(
+        description="The number of bytes that were written to the output and to the file of "
+        "rejected rows."
+    )
+    bytes_total: Long | None = strawberry.field(
+        description="The size of the input in bytes; null until it is known."
+    )
     rows_per_second: float | None = strawberry.field(
-        description="Since its worker began; absent until one has."
+        description="The average number of rows read per second since the worker started; null "
+        "until a worker has started."
     )
     eta_seconds: int | None = strawberry.field(
-        description="How long it will take at this rate; absent where nothing can be said."
+        description="The estimated time until the end at the present rate, in seconds; null if "
+        "there is no estimate."
     )
 
 
@@ -82,42 +138,66 @@ def download_of(found: DownloadRecord) -> FileDownload:
     )
 
 
-@strawberry.type(description="One line of an execution's history.")
+@strawberry.type(description="One event in the history of an execution.")
 class ExecutionEvent:
-    seq: int = strawberry.field(description="Its number, from 1.")
-    happening: records.Happening = strawberry.field(description="What happened.")
-    state: records.ExecutionState = strawberry.field(description="The state it led to.")
-    at: DateTime = strawberry.field(description="When it happened.")
-    by: str = strawberry.field(
-        description="The id of the user or worker who did it; `penstock` for the system itself."
+    seq: int = strawberry.field(
+        description="The number of the event in the execution's history, counted from 1."
     )
-    note: str | None = strawberry.field(description="What there is to say about it.")
+    happening: records.Happening = strawberry.field(description="The kind of the event.")
+    state: records.ExecutionState = strawberry.field(
+        description="The state of the execution after the event."
+    )
+    at: DateTime = strawberry.field(description="The time of the event, in UTC.")
+    by: str = strawberry.field(
+        description="The id of the user or worker who caused the event; `penstock` if the system "
+        "did."
+    )
+    note: str | None = strawberry.field(
+        description="A remark about the event; null if there is none."
+    )
 
 
-@strawberry.type(description="What else an execution uses, at which version.")
+@strawberry.type(
+    description="A calculation or reference dataset that an execution uses, with the version "
+    "fixed when the execution was created."
+)
 class ExecutionPin:
     kind: str = strawberry.field(
-        description="The letter of its kind: `C`, a calculation; `D`, a reference dataset."
+        description="The kind of the resource: `C` for a calculation, `D` for a reference dataset."
     )
-    id: str = strawberry.field(description="Its id, without the type.")
-    version: int = strawberry.field(description="The version that is used.")
-    name: str = strawberry.field(description="The name it is called by.")
+    id: str = strawberry.field(
+        description="The id of the resource, without its type; this is not a global id."
+    )
+    version: int = strawberry.field(
+        description="The version of the resource that the execution uses."
+    )
+    name: str = strawberry.field(
+        description="The name by which the formulas refer to the resource."
+    )
 
 
-@strawberry.type(description="Why a row was left out.")
+@strawberry.type(description="The reason why a row was rejected.")
 class RowProblem:
-    row: int = strawberry.field(description="Its number, from 1; 0 stands for all rows.")
-    column: str | None = strawberry.field(description="The parameter or output at fault.")
-    code: str = strawberry.field(description="What is wrong, for a program.")
-    message: str = strawberry.field(description="What is wrong, in words.")
+    row: int = strawberry.field(
+        description="The number of the row, counted from 1; 0 means that all rows have the problem."
+    )
+    column: str | None = strawberry.field(
+        description="The parameter or output that has the problem; null if it concerns the whole "
+        "row."
+    )
+    code: str = strawberry.field(description="The code of the problem, for programs.")
+    message: str = strawberry.field(description="The description of the problem, for people.")
 
 
-@strawberry.type(description="What came out of the rows of a request.")
+@strawberry.type(description="The results of an execution with the mode INLINE.")
 class InlineResults:
     rows: list[JSON] = strawberry.field(
-        description="An object for each row that succeeded, in order, by the outputs' headings."
+        description="One object for each row that succeeded, in input order, with the headings of "
+        "the outputs as keys."
     )
-    problems: list[RowProblem] = strawberry.field(description="What is wrong with the others.")
+    problems: list[RowProblem] = strawberry.field(
+        description="The problems of the rows that were rejected."
+    )
 
 
 def results_of(found: answer_records.Answers) -> InlineResults:
@@ -131,33 +211,54 @@ def results_of(found: answer_records.Answers) -> InlineResults:
 _PIPELINE = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pipelines")]
 ExpiresIn = Annotated[
     int | None,
-    strawberry.argument(description="For how many seconds the URL is valid, 1 to 604800."),
+    strawberry.argument(
+        description="The time for which the URL is valid, in seconds: 1 to 604800; the server's "
+        "setting if left out."
+    ),
 ]
 
 
-@strawberry.type(description="One run of one version of a pipeline over one input.")
+@strawberry.type(description="An execution of one version of a pipeline over one input.")
 class Execution(Node):
-    pipeline_version: int = strawberry.field(description="The version that runs, as pinned.")
-    mode: ExecutionMode = strawberry.field(description="How its input comes.")
-    state: ExecutionState = strawberry.field(description="How far it is.")
-    code: str | None = strawberry.field(description="Why it failed, for a program.")
-    tags: list[Tag] = strawberry.field(description="What it is found by.")
+    pipeline_version: int = strawberry.field(
+        description="The version of the pipeline that is executed, fixed when the execution was "
+        "created."
+    )
+    mode: ExecutionMode = strawberry.field(
+        description="The way in which the execution receives its input."
+    )
+    state: ExecutionState = strawberry.field(description="The current state of the execution.")
+    code: str | None = strawberry.field(
+        description="The code of the failure, for programs; null if the execution has not failed."
+    )
+    tags: list[Tag] = strawberry.field(description="The tags by which the execution can be found.")
     pins: list[ExecutionPin] = strawberry.field(
-        description="The calculations and the reference datasets that its formulas reach, as they "
-        "were when it was created."
+        description="The calculations and reference datasets that the formulas use, in the "
+        "versions that were current when the execution was created."
     )
     max_failed_rows: int | None = strawberry.field(
-        description="With more failed rows than these it fails; absent if any number may."
+        description="The largest number of failed rows with which the execution can still "
+        "succeed; null if there is no limit."
     )
-    created_at: DateTime = strawberry.field(description="When it was created.")
-    created_by: str = strawberry.field(description="The id of the user who created it.")
-    ready_at: DateTime | None = strawberry.field(description="When its input was there.")
-    started_at: DateTime | None = strawberry.field(description="When a worker first took it.")
-    finished_at: DateTime | None = strawberry.field(description="When it was over.")
+    created_at: DateTime = strawberry.field(
+        description="The time when the execution was created, in UTC."
+    )
+    created_by: str = strawberry.field(description="The id of the user who created the execution.")
+    ready_at: DateTime | None = strawberry.field(
+        description="The time when the input was complete, in UTC; null until then."
+    )
+    started_at: DateTime | None = strawberry.field(
+        description="The time when a worker first claimed the execution, in UTC; null until then."
+    )
+    finished_at: DateTime | None = strawberry.field(
+        description="The time when the execution ended, in UTC; null until then."
+    )
 
     is_type_of = shows(records.Execution)
 
-    @strawberry.field(graphql_type=_PIPELINE, description="The pipeline as it is now.")
+    @strawberry.field(
+        graphql_type=_PIPELINE, description="The pipeline of the execution in its present version."
+    )
     @staticmethod
     async def pipeline(
         execution: strawberry.Parent[records.Execution], info: Info
@@ -165,22 +266,23 @@ class Execution(Node):
         asked = attributes_asked(info, "Pipeline")
         return await info.context.desk(PIPELINE).latest(execution.pipeline_id, asked)
 
-    @strawberry.field(description="What there is to say about its state, in words.")
+    @strawberry.field(description="An explanation of the state, for people; null if there is none.")
     @reads({"Execution": ("message",)})
     @staticmethod
     def state_message(execution: strawberry.Parent[records.Execution]) -> str | None:
         return execution.message
 
     @strawberry.field(
-        metadata=costs(0), description="How much is done; absent until its input is there."
+        metadata=costs(0),
+        description="The progress of the execution; null until the input is complete.",
     )
     @staticmethod
     def progress(execution: strawberry.Parent[records.Execution]) -> ExecutionProgress | None:
         return None if execution.ready_at is None else progress_of(execution)
 
     @strawberry.field(
-        description="The form that uploads its input, while it waits for one; null for those "
-        "who may not run the pipeline."
+        description="The form that uploads the input while the execution waits for it; null for a "
+        "caller who may not run the pipeline."
     )
     @staticmethod
     async def upload(
@@ -189,7 +291,9 @@ class Execution(Node):
         form = await executions.upload(info.context, execution)
         return None if form is None else UploadForm.of(form)
 
-    @strawberry.field(description="The output, which is there after success.")
+    @strawberry.field(
+        description="The download of the output, which exists once the execution has succeeded."
+    )
     @staticmethod
     async def output_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
@@ -197,7 +301,10 @@ class Execution(Node):
         downloads = info.context.view.executions.downloads
         return download_of(await downloads.one(execution, FileKind.OUTPUT, given(expires_in)))
 
-    @strawberry.field(description="The rejected rows, which are there after success and failure.")
+    @strawberry.field(
+        description="The download of the rejected rows, which exists once the execution has "
+        "succeeded or failed."
+    )
     @staticmethod
     async def errors_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
@@ -207,7 +314,7 @@ class Execution(Node):
 
     @strawberry.field(
         metadata=costs(10),
-        description="What came out of the rows of a request; absent for an execution of a file.",
+        description="The results of an execution with the mode INLINE; null with the mode JOB.",
     )
     @staticmethod
     async def results(
@@ -217,7 +324,8 @@ class Execution(Node):
         return None if found is None else results_of(found)
 
     @strawberry.field(
-        graphql_type=Connection[ExecutionEvent], description="What happened to it, in order."
+        graphql_type=Connection[ExecutionEvent],
+        description="The history of the execution: its events, oldest first.",
     )
     @staticmethod
     async def timeline(
@@ -238,9 +346,14 @@ class Execution(Node):
 
 @strawberry.type
 class ExecutionQuery:
-    @strawberry.field(graphql_type=Execution | None, description="An execution by its global id.")
+    @strawberry.field(
+        graphql_type=Execution | None, description="The execution with the given global id."
+    )
     @staticmethod
     async def execution(
-        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+        info: Info,
+        id: Annotated[
+            strawberry.ID, strawberry.argument(description="The global id of the execution.")
+        ],
     ) -> records.Execution | None:
         return await info.context.loaders.executions.load(key_of("Execution", id))

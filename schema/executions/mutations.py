@@ -1,7 +1,4 @@
-"""The results of the mutations of executions.
-
-The mutations of executions, and their inputs.
-"""
+"""The mutations that users call on executions, their inputs, and the results of all mutations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -17,6 +14,7 @@ from penstock.datastore.records import DatasetContent as ContentRecord
 from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info, TagInput, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -33,67 +31,96 @@ from penstock.schema.executions.executions import Execution
 from penstock.schema.resources.inputs import id_of, key_for, records_of
 
 
-@strawberry.type(description="An execution was created, or found by its idempotency key.")
+@strawberry.type(description="The result of creating an execution.")
 class CreateExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
-
-
-@strawberry.type(description="The input is there, and the execution ready.")
-class StartExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
-
-
-@strawberry.type(description="The execution is cancelled.")
-class CancelExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
-
-
-@strawberry.type(description="The execution begins anew.")
-class RetryExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
-
-
-@strawberry.type(description="A reference dataset that the formulas of a plan look values up in.")
-class ClaimedDataset:
-    identity: str = strawberry.field(description="What the plan calls it: its id and version.")
-    content: ContentRecord = strawberry.field(
-        graphql_type=DatasetContent, description="What it holds."
+    execution: Record = strawberry.field(
+        graphql_type=Execution,
+        description="The new execution, or the one created before with the same idempotency key.",
     )
-    url: str = strawberry.field(description="Answers GET with its file, with ranges.")
+
+
+@strawberry.type(description="The result of starting an execution.")
+class StartExecutionPayload:
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution, which is now ready for a worker."
+    )
+
+
+@strawberry.type(description="The result of cancelling an execution.")
+class CancelExecutionPayload:
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution that was cancelled."
+    )
+
+
+@strawberry.type(description="The result of retrying an execution.")
+class RetryExecutionPayload:
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution, which starts again from the beginning."
+    )
+
+
+@strawberry.type(description="A reference dataset in which the formulas of a plan look up values.")
+class ClaimedDataset:
+    identity: str = strawberry.field(
+        description="The name of the dataset in the plan, made of its id and version."
+    )
+    content: ContentRecord = strawberry.field(
+        graphql_type=DatasetContent,
+        description="The description of the dataset's content: its columns and its file.",
+    )
+    url: str = strawberry.field(
+        description="The signed URL of the dataset's file for GET requests, with support for HTTP "
+        "range requests."
+    )
 
 
 @strawberry.type(
-    description="The execution is the worker's, with all that it takes to run it. URLs and forms "
-    "are valid for a day."
+    description="The result of claiming an execution, with everything that the worker needs to "
+    "run it. The URLs and forms are valid for one day."
 )
 class ClaimExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
-    fence: Long = strawberry.field(description="To be named in all that is said about it.")
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution that the worker has claimed."
+    )
+    fence: Long = strawberry.field(
+        description="The fence of this claim: a number to send with every heartbeat and with the "
+        "result."
+    )
     plan: JSON = strawberry.field(
-        description="The columns of the input, the formulas in their order, and the calculations "
-        "and reference datasets that these reach."
+        description="The plan of the execution: the input columns, the formulas in their order, "
+        "and the calculations and reference datasets that the formulas use."
     )
-    input_url: str = strawberry.field(description="Answers GET, with ranges.")
+    input_url: str = strawberry.field(
+        description="The signed URL of the input for GET requests, with support for HTTP range "
+        "requests."
+    )
     datasets: list[ClaimedDataset] = strawberry.field(
-        description="The reference datasets, each once."
+        description="The reference datasets that the plan uses, each once."
     )
-    output: UploadForm = strawberry.field(description="Uploads the output.")
-    errors: UploadForm = strawberry.field(description="Uploads the rejected rows.")
+    output: UploadForm = strawberry.field(description="The form that uploads the output.")
+    errors: UploadForm = strawberry.field(description="The form that uploads the rejected rows.")
 
 
-@strawberry.type(description="The execution is still the worker's.")
+@strawberry.type(description="The result of a heartbeat: the worker still holds the execution.")
 class HeartbeatExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution with the reported progress."
+    )
 
 
-@strawberry.type(description="The execution ended in success.")
+@strawberry.type(description="The result of completing an execution.")
 class CompleteExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution, which has succeeded."
+    )
 
 
-@strawberry.type(description="The execution ended in failure.")
+@strawberry.type(description="The result of reporting a failure.")
 class FailExecutionPayload:
-    execution: Record = strawberry.field(graphql_type=Execution)
+    execution: Record = strawberry.field(
+        graphql_type=Execution, description="The execution, which has failed."
+    )
 
 
 CreateExecutionResult = Annotated[
@@ -104,72 +131,87 @@ CreateExecutionResult = Annotated[
     | LimitExceeded
     | IllegalState,
     strawberry.union(
-        "CreateExecutionResult", description="The new execution, or why there is none."
+        "CreateExecutionResult",
+        description="The new execution, or the reason why it was not created.",
     ),
 ]
 StartExecutionResult = Annotated[
     StartExecutionPayload | NotFound | NotPermitted | IllegalState,
     strawberry.union(
-        "StartExecutionResult", description="The execution, or why it cannot be started."
+        "StartExecutionResult",
+        description="The started execution, or the reason why it cannot start.",
     ),
 ]
 CancelExecutionResult = Annotated[
     CancelExecutionPayload | NotFound | NotPermitted | IllegalState,
     strawberry.union(
-        "CancelExecutionResult", description="The execution, or why it goes on or was over."
+        "CancelExecutionResult",
+        description="The cancelled execution, or the reason why it was not cancelled.",
     ),
 ]
 RetryExecutionResult = Annotated[
     RetryExecutionPayload | NotFound | NotPermitted | IllegalState,
     strawberry.union(
-        "RetryExecutionResult", description="The execution, or why it does not begin anew."
+        "RetryExecutionResult", description="The execution, or the reason why it cannot be retried."
     ),
 ]
 ClaimExecutionResult = Annotated[
     ClaimExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("ClaimExecutionResult", description="The execution, or why it is not given."),
+    strawberry.union(
+        "ClaimExecutionResult",
+        description="The claimed execution, or the reason why the worker cannot have it.",
+    ),
 ]
 HeartbeatExecutionResult = Annotated[
     HeartbeatExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union(
         "HeartbeatExecutionResult",
-        description="The execution, or why it is no longer the worker's.",
+        description="The execution, or the reason why the worker no longer holds it.",
     ),
 ]
 CompleteExecutionResult = Annotated[
     CompleteExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
     strawberry.union(
-        "CompleteExecutionResult", description="The execution, or why it did not end."
+        "CompleteExecutionResult",
+        description="The completed execution, or the reason why it was not completed.",
     ),
 ]
 FailExecutionResult = Annotated[
     FailExecutionPayload | NotFound | NotPermitted | ValidationProblem | IllegalState,
-    strawberry.union("FailExecutionResult", description="The execution, or why it did not end."),
+    strawberry.union(
+        "FailExecutionResult",
+        description="The failed execution, or the reason why the failure was not accepted.",
+    ),
 ]
 
 
-@strawberry.input(description="The execution to create.")
+@strawberry.input(description="The execution to create, with its pipeline and mode.")
 class CreateExecutionInput:
     pipeline_id: strawberry.ID = id_of("pipeline")
     mode: ExecutionMode | None = strawberry.field(
         default=ExecutionMode.JOB,
-        description="JOB: its input is uploaded. INLINE: its rows are given here and run at once.",
+        description="The way in which the execution receives its input: with JOB the input is "
+        "uploaded as a file, with INLINE the rows are given here and executed at once.",
     )
     rows: list[JSON] | None = strawberry.field(
         default=UNSET,
-        description="With INLINE, at most 1,000 objects; entries are named by the parameters' "
-        "labels or keys, and those left out are null.",
+        description="The input rows, required with INLINE and not allowed with JOB: at most 1,000 "
+        "objects with the labels or keys of the parameters as keys; missing entries are null.",
     )
     tags: list[TagInput] | None = strawberry.field(
-        default=UNSET, description=f"What it is found by: at most {MAX_TAGS}, no two of one key."
+        default=UNSET,
+        description=f"The tags by which the execution can be found: at most {MAX_TAGS}, each key "
+        "at most once.",
     )
     max_failed_rows: int | None = strawberry.field(
-        default=UNSET, description="With more failed rows it fails; any number may if left out."
+        default=UNSET,
+        description="The execution fails if more rows than this fail; there is no limit if left "
+        "out.",
     )
     idempotency_key: strawberry.ID | None = key_for("execution")
 
 
-@strawberry.input(description="The execution whose input is there.")
+@strawberry.input(description="The execution to start; its input has been uploaded.")
 class StartExecutionInput:
     id: strawberry.ID = id_of("execution")
 
@@ -179,7 +221,7 @@ class CancelExecutionInput:
     id: strawberry.ID = id_of("execution")
 
 
-@strawberry.input(description="The execution to try again.")
+@strawberry.input(description="The execution to retry.")
 class RetryExecutionInput:
     id: strawberry.ID = id_of("execution")
 
@@ -189,12 +231,15 @@ class ExecutionMutation:
     @strawberry.mutation(
         graphql_type=CreateExecutionResult,
         metadata=costs(10),
-        description="Create an execution of a pipeline's latest version; the caller contributes to "
-        "its owner group, or to a group that a grant reaches. A JOB waits until its input is "
-        "uploaded with the form `upload`; an INLINE one is over when it is answered.",
+        description="Create an execution of the latest version of a pipeline. The caller must be "
+        "a contributor of the pipeline's owner group or of a group that a grant reaches. A JOB "
+        "waits until its input is uploaded with the form in `upload`; an INLINE execution has "
+        "ended when the response arrives.",
     )
     @staticmethod
-    async def create_execution(info: Info, input: CreateExecutionInput) -> CreateExecutionPayload:
+    async def create_execution(
+        info: Info, input: InputOf[CreateExecutionInput]
+    ) -> CreateExecutionPayload:
         rows, mode = given(input.rows), input.mode or ExecutionMode.JOB
         wanted = Wanted(
             pipeline_id=key_of("Pipeline", input.pipeline_id),
@@ -212,31 +257,39 @@ class ExecutionMutation:
 
     @strawberry.mutation(
         graphql_type=StartExecutionResult,
-        description="Say that the input of an execution is uploaded; the caller may run the "
-        "pipeline. Said again, it changes nothing. Uploads that nobody tells of are found too.",
+        description="Report that the input of an execution has been uploaded. The caller must be "
+        "allowed to run the pipeline. Calling it again has no effect. The server also finds "
+        "uploads that are not reported.",
     )
     @staticmethod
-    async def start_execution(info: Info, input: StartExecutionInput) -> StartExecutionPayload:
+    async def start_execution(
+        info: Info, input: InputOf[StartExecutionInput]
+    ) -> StartExecutionPayload:
         id = key_of("Execution", input.id)
         return StartExecutionPayload(execution=await executions.start(info.context, id))
 
     @strawberry.mutation(
         graphql_type=CancelExecutionResult,
-        description="Cancel an execution that is not over; the caller created it or contributes to "
-        "the owner group.",
+        description="Cancel an execution that has not ended. The caller must have created it or "
+        "be a contributor of the owner group.",
     )
     @staticmethod
-    async def cancel_execution(info: Info, input: CancelExecutionInput) -> CancelExecutionPayload:
+    async def cancel_execution(
+        info: Info, input: InputOf[CancelExecutionInput]
+    ) -> CancelExecutionPayload:
         id = key_of("Execution", input.id)
         return CancelExecutionPayload(execution=await executions.cancel(info.context, id))
 
     @strawberry.mutation(
         graphql_type=RetryExecutionResult,
-        description="Let an execution that failed or was cancelled begin anew with all that was "
-        "pinned; the caller created it or contributes to the owner group.",
+        description="Start an execution that failed or was cancelled from the beginning, with the "
+        "same pinned versions. The caller must have created it or be a contributor of the owner "
+        "group.",
     )
     @staticmethod
-    async def retry_execution(info: Info, input: RetryExecutionInput) -> RetryExecutionPayload:
+    async def retry_execution(
+        info: Info, input: InputOf[RetryExecutionInput]
+    ) -> RetryExecutionPayload:
         id = key_of("Execution", input.id)
         return RetryExecutionPayload(execution=await executions.retry(info.context, id))
 

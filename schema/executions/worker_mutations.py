@@ -1,9 +1,10 @@
-"""The mutations by which workers elsewhere run executions, and their inputs."""
+"""The mutations with which external workers run executions, and their inputs."""
 
 import strawberry
 
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.relay import key_of
 from penstock.schema.core.scalars import JSON, Long
@@ -21,15 +22,24 @@ from penstock.schema.executions.mutations import (
 from penstock.schema.resources.inputs import id_of
 from penstock.transform.outcome import Counts
 
-_FENCE = "The fence of the claim."
+_FENCE = "The fence of the claim, as `claimExecution` returned it."
 
 
-@strawberry.input(description="How much is done.")
+@strawberry.input(description="The progress of an execution, counted from its start.")
 class ExecutionProgressInput:
-    rows_succeeded: Long = strawberry.field(description="Rows with a line in the output.")
-    rows_failed: Long = strawberry.field(description="Rows that were left out.")
-    bytes_read: Long = strawberry.field(description="Bytes of the input that were read.")
-    bytes_written: Long = strawberry.field(description="Bytes of output and rejected rows.")
+    rows_succeeded: Long = strawberry.field(
+        description="The number of rows that were written to the output."
+    )
+    rows_failed: Long = strawberry.field(
+        description="The number of rows that were rejected and left out of the output."
+    )
+    bytes_read: Long = strawberry.field(
+        description="The number of bytes of the input that were read."
+    )
+    bytes_written: Long = strawberry.field(
+        description="The number of bytes that were written to the output and to the file of "
+        "rejected rows."
+    )
 
     def record(self) -> Counts:
         rows = self.rows_succeeded + self.rows_failed
@@ -38,43 +48,53 @@ class ExecutionProgressInput:
         )
 
 
-@strawberry.input(description="Who wants to run what.")
+@strawberry.input(description="The execution to claim, and the worker that claims it.")
 class ClaimExecutionInput:
     id: strawberry.ID = id_of("execution")
-    worker: str = strawberry.field(description="A name for the worker, for people.")
+    worker: str = strawberry.field(description="The name of the worker, to be shown to people.")
 
 
-@strawberry.input(description="A sign of life.")
+@strawberry.input(description="The heartbeat of a worker for an execution that it has claimed.")
 class HeartbeatExecutionInput:
     id: strawberry.ID = id_of("execution")
     fence: Long = strawberry.field(description=_FENCE)
-    progress: ExecutionProgressInput = strawberry.field(description="How much is done.")
+    progress: ExecutionProgressInput = strawberry.field(
+        description="The progress of the execution so far."
+    )
 
 
-@strawberry.input(description="An execution that ended in success.")
+@strawberry.input(description="The execution that succeeded.")
 class CompleteExecutionInput:
     id: strawberry.ID = id_of("execution")
     fence: Long = strawberry.field(description=_FENCE)
-    progress: ExecutionProgressInput = strawberry.field(description="How much was done.")
+    progress: ExecutionProgressInput = strawberry.field(
+        description="The final progress of the execution."
+    )
 
 
-@strawberry.input(description="An execution that ended in failure.")
+@strawberry.input(description="The execution that failed, and the reason.")
 class FailExecutionInput:
     id: strawberry.ID = id_of("execution")
     fence: Long = strawberry.field(description=_FENCE)
-    code: str = strawberry.field(description="Why, for a program: at most 64 characters.")
-    message: str = strawberry.field(description="Why, in words: at most 1,000 characters.")
+    code: str = strawberry.field(
+        description="The code of the failure, for programs: at most 64 characters."
+    )
+    message: str = strawberry.field(
+        description="The description of the failure, for people: at most 1,000 characters."
+    )
 
 
 @strawberry.type
 class ExecutionWorkerMutation:
     @strawberry.mutation(
         graphql_type=ClaimExecutionResult,
-        description="Take an execution that is ready, or whose worker gave no sign of life for 90 "
-        "seconds; the caller contributes to the owner group.",
+        description="Claim an execution that is ready, or whose worker has sent no heartbeat for "
+        "90 seconds. The caller must be a contributor of the owner group.",
     )
     @staticmethod
-    async def claim_execution(info: Info, input: ClaimExecutionInput) -> ClaimExecutionPayload:
+    async def claim_execution(
+        info: Info, input: InputOf[ClaimExecutionInput]
+    ) -> ClaimExecutionPayload:
         id = key_of("Execution", input.id)
         claimed = await executions.claim(info.context, id, input.worker)
         return ClaimExecutionPayload(
@@ -92,11 +112,12 @@ class ExecutionWorkerMutation:
 
     @strawberry.mutation(
         graphql_type=HeartbeatExecutionResult,
-        description="Give a sign of life, at least every 30 seconds, and tell the progress.",
+        description="Keep the claim of an execution and report its progress. A worker must send a "
+        "heartbeat at least every 30 seconds.",
     )
     @staticmethod
     async def heartbeat_execution(
-        info: Info, input: HeartbeatExecutionInput
+        info: Info, input: InputOf[HeartbeatExecutionInput]
     ) -> HeartbeatExecutionPayload:
         id, counts = key_of("Execution", input.id), input.progress.record()
         held = await executions.heartbeat(info.context, id, input.fence, counts)
@@ -104,21 +125,25 @@ class ExecutionWorkerMutation:
 
     @strawberry.mutation(
         graphql_type=CompleteExecutionResult,
-        description="End an execution in success; its output and its rejected rows are uploaded.",
+        description="Report that an execution succeeded, once its output and its rejected rows "
+        "have been uploaded.",
     )
     @staticmethod
     async def complete_execution(
-        info: Info, input: CompleteExecutionInput
+        info: Info, input: InputOf[CompleteExecutionInput]
     ) -> CompleteExecutionPayload:
         id, counts = key_of("Execution", input.id), input.progress.record()
         ended = await executions.complete(info.context, id, input.fence, counts)
         return CompleteExecutionPayload(execution=ended)
 
     @strawberry.mutation(
-        graphql_type=FailExecutionResult, description="End an execution in failure, and say why."
+        graphql_type=FailExecutionResult,
+        description="Report that an execution failed, with the reason.",
     )
     @staticmethod
-    async def fail_execution(info: Info, input: FailExecutionInput) -> FailExecutionPayload:
+    async def fail_execution(
+        info: Info, input: InputOf[FailExecutionInput]
+    ) -> FailExecutionPayload:
         id = key_of("Execution", input.id)
         ended = await executions.fail(info.context, id, input.fence, input.code, input.message)
         return FailExecutionPayload(execution=ended)

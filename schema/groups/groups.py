@@ -1,4 +1,4 @@
-"""Groups: type, query field and mutations."""
+"""The type of groups, the field that queries a group, and the mutations of groups."""
 
 from typing import Annotated
 
@@ -6,10 +6,12 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.groups.repository import MAX_NAME
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
 from penstock.schema.core.context import After, Before, First, Info, Last, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     NameTaken,
@@ -22,17 +24,27 @@ from penstock.schema.core.relay import Connection, Node, connect, page_of, shows
 from penstock.schema.core.scalars import DateTime
 
 
-@strawberry.type(description="A node of the hierarchy in which resources are granted.")
+@strawberry.type(
+    description="A group: a node of the hierarchy in which users have roles and resources are "
+    "owned and granted."
+)
 class Group(Node):
-    path: GroupPath = strawberry.field(description="The path from the root, in comparison form.")
-    name: str = strawberry.field(description="How it is shown.")
-    created_at: DateTime | None = strawberry.field(description="Absent for the root.")
-    created_by: str | None = strawberry.field(description="Absent for the root.")
+    path: GroupPath = strawberry.field(
+        description="The path of the group from the root, in the normalized form in which paths "
+        "are compared."
+    )
+    name: str = strawberry.field(description="The display name of the group.")
+    created_at: DateTime | None = strawberry.field(
+        description="The time when the group was created, in UTC; null for the root."
+    )
+    created_by: str | None = strawberry.field(
+        description="The id of the user who created the group; null for the root."
+    )
 
     is_type_of = shows(records.Group)
 
     @strawberry.field(
-        graphql_type="Group | None", description="The group above; absent for the root."
+        graphql_type="Group | None", description="The group directly above; null for the root."
     )
     @staticmethod
     async def parent(group: strawberry.Parent[records.Group], info: Info) -> records.Group | None:
@@ -40,7 +52,7 @@ class Group(Node):
 
     @strawberry.field(
         graphql_type=Connection["Group"],
-        description="The groups just below that the caller may know, in the order of their paths.",
+        description="The groups directly below that the caller can see, sorted by path.",
     )
     @staticmethod
     async def children(
@@ -59,57 +71,77 @@ class Group(Node):
         )
 
 
-@strawberry.type(description="A group was created.")
+@strawberry.type(description="The result of creating a group.")
 class CreateGroupPayload:
-    group: records.Group = strawberry.field(graphql_type=Group)
+    group: records.Group = strawberry.field(
+        graphql_type=Group, description="The group that was created."
+    )
 
 
-@strawberry.type(description="A group was deleted, or is from now on; `group` is what it was.")
+@strawberry.type(description="The result of deleting a group.")
 class DeleteGroupPayload:
-    group: records.Group = strawberry.field(graphql_type=Group)
+    group: records.Group = strawberry.field(
+        graphql_type=Group, description="The group as it was before the deletion."
+    )
     job: JobRecord | None = strawberry.field(
         graphql_type=Job | None,
-        description="What deletes it with all that lies in it and below; absent where it is gone.",
+        description="The job that deletes the group with everything in and below it; null if the "
+        "group is already deleted.",
     )
 
 
 CreateGroupResult = Annotated[
     CreateGroupPayload | NotFound | NotPermitted | ValidationProblem | NameTaken,
-    strawberry.union("CreateGroupResult", description="The new group, or why there is none."),
+    strawberry.union(
+        "CreateGroupResult", description="The new group, or the reason why it was not created."
+    ),
 ]
 DeleteGroupResult = Annotated[
     DeleteGroupPayload | NotFound | NotPermitted | IllegalState,
-    strawberry.union("DeleteGroupResult", description="The group that was, or why it still is."),
+    strawberry.union(
+        "DeleteGroupResult", description="The deleted group, or the reason why it was not deleted."
+    ),
 ]
 
 
 @strawberry.input(description="The group to create.")
 class CreateGroupInput:
-    path: GroupPath = strawberry.field(description="`/usa/northwest`; the parent exists.")
+    path: GroupPath = strawberry.field(
+        description="The path of the new group, such as `/usa/northwest`; its parent must exist."
+    )
     name: str | None = strawberry.field(
-        default=UNSET, description="How it is shown; the last name of the path if left out."
+        default=UNSET,
+        description=f"The display name of the group: 1 to {MAX_NAME} characters; the last "
+        "part of the path if left out.",
     )
 
 
 @strawberry.input(description="The group to delete.")
 class DeleteGroupInput:
-    path: GroupPath = strawberry.field(description="Where it lies; not the root.")
+    path: GroupPath = strawberry.field(
+        description="The path of the group; the root cannot be deleted."
+    )
     cascade: bool | None = strawberry.field(
         default=False,
-        description="Whether to delete also what lies in it: the groups below and all that they "
-        "own, which takes a job. What others granted to them is revoked.",
+        description="True to delete also the groups below and all resources that these groups "
+        "own, as a job in the background. Grants to the deleted groups are revoked.",
     )
 
 
 @strawberry.type
 class GroupQuery:
     @strawberry.field(
-        graphql_type=Group | None, description="A group on one line with a group of the caller."
+        graphql_type=Group | None,
+        description="The group at a path; null unless it is above, below or equal to a group in "
+        "which the caller has a role.",
     )
     @staticmethod
     async def group(
         info: Info,
-        path: Annotated[GroupPath, strawberry.argument(description="Where it lies.")],
+        path: Annotated[
+            GroupPath,
+            strawberry.argument(description="The path of the group, such as `/usa/northwest`."),
+        ],
     ) -> records.Group | None:
         return await groups.by_path(info.context, path)
 
@@ -118,19 +150,21 @@ class GroupQuery:
 class GroupMutation:
     @strawberry.mutation(
         graphql_type=CreateGroupResult,
-        description="Create a group below an existing one; the caller is admin at the new path.",
+        description="Create a group below an existing group. The caller must be an admin at the "
+        "new path.",
     )
     @staticmethod
-    async def create_group(info: Info, input: CreateGroupInput) -> CreateGroupPayload:
+    async def create_group(info: Info, input: InputOf[CreateGroupInput]) -> CreateGroupPayload:
         created = await groups.create(info.context, input.path, given(input.name))
         return CreateGroupPayload(group=created)
 
     @strawberry.mutation(
         graphql_type=DeleteGroupResult,
-        description="Delete a group in which nothing lies, or with `cascade` any; the caller is "
-        "admin there. Nothing more is let into a group that a job deletes.",
+        description="Delete an empty group, or with `cascade` a group with everything in it. The "
+        "caller must be an admin of the group. Nothing can be added to a group while a job "
+        "deletes it.",
     )
     @staticmethod
-    async def delete_group(info: Info, input: DeleteGroupInput) -> DeleteGroupPayload:
+    async def delete_group(info: Info, input: InputOf[DeleteGroupInput]) -> DeleteGroupPayload:
         deleted, job = await groups.delete(info.context, input.path, bool(input.cascade))
         return DeleteGroupPayload(group=deleted, job=job)

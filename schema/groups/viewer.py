@@ -1,4 +1,4 @@
-"""Who asks, and objects by their global ids."""
+"""The type of the viewer, and the fields that query the viewer and objects by global id."""
 
 from functools import partial
 from typing import Annotated
@@ -18,18 +18,23 @@ from penstock.schema.groups.api_keys import ApiKeyViewer
 MAX_NODES = 100
 
 
-@strawberry.type(description="The caller.")
+@strawberry.type(description="The caller: the user on whose behalf the request is made.")
 class Viewer(ApiKeyViewer, ListeningViewer):
-    user_id: str = strawberry.field(description="The id by which other things name the user.")
-    default_group: GroupPath | None = strawberry.field(
-        description="Stands in wherever a group is left out."
+    user_id: str = strawberry.field(
+        description="The id of the user, by which other objects refer to the user."
     )
-    roles: list[GroupRole] = strawberry.field(description="What the caller may do, and where.")
+    default_group: GroupPath | None = strawberry.field(
+        description="The group that is used wherever a group is left out; null if the caller has "
+        "none."
+    )
+    roles: list[GroupRole] = strawberry.field(
+        description="The roles of the caller, each with the group in which it applies."
+    )
 
 
 @strawberry.type
 class ViewerQuery:
-    @strawberry.field(description="Who the server takes the caller for.")
+    @strawberry.field(description="The user on whose behalf the request is made.")
     @staticmethod
     def viewer(info: Info) -> Viewer:
         caller = info.context.caller
@@ -37,24 +42,32 @@ class ViewerQuery:
         return Viewer(user_id=caller.user_id, default_group=caller.default_group, roles=roles)
 
     @strawberry.field(
-        graphql_type=Node | None, description="An object by its global id, if the caller sees it."
+        graphql_type=Node | None,
+        description="The object with the given global id; null if the caller cannot see it.",
     )
     @staticmethod
     async def node(
-        info: Info, id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+        info: Info,
+        id: Annotated[
+            strawberry.ID, strawberry.argument(description="The global id of the object.")
+        ],
     ) -> Record | None:
         (found,) = await by_ids(info.context, [parsed(id)], partial(attributes_asked, info))
         return found
 
     @strawberry.field(
         graphql_type=list[Node | None],
-        description="Objects by their global ids, at most 100; null where the caller sees none.",
+        description="The objects with the given global ids, in the same order, with null for each "
+        "object that the caller cannot see.",
         metadata=costs(1, sized_by="ids"),
     )
     @staticmethod
     async def nodes(
         info: Info,
-        ids: Annotated[list[strawberry.ID], strawberry.argument(description="The global ids.")],
+        ids: Annotated[
+            list[strawberry.ID],
+            strawberry.argument(description="The global ids of at most 100 objects."),
+        ],
     ) -> list[Record | None]:
         if len(ids) > MAX_NODES:
             raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))

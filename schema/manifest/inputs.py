@@ -1,4 +1,4 @@
-"""The inputs of the mutations of runs, each read as what is asked of the run."""
+"""The inputs of the mutations of manifest runs, and the transitions that they request."""
 
 import strawberry
 from strawberry import UNSET
@@ -12,29 +12,34 @@ from penstock.resolvers.manifest import manifest_named
 from penstock.schema.core.context import Info, given
 from penstock.schema.core.scalars import Long
 
-_FENCE = "The fence of the claim, as `claimRun` answered it."
-_LEASE = f"For how long, 1 to {MAX_LEASE}."
-_COUNTS = f"What was counted, at most {MAX_COUNTS}; added to what was counted before."
-_REASON = f"Why; at most {MAX_PROSE} characters."
+_FENCE = "The fence of the claim, as `claimRun` returned it."
+_LEASE = f"The length of the lease in seconds: 1 to {MAX_LEASE}; 300 if left out."
+_COUNTS = (
+    f"The counts of the worker: at most {MAX_COUNTS} names. They are added to those reported "
+    "before."
+)
+_REASON = f"The reason for the change: at most {MAX_PROSE} characters."
 _SAVED_TO = "The folder of the output, such as `s3://bucket/stage/run=1/`."
 _STAGE_PATH = (
-    "In place of `savedTo`: the folder above, in which that of the run bears the last part of its "
-    "`runId`. With neither it is the folder that the run names itself."
+    "The parent of the output folder, given instead of `savedTo`; the output folder in it has the "
+    "last part of `runId` as its name. Without both, it is the output folder stored with the "
+    "manifest run."
 )
 
 
 @strawberry.input
 class OfRun:
-    """The common fields of what names a run; itself no type of the schema."""
+    """The input fields that name a manifest run; a base, not a type of the schema."""
 
     group: GroupPath | None = strawberry.field(
-        default=UNSET, description="Where the manifest lies; the caller's default group if absent."
+        default=UNSET,
+        description="The group of the manifest; the caller's default group if left out.",
     )
     manifest: str = strawberry.field(
         description=f"The name of the manifest in its group: 1 to {MAX_NAME} characters."
     )
     run_id: str = strawberry.field(
-        description="The path of the folder inside of its bucket, without `s3://`."
+        description="The path of the manifest run's folder inside its bucket, without `s3://`."
     )
 
     def name(self, info: Info) -> RunName:
@@ -42,28 +47,36 @@ class OfRun:
         return RunName(manifest, self.run_id)
 
 
-@strawberry.input(description="How many of something there are in a run.")
+@strawberry.input(description="A named count of a manifest run, such as the number of rows.")
 class RunCountInput:
-    name: str = strawberry.field(description="What was counted; the last one of a name counts.")
-    count: Long = strawberry.field(description="How many there are.")
+    name: str = strawberry.field(
+        description="The name of the count; if a name is given twice, the last count applies."
+    )
+    count: Long = strawberry.field(description="The number that was counted.")
 
 
-@strawberry.input(description="The run that was found.")
+@strawberry.input(description="The manifest run that was found.")
 class DiscoverRunInput(OfRun):
-    added_by: str = strawberry.field(description="The version of the Transformer that found it.")
+    added_by: str = strawberry.field(
+        description="The version of the Transformer that found the manifest run."
+    )
     pipeline: str | None = strawberry.field(
-        default=UNSET, description="The pipeline it comes from."
+        default=UNSET, description="The name of the pipeline that produced the folder."
     )
     skip_reason: str | None = strawberry.field(
-        default=UNSET, description="Why nobody is to work on it; if absent, it is worked on."
+        default=UNSET,
+        description="The reason to skip the manifest run; if left out, it is not skipped.",
     )
 
 
-@strawberry.input(description="The run to take in hand.")
+@strawberry.input(description="The manifest run to claim, and the worker that claims it.")
 class ClaimRunInput(OfRun):
-    stage: Stage = strawberry.field(description="For which piece of work.")
+    stage: Stage = strawberry.field(
+        description="The stage of the work for which the manifest run is claimed."
+    )
     owner: str = strawberry.field(
-        description="The worker: one process, which does one thing at a time with a run."
+        description="The name of the worker: a single process that performs one stage of a "
+        "manifest run at a time."
     )
     lease_seconds: int | None = strawberry.field(
         default=transitions.LEASE_SECONDS, description=_LEASE
@@ -75,7 +88,7 @@ class ClaimRunInput(OfRun):
         )
 
 
-@strawberry.input(description="The run to keep in hand.")
+@strawberry.input(description="The heartbeat of a worker for a manifest run that it has claimed.")
 class HeartbeatRunInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
     lease_seconds: int | None = strawberry.field(
@@ -86,10 +99,14 @@ class HeartbeatRunInput(OfRun):
         return transitions.Heartbeat(fence=self.fence, seconds=_seconds(self.lease_seconds))
 
 
-@strawberry.input(description="The run that was transformed, and where to.")
+@strawberry.input(
+    description="The manifest run that was transformed, and the folder of its output."
+)
 class MarkRunProcessedInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
-    shred_types: list[str] = strawberry.field(description="The shredded types; there may be none.")
+    shred_types: list[str] = strawberry.field(
+        description="The shredded types in the output; the list may be empty."
+    )
     saved_to: str = strawberry.field(description=_SAVED_TO)
     counts: list[RunCountInput] | None = strawberry.field(default=UNSET, description=_COUNTS)
 
@@ -102,7 +119,7 @@ class MarkRunProcessedInput(OfRun):
         )
 
 
-@strawberry.input(description="The run that was loaded, and by what.")
+@strawberry.input(description="The manifest run that was loaded, and the version of the Loader.")
 class MarkRunLoadedInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
     loaded_by: str = strawberry.field(description="The version of the Loader.")
@@ -114,16 +131,18 @@ class MarkRunLoadedInput(OfRun):
         )
 
 
-@strawberry.input(description="The run that failed, and why.")
+@strawberry.input(description="The manifest run that failed, and the failure.")
 class FailRunInput(OfRun):
     fence: int = strawberry.field(description=_FENCE)
-    error: str = strawberry.field(description=f"What went wrong; at most {MAX_PROSE} characters.")
+    error: str = strawberry.field(
+        description=f"The description of the failure: at most {MAX_PROSE} characters."
+    )
 
     def ask(self) -> transitions.Ask:
         return transitions.Fail(fence=self.fence, error=self.error)
 
 
-@strawberry.input(description="The run that nobody is to work on.")
+@strawberry.input(description="The manifest run to skip.")
 class SkipRunInput(OfRun):
     reason: str = strawberry.field(description=_REASON)
 
@@ -131,7 +150,7 @@ class SkipRunInput(OfRun):
         return transitions.Skip(reason=self.reason)
 
 
-@strawberry.input(description="The run that may be worked on again.")
+@strawberry.input(description="The manifest run to stop skipping.")
 class UnskipRunInput(OfRun):
     reason: str | None = strawberry.field(default=UNSET, description=_REASON)
 
@@ -139,11 +158,12 @@ class UnskipRunInput(OfRun):
         return transitions.Unskip(reason=given(self.reason))
 
 
-@strawberry.input(description="The run that is to be loaded again.")
+@strawberry.input(description="The manifest run to load again.")
 class ReloadRunInput(OfRun):
     reason: str = strawberry.field(description=_REASON)
     force: bool = strawberry.field(
-        description="True: what was loaded is not taken back, and may be there twice."
+        description="Must be true to confirm that the data loaded before is not removed and may "
+        "exist twice afterwards."
     )
 
     def ask(self) -> transitions.Ask:
@@ -152,7 +172,7 @@ class ReloadRunInput(OfRun):
 
 @strawberry.input
 class OfStuckRun(OfRun):
-    """The common fields of what gets a run going again; itself no type of the schema."""
+    """The input fields of recovery and reset; a base, not a type of the schema."""
 
     saved_to: str | None = strawberry.field(default=UNSET, description=_SAVED_TO)
     stage_path: str | None = strawberry.field(default=UNSET, description=_STAGE_PATH)
@@ -162,30 +182,37 @@ class OfStuckRun(OfRun):
         return Output(given(self.saved_to), given(self.stage_path))
 
 
-@strawberry.input(description="The run whose output is there, though nobody said so.")
+@strawberry.input(
+    description="The manifest run whose output is complete although no worker reported it."
+)
 class RecoverRunInput(OfStuckRun):
     shred_types: list[str] | None = strawberry.field(
-        default=UNSET, description="The shredded types; those of the run itself if absent."
+        default=UNSET,
+        description="The shredded types in the output; those stored with the manifest run if left "
+        "out.",
     )
 
 
-@strawberry.input(description="The run that is to begin again.")
+@strawberry.input(description="The manifest run to reset or to delete.")
 class ResetRunInput(OfStuckRun):
     force: bool | None = strawberry.field(
-        default=False, description="Whether not to look for a `_SUCCESS`."
+        default=False,
+        description="True to reset without checking that the output folder has no `_SUCCESS` file.",
     )
     delete: bool | None = strawberry.field(
         default=False,
-        description="Whether the run is to go altogether, with its history; for admins.",
+        description="True to delete the manifest run and its history; only for admins of the "
+        "group.",
     )
 
 
 @strawberry.input(description="The manifest to delete.")
 class DeleteManifestInput:
     group: GroupPath | None = strawberry.field(
-        default=UNSET, description="Where it lies; the caller's default group if absent."
+        default=UNSET,
+        description="The group of the manifest; the caller's default group if left out.",
     )
-    manifest: str = strawberry.field(description="Its name.")
+    manifest: str = strawberry.field(description="The name of the manifest.")
 
     def name(self, info: Info) -> ManifestName:
         return manifest_named(info.context, given(self.group), self.manifest)

@@ -1,4 +1,4 @@
-"""The mutations of manifest runs: one for each action on a run."""
+"""The mutations of manifest runs, one for each action on a run, and their results."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ from penstock.datastore.manifest import records
 from penstock.datastore.manifest.runs import Discovery
 from penstock.resolvers import manifest as runs
 from penstock.schema.core.context import Info, given
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -18,79 +19,93 @@ from penstock.schema.core.failures import (
 from penstock.schema.manifest import inputs
 from penstock.schema.manifest.runs import Manifest, Run
 
-_RESULT = "The run as it is now, or the reason why nothing changed."
+_RESULT = "The manifest run in its new state, or the reason why nothing changed."
 
 
-@strawberry.type(description="The run is in the manifest, since now or since before.")
+@strawberry.type(description="The result of adding a manifest run.")
 class DiscoverRunPayload:
     run: records.Run = strawberry.field(
-        graphql_type=Run, description="The run as it is in the manifest."
+        graphql_type=Run,
+        description="The manifest run as it is in the manifest, whether new or there before.",
     )
 
 
-@strawberry.type(description="The worker holds the lease of the run.")
+@strawberry.type(description="The result of claiming a manifest run.")
 class ClaimRunPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run with its lease.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run with the lease of the worker."
+    )
 
 
-@strawberry.type(description="The worker keeps the lease of the run.")
+@strawberry.type(description="The result of a heartbeat: the worker still holds the lease.")
 class HeartbeatRunPayload:
     run: records.Run = strawberry.field(
-        graphql_type=Run, description="The run with its longer lease."
+        graphql_type=Run, description="The manifest run with its extended lease."
     )
 
 
-@strawberry.type(description="The run is processed.")
+@strawberry.type(description="The result of reporting that a manifest run was transformed.")
 class MarkRunProcessedPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was processed.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run, which is now PROCESSED."
+    )
 
 
-@strawberry.type(description="The run is loaded.")
+@strawberry.type(description="The result of reporting that a manifest run was loaded.")
 class MarkRunLoadedPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was loaded.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run, which is now LOADED."
+    )
 
 
-@strawberry.type(description="The run has failed, and no worker holds its lease.")
+@strawberry.type(description="The result of reporting a failure.")
 class FailRunPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run that failed.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run, which is now FAILED and has no lease."
+    )
 
 
-@strawberry.type(description="The run is skipped: nobody is to work on it.")
+@strawberry.type(description="The result of skipping a manifest run.")
 class SkipRunPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run that is skipped.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run, which workers now skip."
+    )
 
 
-@strawberry.type(description="The run may be worked on again.")
+@strawberry.type(description="The result of no longer skipping a manifest run.")
 class UnskipRunPayload:
     run: records.Run = strawberry.field(
-        graphql_type=Run, description="The run that is no longer skipped."
+        graphql_type=Run, description="The manifest run, which workers can now claim again."
     )
 
 
-@strawberry.type(description="The run is processed, as it was before it was loaded.")
+@strawberry.type(description="The result of allowing a manifest run to be loaded again.")
 class ReloadRunPayload:
     run: records.Run = strawberry.field(
-        graphql_type=Run, description="The run that is to be loaded again."
+        graphql_type=Run, description="The manifest run, which is PROCESSED again."
     )
 
 
-@strawberry.type(description="The run is processed.")
+@strawberry.type(description="The result of recovering a manifest run.")
 class RecoverRunPayload:
-    run: records.Run = strawberry.field(graphql_type=Run, description="The run that was recovered.")
+    run: records.Run = strawberry.field(
+        graphql_type=Run, description="The manifest run, which is now PROCESSED."
+    )
 
 
-@strawberry.type(description="The run is new again, or it is deleted.")
+@strawberry.type(description="The result of resetting or deleting a manifest run.")
 class ResetRunPayload:
     run: records.Run = strawberry.field(
-        graphql_type=Run, description="The run as it is now, or as it was before it was deleted."
+        graphql_type=Run,
+        description="The manifest run, which is NEW again, or as it was before it was deleted.",
     )
-    deleted: bool = strawberry.field(description="Whether the run was deleted.")
+    deleted: bool = strawberry.field(description="Whether the manifest run was deleted.")
 
 
-@strawberry.type(description="The manifest was deleted.")
+@strawberry.type(description="The result of deleting a manifest.")
 class DeleteManifestPayload:
     manifest: records.Manifest = strawberry.field(
-        graphql_type=Manifest, description="The manifest as it was before."
+        graphql_type=Manifest, description="The manifest as it was before it was deleted."
     )
 
 
@@ -142,7 +157,7 @@ DeleteManifestResult = Annotated[
     DeleteManifestPayload | NotFound | NotPermitted | IllegalState,
     strawberry.union(
         "DeleteManifestResult",
-        description="The deleted manifest, or the reason why it is still there.",
+        description="The deleted manifest, or the reason why it was not deleted.",
     ),
 ]
 
@@ -151,11 +166,13 @@ DeleteManifestResult = Annotated[
 class RunMutation:
     @strawberry.mutation(
         graphql_type=DiscoverRunResult,
-        description="Put a run into a manifest, which its first run makes. A run that is there is "
-        "answered as it is.",
+        description="Add a manifest run to a manifest, which is created with its first run. A "
+        "manifest run that exists already is returned unchanged.",
     )
     @staticmethod
-    async def discover_run(info: Info, input: inputs.DiscoverRunInput) -> DiscoverRunPayload:
+    async def discover_run(
+        info: Info, input: InputOf[inputs.DiscoverRunInput]
+    ) -> DiscoverRunPayload:
         found = Discovery(
             run_id=input.run_id,
             added_by=input.added_by,
@@ -167,28 +184,30 @@ class RunMutation:
 
     @strawberry.mutation(
         graphql_type=ClaimRunResult,
-        description="Take the lease of a run, to transform or to load it. The worker that holds "
-        "the lease already is answered with it.",
+        description="Take the lease of a manifest run to transform or to load it. A worker that "
+        "already holds the lease gets it again.",
     )
     @staticmethod
-    async def claim_run(info: Info, input: inputs.ClaimRunInput) -> ClaimRunPayload:
+    async def claim_run(info: Info, input: InputOf[inputs.ClaimRunInput]) -> ClaimRunPayload:
         return ClaimRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=HeartbeatRunResult,
-        description="Extend the lease of a run from now.",
+        description="Extend the lease of a manifest run; the new length counts from now.",
     )
     @staticmethod
-    async def heartbeat_run(info: Info, input: inputs.HeartbeatRunInput) -> HeartbeatRunPayload:
+    async def heartbeat_run(
+        info: Info, input: InputOf[inputs.HeartbeatRunInput]
+    ) -> HeartbeatRunPayload:
         return HeartbeatRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=MarkRunProcessedResult,
-        description="Say that a run was transformed, once its output is complete.",
+        description="Report that a manifest run was transformed, once its output is complete.",
     )
     @staticmethod
     async def mark_run_processed(
-        info: Info, input: inputs.MarkRunProcessedInput
+        info: Info, input: InputOf[inputs.MarkRunProcessedInput]
     ) -> MarkRunProcessedPayload:
         return MarkRunProcessedPayload(
             run=await runs.ask(info.context, input.name(info), input.ask())
@@ -196,51 +215,56 @@ class RunMutation:
 
     @strawberry.mutation(
         graphql_type=MarkRunLoadedResult,
-        description="Say that a run was loaded, once that can no longer be undone.",
+        description="Report that a manifest run was loaded, once the load can no longer be rolled "
+        "back.",
     )
     @staticmethod
-    async def mark_run_loaded(info: Info, input: inputs.MarkRunLoadedInput) -> MarkRunLoadedPayload:
+    async def mark_run_loaded(
+        info: Info, input: InputOf[inputs.MarkRunLoadedInput]
+    ) -> MarkRunLoadedPayload:
         return MarkRunLoadedPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=FailRunResult,
-        description="Say that the current stage failed. Any worker may claim the run for it again.",
+        description="Report that the current stage of a manifest run failed. Any worker can then "
+        "claim it again for this stage.",
     )
     @staticmethod
-    async def fail_run(info: Info, input: inputs.FailRunInput) -> FailRunPayload:
+    async def fail_run(info: Info, input: InputOf[inputs.FailRunInput]) -> FailRunPayload:
         return FailRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=SkipRunResult,
-        description="Keep everybody from working on a run that has no lease and is not loaded.",
+        description="Exclude a manifest run from further work. It must have no lease and not be "
+        "loaded.",
     )
     @staticmethod
-    async def skip_run(info: Info, input: inputs.SkipRunInput) -> SkipRunPayload:
+    async def skip_run(info: Info, input: InputOf[inputs.SkipRunInput]) -> SkipRunPayload:
         return SkipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=UnskipRunResult,
-        description="Let a run be worked on again.",
+        description="Allow workers to claim a skipped manifest run again.",
     )
     @staticmethod
-    async def unskip_run(info: Info, input: inputs.UnskipRunInput) -> UnskipRunPayload:
+    async def unskip_run(info: Info, input: InputOf[inputs.UnskipRunInput]) -> UnskipRunPayload:
         return UnskipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=ReloadRunResult,
-        description="Let a run be loaded that was loaded before.",
+        description="Allow a manifest run that was loaded to be loaded again.",
     )
     @staticmethod
-    async def reload_run(info: Info, input: inputs.ReloadRunInput) -> ReloadRunPayload:
+    async def reload_run(info: Info, input: InputOf[inputs.ReloadRunInput]) -> ReloadRunPayload:
         return ReloadRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
 
     @strawberry.mutation(
         graphql_type=RecoverRunResult,
-        description="Take a run that got stuck or failed to PROCESSED, as its folder holds a "
-        "`_SUCCESS`.",
+        description="Set a stuck or failed manifest run to PROCESSED. Its output folder must "
+        "contain a `_SUCCESS` file.",
     )
     @staticmethod
-    async def recover_run(info: Info, input: inputs.RecoverRunInput) -> RecoverRunPayload:
+    async def recover_run(info: Info, input: InputOf[inputs.RecoverRunInput]) -> RecoverRunPayload:
         recovered = await runs.recover(
             info.context,
             input.name(info),
@@ -252,11 +276,11 @@ class RunMutation:
 
     @strawberry.mutation(
         graphql_type=ResetRunResult,
-        description="Take a run that got stuck or failed to NEW, or delete it, as its folder holds "
-        "no `_SUCCESS`.",
+        description="Set a stuck or failed manifest run to NEW, or delete it. Its output folder "
+        "must not contain a `_SUCCESS` file, unless `force` is true.",
     )
     @staticmethod
-    async def reset_run(info: Info, input: inputs.ResetRunInput) -> ResetRunPayload:
+    async def reset_run(info: Info, input: InputOf[inputs.ResetRunInput]) -> ResetRunPayload:
         name, output, force = input.name(info), input.output(), bool(input.force)
         if input.delete:
             deleted = await runs.delete(info.context, name, output, force)
@@ -266,11 +290,12 @@ class RunMutation:
 
     @strawberry.mutation(
         graphql_type=DeleteManifestResult,
-        description="Delete a manifest in which there are no runs; for admins of its group.",
+        description="Delete a manifest that contains no runs. The caller must be an admin of its "
+        "group.",
     )
     @staticmethod
     async def delete_manifest(
-        info: Info, input: inputs.DeleteManifestInput
+        info: Info, input: InputOf[inputs.DeleteManifestInput]
     ) -> DeleteManifestPayload:
         deleted = await info.context.view.manifests.delete(input.name(info))
         return DeleteManifestPayload(manifest=deleted)

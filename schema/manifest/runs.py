@@ -1,4 +1,4 @@
-"""Runs and manifests: types and query fields."""
+"""The types of manifests and their runs, and the fields that query them."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, TypeAlias
@@ -18,82 +18,133 @@ from penstock.schema.core.scalars import DateTime, Long
 MAX_AGE = 366 * 24 * 3600
 
 OfManifest: TypeAlias = Annotated[
-    str, strawberry.argument(description="The name of the manifest in its group, in any case.")
+    str,
+    strawberry.argument(
+        description="The name of the manifest in its group; upper and lower case are the same."
+    ),
 ]
 Moment: TypeAlias = "DateTime | None"
 
 
-@strawberry.type(description="How many of something there are in a run, as a worker says.")
+@strawberry.type(
+    description="A named count of a manifest run, reported by its workers, such as the number of "
+    "rows."
+)
 class RunCount:
-    name: str = strawberry.field(description="What was counted.")
-    count: Long = strawberry.field(description="How many there are.")
+    name: str = strawberry.field(description="The name of the count.")
+    count: Long = strawberry.field(description="The number that was counted.")
 
 
-@strawberry.type(description="One change of a run; heartbeats are none.")
+@strawberry.type(
+    description="One change in the history of a manifest run. Heartbeats are not part of the "
+    "history."
+)
 class RunEvent:
     seq: int = strawberry.field(
-        description="The version that the change made; heartbeats leave gaps."
+        description="The version of the manifest run that the change created; versions created by "
+        "heartbeats are missing here."
     )
-    action: records.Action = strawberry.field(description="What was done.")
+    action: records.Action = strawberry.field(
+        description="The action that changed the manifest run."
+    )
     before: records.RunState | None = strawberry.field(
-        description="The state it was done in; absent where the run came in."
+        description="The state before the action; null for the action that added the manifest run."
     )
-    after: records.RunState = strawberry.field(description="The state it led to.")
-    at: DateTime = strawberry.field(description="When.")
-    by: str = strawberry.field(description="The id of the user who asked for it.")
-    fence: int = strawberry.field(description="The fence of the claim it belongs to.")
-    worker: str | None = strawberry.field(description="The owner of the lease, if there was one.")
-    reason: str | None = strawberry.field(description="Why, as far as somebody said so.")
-    error: str | None = strawberry.field(description="What went wrong, if it failed.")
+    after: records.RunState = strawberry.field(description="The state after the action.")
+    at: DateTime = strawberry.field(description="The time of the action, in UTC.")
+    by: str = strawberry.field(description="The id of the user who requested the action.")
+    fence: int = strawberry.field(description="The fence of the claim at the time of the action.")
+    worker: str | None = strawberry.field(
+        description="The name of the worker that held the lease; null if there was no lease."
+    )
+    reason: str | None = strawberry.field(
+        description="The reason for the action; null if none was given."
+    )
+    error: str | None = strawberry.field(
+        description="The description of the failure; null if the action was not a failure."
+    )
 
 
-@strawberry.type(description="A run: a folder of a pipeline, on its way to be loaded.")
+@strawberry.type(
+    description="A manifest run: a folder that a pipeline produced, which is first transformed "
+    "and then loaded."
+)
 class Run(Node):
-    group: GroupPath = strawberry.field(description="The group of the manifest.")
-    manifest: str = strawberry.field(description="The manifest it is in.")
+    group: GroupPath = strawberry.field(description="The path of the manifest's group.")
+    manifest: str = strawberry.field(
+        description="The name of the manifest that contains this manifest run."
+    )
     run_id: str = strawberry.field(
-        description="The path of the folder inside of its bucket, without `s3://`."
+        description="The path of the folder inside its bucket, without `s3://`."
     )
     added_time: DateTime = strawberry.field(
-        name="addedAt", description="When it was discovered, to the second, as all times of a run."
+        name="addedAt",
+        description="The time when the manifest run was added, in UTC. All times of a manifest "
+        "run are in whole seconds.",
     )
-    added_by: str = strawberry.field(description="The version of the Transformer that found it.")
-    to_skip: bool = strawberry.field(description="Whether nobody is to work on it.")
+    added_by: str = strawberry.field(
+        description="The version of the Transformer that found the manifest run."
+    )
+    to_skip: bool = strawberry.field(description="Whether workers skip the manifest run.")
     processed_time: DateTime | None = strawberry.field(
-        name="processedAt", description="When the Transformer was done."
+        name="processedAt",
+        description="The time when the Transformer finished, in UTC; null until then.",
     )
     shred_types: list[str] | None = strawberry.field(
-        description="The shredded types in the folder, once it is processed."
+        description="The shredded types in the output folder; null until the manifest run is "
+        "processed."
     )
-    saved_to: str | None = strawberry.field(description="The folder of the output.")
+    saved_to: str | None = strawberry.field(
+        description="The folder of the output; null until the manifest run is processed."
+    )
     loaded_time: DateTime | None = strawberry.field(
-        name="loadedAt", description="When the Loader was done."
+        name="loadedAt", description="The time when the Loader finished, in UTC; null until then."
     )
-    loaded_by: str | None = strawberry.field(description="The version of the Loader.")
-    state: records.RunState = strawberry.field(description="How far it is.")
-    version: int = strawberry.field(description="How often it was written.")
+    loaded_by: str | None = strawberry.field(
+        description="The version of the Loader; null until the manifest run is loaded."
+    )
+    state: records.RunState = strawberry.field(description="The current state of the manifest run.")
+    version: int = strawberry.field(
+        description="The version of the manifest run: the number of times that it was written."
+    )
     fence: int = strawberry.field(
-        description="The number of the latest claim; results and heartbeats name it."
+        description="The fence: the number of the latest claim, to be sent with heartbeats and "
+        "results."
     )
-    attempt: int = strawberry.field(description="How often the stage at hand was claimed.")
-    lease_owner: str | None = strawberry.field(description="The worker who has it in hand.")
+    attempt: int = strawberry.field(
+        description="The number of times that the current stage was claimed."
+    )
+    lease_owner: str | None = strawberry.field(
+        description="The name of the worker that holds the lease; null if there is no lease."
+    )
     lease_time: DateTime | None = strawberry.field(
-        name="leaseUntil", description="When another may claim it, if no heartbeat comes."
+        name="leaseUntil",
+        description="The time when the lease ends unless a heartbeat extends it, in UTC; "
+        "afterwards another worker can claim the manifest run.",
     )
-    last_error: str | None = strawberry.field(description="Why the stage at hand failed.")
+    last_error: str | None = strawberry.field(
+        description="The description of the latest failure of the current stage; null if it has "
+        "not failed."
+    )
     counted: list[RunCount] | None = strawberry.field(
-        name="counts", description="What workers counted, in the order of the names."
+        name="counts", description="The counts that the workers reported, sorted by name."
     )
-    skip_reason: str | None = strawberry.field(description="Why it is to be skipped.")
-    pipeline: str | None = strawberry.field(description="The pipeline it comes from.")
+    skip_reason: str | None = strawberry.field(
+        description="The reason why the manifest run is skipped; null if none was given."
+    )
+    pipeline: str | None = strawberry.field(
+        description="The name of the pipeline that produced the folder; null if none was given."
+    )
     idempotency_key: str = strawberry.field(
-        description="What names the latest claim outside: no other claim has it, now or later."
+        description="A key that identifies the latest claim in other systems; no other claim ever "
+        "has the same key."
     )
 
     is_type_of = shows(records.Run)
 
     @strawberry.field(
-        graphql_type=Connection[RunEvent], description="What happened to it, newest first."
+        graphql_type=Connection[RunEvent],
+        description="The changes of the manifest run, newest first.",
     )
     @staticmethod
     async def history(
@@ -112,25 +163,40 @@ class Run(Node):
         )
 
 
-@strawberry.type(description="A list of runs in a group; its first run makes it.")
+@strawberry.type(
+    description="A manifest: a list of folders (its runs) in a group with the state of each. It "
+    "is created with its first run."
+)
 class Manifest(Node):
-    group: GroupPath = strawberry.field(description="Where it lies.")
-    name: str = strawberry.field(description="As first written.")
-    created_at: DateTime = strawberry.field(description="When the first run came in.")
-    created_by: str = strawberry.field(description="The id of the user who brought it.")
-    runs: int = strawberry.field(name="runCount", description="How many runs are in it; exact.")
+    group: GroupPath = strawberry.field(description="The path of the manifest's group.")
+    name: str = strawberry.field(description="The name of the manifest, as it was first written.")
+    created_at: DateTime = strawberry.field(
+        description="The time when the first run was added, in UTC."
+    )
+    created_by: str = strawberry.field(description="The id of the user who added the first run.")
+    runs: int = strawberry.field(
+        name="runCount", description="The exact number of manifest runs in the manifest."
+    )
 
     is_type_of = shows(records.Manifest)
 
 
 @strawberry.type
 class RunQuery:
-    @strawberry.field(graphql_type=Run | None, description="A run by its name.")
+    @strawberry.field(
+        graphql_type=Run | None, description="The manifest run with the given manifest and path."
+    )
     @staticmethod
     async def run(
         info: Info,
         manifest: OfManifest,
-        run_id: Annotated[str, strawberry.argument(description="The path, letter by letter.")],
+        run_id: Annotated[
+            str,
+            strawberry.argument(
+                description="The path of the folder inside its bucket, without `s3://`; upper and "
+                "lower case differ."
+            ),
+        ],
         group: InGroup = UNSET,
     ) -> records.Run | None:
         named = runs.manifest_named(info.context, given(group), manifest)
@@ -138,8 +204,8 @@ class RunQuery:
 
     @strawberry.field(
         graphql_type=Connection[Run],
-        description="The runs of a manifest by the time they were added; those of one second in "
-        "the order they came in.",
+        description="The runs of a manifest, sorted by the time when they were added; those added "
+        "in the same second are in the order of their addition.",
     )
     @staticmethod
     async def runs(
@@ -147,17 +213,35 @@ class RunQuery:
         manifest: OfManifest,
         group: InGroup = UNSET,
         state: Annotated[
-            records.RunState | None, strawberry.argument(description="Any state if absent.")
+            records.RunState | None,
+            strawberry.argument(
+                description="Only manifest runs in this state; those in any state if left out."
+            ),
         ] = UNSET,
         to_skip: Annotated[
-            bool | None, strawberry.argument(description="Only those that are, or are not.")
+            bool | None,
+            strawberry.argument(
+                description="Only skipped manifest runs if true, only the others if false; all if "
+                "left out."
+            ),
         ] = UNSET,
         start: Annotated[
-            Moment, strawberry.argument(name="from", description="Added then or later.")
+            Moment,
+            strawberry.argument(
+                name="from", description="Only manifest runs added at this time or later."
+            ),
         ] = UNSET,
-        end: Annotated[Moment, strawberry.argument(name="to", description="Added before.")] = UNSET,
+        end: Annotated[
+            Moment,
+            strawberry.argument(
+                name="to", description="Only manifest runs added before this time."
+            ),
+        ] = UNSET,
         order: Annotated[
-            Order | None, strawberry.argument(description="By the time they were added.")
+            Order | None,
+            strawberry.argument(
+                description="The order by the time of addition; OLDEST_FIRST by default."
+            ),
         ] = Order.OLDEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
@@ -181,8 +265,8 @@ class RunQuery:
 
     @strawberry.field(
         graphql_type=Connection[Run],
-        description="The runs of a manifest that got stuck, oldest first: new ones that nobody "
-        "claims, and those whose lease ran out.",
+        description="The stuck runs of a manifest, oldest first: new runs that no worker has "
+        "claimed for some time, and runs with an expired lease.",
     )
     @staticmethod
     async def stale_runs(
@@ -191,7 +275,10 @@ class RunQuery:
         group: InGroup = UNSET,
         older_than_seconds: Annotated[
             int | None,
-            strawberry.argument(description="How long a new run may wait; an hour if absent."),
+            strawberry.argument(
+                description="The age in seconds from which an unclaimed new run counts as stuck; "
+                "3600 by default."
+            ),
         ] = 3600,
         first: First = UNSET,
         after: After = UNSET,
@@ -209,7 +296,7 @@ class RunQuery:
 
     @strawberry.field(
         graphql_type=Connection[Manifest],
-        description="The manifests of a group, in the order of their names.",
+        description="The manifests of a group, sorted by name.",
     )
     @staticmethod
     async def manifests(

@@ -1,4 +1,4 @@
-"""Entities of NGSI, their attributes and samples: types."""
+"""The types of NGSI entities, their attributes, samples and aggregates."""
 
 from decimal import Decimal
 from typing import Annotated
@@ -11,6 +11,7 @@ from penstock.datastore.ngsi import series as aggregates
 from penstock.datastore.ngsi.series import Method, Period, Sample
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, given
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, connect, page_of
 from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import costs
@@ -18,45 +19,94 @@ from penstock.schema.engine.cost import costs
 AGGREGATE_COST = 50
 
 From = Annotated[
-    DateTime | None, strawberry.argument(name="from", description="The first instant, inclusive.")
+    DateTime | None,
+    strawberry.argument(
+        name="from",
+        description="The start of the time span, in UTC and inclusive; unbounded if left out.",
+    ),
 ]
 To = Annotated[
-    DateTime | None, strawberry.argument(name="to", description="The last instant, exclusive.")
+    DateTime | None,
+    strawberry.argument(
+        name="to",
+        description="The end of the time span, in UTC and exclusive; unbounded if left out.",
+    ),
 ]
 
-strawberry.enum(Method, name="NgsiMethod", description="What is made of the samples of a period.")
-strawberry.enum(Period, name="NgsiPeriod", description="A length of calendar time, in UTC.")
+strawberry.enum(
+    Method,
+    name="NgsiMethod",
+    description="The method that reduces the samples of a period to one value.",
+)
+describe_values(
+    Method,
+    {
+        Method.COUNT: "The number of samples, including those that are not numbers.",
+        Method.SUM: "The sum of the numbers.",
+        Method.AVG: "The average of the numbers.",
+        Method.MIN: "The smallest of the numbers.",
+        Method.MAX: "The largest of the numbers.",
+    },
+)
+strawberry.enum(Period, name="NgsiPeriod", description="The length of a calendar period, in UTC.")
+describe_values(
+    Period,
+    {
+        Period.YEAR: "A calendar year from January 1st.",
+        Period.MONTH: "A calendar month from its first day.",
+        Period.DAY: "A calendar day from midnight, in UTC.",
+        Period.HOUR: "An hour from its first minute.",
+        Period.MINUTE: "A minute from its first second.",
+        Period.SECOND: "A second of the clock.",
+    },
+)
 
 
-@strawberry.type(description="A value that was notified, at the time when it arrived.")
+@strawberry.type(
+    description="A sample: a value from a notification with the time when it was received."
+)
 class NgsiSample:
-    recv_time: DateTime = strawberry.field(description="When it arrived.")
+    recv_time: DateTime = strawberry.field(
+        description="The time when the value was received, in UTC."
+    )
     text: str | None = strawberry.field(
-        description="The value as it is stored, numbers and objects as JSON; absent for null."
+        description="The stored value as text, with numbers and objects as JSON; null for the "
+        "value null."
     )
     number: Decimal | None = strawberry.field(
-        description="The number that the value is or says, exactly; absent for any other."
+        description="The exact number, if the value is a number or a text that contains one; null "
+        "otherwise."
     )
     metadata: str = strawberry.field(
-        description="The metadata as JSON: an array of `{name, type, value}`."
+        description="The metadata of the attribute as JSON: an array of `{name, type, value}`."
     )
 
 
-@strawberry.type(description="What the samples of a period amount to.")
+@strawberry.type(description="The aggregated samples of one period.")
 class NgsiBucket:
-    start: DateTime = strawberry.field(description="When the period begins.")
-    samples: int = strawberry.field(description="How many there are, numbers or not.")
+    start: DateTime = strawberry.field(description="The start of the period, in UTC.")
+    samples: int = strawberry.field(
+        description="The number of samples in the period, including those that are not numbers."
+    )
     value: Decimal | None = strawberry.field(
-        description="What the method makes of the numbers; absent where there are none to count."
+        description="The result of the method over the numbers in the period; null if the period "
+        "contains none."
     )
 
 
-@strawberry.type(description="An attribute of an entity, and its values over time.")
+@strawberry.type(description="An attribute of an entity with its values over time.")
 class NgsiAttribute:
-    name: str = strawberry.field(description="As notified.")
-    type: str = strawberry.field(description="As notified last.")
+    name: str = strawberry.field(
+        description="The name of the attribute, as written in the notification."
+    )
+    type: str = strawberry.field(
+        description="The type of the attribute, as written in the latest notification."
+    )
 
-    @strawberry.field(graphql_type=NgsiSample | None, description="The newest sample.")
+    @strawberry.field(
+        graphql_type=NgsiSample | None,
+        description="The newest sample of the attribute; null if there is none.",
+    )
     @staticmethod
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
@@ -65,8 +115,8 @@ class NgsiAttribute:
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],
-        description="The samples between two instants. The last n of them, oldest first: "
-        "`last: n` with `OLDEST_FIRST`.",
+        description="The samples in a time span. For the newest n samples with the oldest first, "
+        "use `last: n` with `OLDEST_FIRST`.",
     )
     @staticmethod
     async def series(
@@ -75,7 +125,10 @@ class NgsiAttribute:
         start: From = UNSET,
         end: To = UNSET,
         order: Annotated[
-            Order | None, strawberry.argument(description="By the time of arrival.")
+            Order | None,
+            strawberry.argument(
+                description="The order by the time of receipt; OLDEST_FIRST by default."
+            ),
         ] = Order.OLDEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
@@ -93,34 +146,49 @@ class NgsiAttribute:
 
     @strawberry.field(
         graphql_type=list[NgsiBucket] | None,
-        description="The samples between two instants by period, oldest first; at most 100,000 "
-        "samples and 10,000 periods.",
+        description="The samples in a time span, aggregated by period, oldest first; at most "
+        "100,000 samples and 10,000 periods.",
         metadata=costs(AGGREGATE_COST),
     )
     @staticmethod
     async def aggregate(
         attribute: strawberry.Parent[directory.Attribute],
         info: Info,
-        method: Annotated[Method, strawberry.argument(description="What to make of them.")],
-        period: Annotated[Period, strawberry.argument(description="By which to group them.")],
+        method: Annotated[
+            Method,
+            strawberry.argument(
+                description="The method that reduces the samples of a period to one value."
+            ),
+        ],
+        period: Annotated[
+            Period, strawberry.argument(description="The length of the calendar periods.")
+        ],
         start: From = UNSET,
         end: To = UNSET,
         fill: Annotated[
-            bool | None, strawberry.argument(description="Whether to show empty periods, too.")
+            bool | None,
+            strawberry.argument(
+                description="True to include periods without samples; false by default."
+            ),
         ] = False,
     ) -> list[aggregates.Bucket]:
         span = ngsi.span_of(given(start), given(end))
         return await ngsi.aggregate(info.context, attribute, span, method, period, fill=bool(fill))
 
 
-@strawberry.type(description="An entity of a service path.")
+@strawberry.type(description="An NGSI entity of a service path.")
 class NgsiEntity:
-    entity_id: str = strawberry.field(description="As notified.")
-    entity_type: str = strawberry.field(description="As notified; empty where there was none.")
+    entity_id: str = strawberry.field(
+        description="The id of the entity, as written in the notification."
+    )
+    entity_type: str = strawberry.field(
+        description="The type of the entity, as written in the notification; empty if there was "
+        "none."
+    )
 
     @strawberry.field(
         graphql_type=Connection[NgsiAttribute],
-        description="Every attribute that was ever notified of, in the order of their names.",
+        description="All attributes of the entity that were ever received, sorted by name.",
     )
     @staticmethod
     async def attributes(
@@ -138,11 +206,19 @@ class NgsiEntity:
             lambda window: info.context.view.notified.directory.attributes(entity, window),
         )
 
-    @strawberry.field(graphql_type=NgsiAttribute | None, description="One attribute.")
+    @strawberry.field(
+        graphql_type=NgsiAttribute | None,
+        description="The attribute with the given name; null if it was never received.",
+    )
     @staticmethod
     async def attribute(
         entity: strawberry.Parent[directory.Entity],
         info: Info,
-        name: Annotated[str, strawberry.argument(description="As notified.")],
+        name: Annotated[
+            str,
+            strawberry.argument(
+                description="The name of the attribute, as written in the notification."
+            ),
+        ],
     ) -> directory.Attribute | None:
         return await ngsi.attribute(info.context, entity, name)

@@ -1,4 +1,4 @@
-"""What can be changed of NGSI: dead letters are tried again, naming rules replaced."""
+"""The NGSI mutations: replay dead letters, and replace name mappings and grouping rules."""
 
 from typing import Annotated
 
@@ -8,95 +8,129 @@ from penstock.datastore.ngsi import replay
 from penstock.datastore.ngsi.naming_rules import Documents
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
 from penstock.schema.engine.cost import costs
 from penstock.schema.ngsi.dead_letters import NgsiDeadLetter, NgsiNamingRules
 
 
-@strawberry.type(description="What became of a dead letter that was tried again.")
+@strawberry.type(description="The result of replaying one dead letter.")
 class NgsiReplayed:
-    letter: NgsiDeadLetter = strawberry.field(description="What it was; it is gone.")
-    events: int = strawberry.field(description="How many updates are to be stored now.")
-    dead: int = strawberry.field(description="How many are in a new dead letter.")
+    letter: NgsiDeadLetter = strawberry.field(
+        description="The dead letter as it was; it no longer exists."
+    )
+    events: int = strawberry.field(
+        description="The number of updates that are now waiting to be stored."
+    )
+    dead: int = strawberry.field(
+        description="The number of updates that failed again and are in a new dead letter."
+    )
 
 
-@strawberry.type(description="Dead letters were tried again.")
+@strawberry.type(description="The result of replaying dead letters.")
 class ReplayDeadLettersPayload:
-    replayed: list[replay.Replayed] = strawberry.field(graphql_type=list[NgsiReplayed])
+    replayed: list[replay.Replayed] = strawberry.field(
+        graphql_type=list[NgsiReplayed],
+        description="The result of each dead letter that was replayed.",
+    )
 
 
-@strawberry.type(description="The name mappings were replaced.")
+@strawberry.type(description="The result of replacing the name mappings.")
 class PutNameMappingsPayload:
-    naming_rules: Documents = strawberry.field(graphql_type=NgsiNamingRules)
+    naming_rules: Documents = strawberry.field(
+        graphql_type=NgsiNamingRules, description="The naming rules with the new name mappings."
+    )
 
 
-@strawberry.type(description="The grouping rules were replaced.")
+@strawberry.type(description="The result of replacing the grouping rules.")
 class PutGroupingRulesPayload:
-    naming_rules: Documents = strawberry.field(graphql_type=NgsiNamingRules)
+    naming_rules: Documents = strawberry.field(
+        graphql_type=NgsiNamingRules, description="The naming rules with the new grouping rules."
+    )
 
 
 ReplayDeadLettersResult = Annotated[
     ReplayDeadLettersPayload | NotFound | NotPermitted | LimitExceeded,
-    strawberry.union("ReplayDeadLettersResult", description="The letters, or why they stay."),
+    strawberry.union(
+        "ReplayDeadLettersResult",
+        description="The replayed dead letters, or the reason why none was replayed.",
+    ),
 ]
 PutNameMappingsResult = Annotated[
     PutNameMappingsPayload | NotFound | NotPermitted | ValidationProblem,
-    strawberry.union("PutNameMappingsResult", description="The rules, or why they stay."),
+    strawberry.union(
+        "PutNameMappingsResult",
+        description="The new naming rules, or the reason why nothing changed.",
+    ),
 ]
 PutGroupingRulesResult = Annotated[
     PutGroupingRulesPayload | NotFound | NotPermitted | ValidationProblem,
-    strawberry.union("PutGroupingRulesResult", description="The rules, or why they stay."),
+    strawberry.union(
+        "PutGroupingRulesResult",
+        description="The new naming rules, or the reason why nothing changed.",
+    ),
 ]
 
 
-@strawberry.input(description="The dead letters to try again.")
+@strawberry.input(description="The dead letters to replay.")
 class ReplayDeadLettersInput:
-    ids: list[strawberry.ID] = strawberry.field(description="At most 100; all of them or none.")
+    ids: list[strawberry.ID] = strawberry.field(
+        description="The ids of at most 100 dead letters; either all of them are replayed or none."
+    )
 
 
-@strawberry.input(description="The name mappings to go by.")
+@strawberry.input(description="The name mappings that replace the present ones.")
 class PutNameMappingsInput:
-    document: str = strawberry.field(description='JSON: `{"serviceMappings": [...]}`.')
+    document: str = strawberry.field(
+        description='The new name mappings as JSON: `{"serviceMappings": [...]}`.'
+    )
 
 
-@strawberry.input(description="The grouping rules to go by.")
+@strawberry.input(description="The grouping rules that replace the present ones.")
 class PutGroupingRulesInput:
-    document: str = strawberry.field(description='JSON: `{"grouping_rules": [...]}`.')
+    document: str = strawberry.field(
+        description='The new grouping rules as JSON: `{"grouping_rules": [...]}`.'
+    )
 
 
 @strawberry.type
 class NgsiMutation:
     @strawberry.mutation(
         graphql_type=ReplayDeadLettersResult,
-        description="Try dead letters again, by the rules and settings of now; the caller is "
-        "contributor at their service paths. What fails once more is in a new letter.",
+        description="Try again to store the updates of dead letters, with the present rules and "
+        "settings. The caller must be a contributor at their service paths. Updates that fail "
+        "again are put into a new dead letter.",
         metadata=costs(1, "input"),
     )
     @staticmethod
     async def replay_dead_letters(
-        info: Info, input: ReplayDeadLettersInput
+        info: Info, input: InputOf[ReplayDeadLettersInput]
     ) -> ReplayDeadLettersPayload:
         replayed = await info.context.view.notified.replay(input.ids)
         return ReplayDeadLettersPayload(replayed=replayed)
 
     @strawberry.mutation(
         graphql_type=PutNameMappingsResult,
-        description="Replace the name mappings of all services; the caller is admin of the root. "
-        "Within half a minute servers go by them, if `PENSTOCK_NGSI_ENABLE_NAME_MAPPINGS` says so.",
+        description="Replace the name mappings of all services. The caller must be an admin of "
+        "the root group. Servers with the setting `PENSTOCK_NGSI_ENABLE_NAME_MAPPINGS` apply them "
+        "within 30 seconds.",
     )
     @staticmethod
-    async def put_name_mappings(info: Info, input: PutNameMappingsInput) -> PutNameMappingsPayload:
+    async def put_name_mappings(
+        info: Info, input: InputOf[PutNameMappingsInput]
+    ) -> PutNameMappingsPayload:
         found = await ngsi.put_mappings(info.context, input.document)
         return PutNameMappingsPayload(naming_rules=found)
 
     @strawberry.mutation(
         graphql_type=PutGroupingRulesResult,
-        description="Replace the grouping rules of all services; the caller is admin of the root. "
-        "Within half a minute servers go by them, if `PENSTOCK_NGSI_ENABLE_GROUPING` says so.",
+        description="Replace the grouping rules of all services. The caller must be an admin of "
+        "the root group. Servers with the setting `PENSTOCK_NGSI_ENABLE_GROUPING` apply them "
+        "within 30 seconds.",
     )
     @staticmethod
     async def put_grouping_rules(
-        info: Info, input: PutGroupingRulesInput
+        info: Info, input: InputOf[PutGroupingRulesInput]
     ) -> PutGroupingRulesPayload:
         found = await ngsi.put_rules(info.context, input.document)
         return PutGroupingRulesPayload(naming_rules=found)

@@ -1,4 +1,4 @@
-"""Services of NGSI and their paths: types and query fields."""
+"""The types of NGSI services and service paths, and the fields that query them."""
 
 from typing import Annotated
 
@@ -26,28 +26,40 @@ COUNTS_COST = 20
 PREVIEW_COST = 20
 
 InEncoding = Annotated[
-    Encoding | None, strawberry.argument(description="That of the settings if absent.")
+    Encoding | None,
+    strawberry.argument(
+        description="The encoding of the name; the one in the server's settings if left out."
+    ),
 ]
 
 
-@strawberry.type(description="A path of a service; it is the group `/<service>/<path>`.")
+@strawberry.type(
+    description="A service path of an NGSI service. Its access rights are those of the group "
+    "`/<service>/<path>`."
+)
 class NgsiServicePath:
-    service: str = strawberry.field(description="As notified.")
-    path: str = strawberry.field(description="As notified.")
+    service: str = strawberry.field(description="The service, as written in the notification.")
+    path: str = strawberry.field(description="The service path, as written in the notification.")
 
     @strawberry.field(
         graphql_type=Connection[NgsiEntity],
-        description="Every entity that was ever notified of, in the order of their ids.",
+        description="All entities of the service path that were ever received, sorted by id.",
     )
     @staticmethod
     async def entities(
         of: strawberry.Parent[directory.ServicePath],
         info: Info,
         id_prefix: Annotated[
-            str | None, strawberry.argument(description="What the ids begin with.")
+            str | None,
+            strawberry.argument(
+                description="Only entities with an id that begins with this text; all by default."
+            ),
         ] = "",
         type: Annotated[
-            str | None, strawberry.argument(description="Of this type; of any if absent.")
+            str | None,
+            strawberry.argument(
+                description="Only entities of this type; those of any type if left out."
+            ),
         ] = UNSET,
         first: First = UNSET,
         after: After = UNSET,
@@ -62,25 +74,42 @@ class NgsiServicePath:
             lambda window: ngsi.entities(info.context, of, window, prefix, wanted),
         )
 
-    @strawberry.field(graphql_type=NgsiEntity | None, description="One entity.")
+    @strawberry.field(
+        graphql_type=NgsiEntity | None,
+        description="The entity with the given id and type; null if it was never received.",
+    )
     @staticmethod
     async def entity(
         of: strawberry.Parent[directory.ServicePath],
         info: Info,
-        id: Annotated[str, strawberry.argument(description="As notified.")],
-        type: Annotated[str, strawberry.argument(description="As notified; may be empty.")],
+        id: Annotated[
+            str,
+            strawberry.argument(
+                description="The id of the entity, as written in the notification."
+            ),
+        ],
+        type: Annotated[
+            str,
+            strawberry.argument(
+                description="The type of the entity, as written in the notification; may be empty."
+            ),
+        ],
     ) -> directory.Entity | None:
         return await ngsi.entity(info.context, of, id, type)
 
-    @strawberry.field(graphql_type=NgsiCounts, description="What came in, and what became of it.")
+    @strawberry.field(
+        graphql_type=NgsiCounts,
+        description="The numbers of updates that were received, stored or rejected for this "
+        "service path.",
+    )
     @staticmethod
     async def counts(of: strawberry.Parent[directory.ServicePath], info: Info) -> Counts:
         return await info.context.view.notified.counts(of)
 
     @strawberry.field(
         graphql_type=Connection[NgsiDeadLetter],
-        description="What could not be stored, newest first; one just made may be missing for a "
-        "moment.",
+        description="The dead letters of the service path, newest first; a new one may take a "
+        "moment to appear.",
     )
     @staticmethod
     async def dead_letters(
@@ -99,13 +128,18 @@ class NgsiServicePath:
         )
 
 
-@strawberry.type(description="A service: a tenant of NGSI. It is the group `/<service>`.")
+@strawberry.type(
+    description="An NGSI service, which is a tenant. Its access rights are those of the group "
+    "`/<service>`."
+)
 class NgsiService:
-    name: str = strawberry.field(description="As notified.")
+    name: str = strawberry.field(
+        description="The name of the service, as written in the notification."
+    )
 
     @strawberry.field(
         graphql_type=Connection[NgsiServicePath],
-        description="The service paths that the caller may know, each before those below it.",
+        description="The service paths that the caller can see, each before the paths below it.",
     )
     @staticmethod
     async def service_paths(
@@ -123,18 +157,23 @@ class NgsiService:
             lambda window: info.context.view.notified.directory.paths(service, window),
         )
 
-    @strawberry.field(graphql_type=NgsiServicePath | None, description="One service path.")
+    @strawberry.field(
+        graphql_type=NgsiServicePath | None,
+        description="The service path with the given path; null if the caller cannot see it.",
+    )
     @staticmethod
     async def service_path(
         service: strawberry.Parent[directory.Service],
         info: Info,
-        path: Annotated[str, strawberry.argument(description="`/Madrid/Gardens`.")],
+        path: Annotated[
+            str, strawberry.argument(description="The service path, such as `/Madrid/Gardens`.")
+        ],
     ) -> directory.ServicePath:
         return await ngsi.path(info.context, service, path)
 
     @strawberry.field(
         graphql_type=NgsiCounts | None,
-        description="The counts of all service paths that the caller may know, together.",
+        description="The sums of the counts of all service paths that the caller can see.",
         metadata=costs(COUNTS_COST),
     )
     @staticmethod
@@ -143,8 +182,8 @@ class NgsiService:
 
     @strawberry.field(
         graphql_type=Connection[NgsiDestination] | None,
-        description="The tables of the service, in the order of their names; for readers of all "
-        "of it.",
+        description="The destination tables of the service, sorted by name. The caller must be a "
+        "reader of the whole service.",
     )
     @staticmethod
     async def destinations(
@@ -164,42 +203,55 @@ class NgsiService:
 
     @strawberry.field(
         graphql_type=list[NgsiPreview] | None,
-        description="Where the entities of a notification would be stored; nothing is.",
+        description="The destinations that the entities of a notification would have. Nothing is "
+        "stored.",
         metadata=costs(PREVIEW_COST),
     )
     @staticmethod
     async def preview_destination(
         service: strawberry.Parent[directory.Service],
         info: Info,
-        notification: Annotated[str, strawberry.argument(description="Its body.")],
+        notification: Annotated[
+            str, strawberry.argument(description="The body of the notification, written as JSON.")
+        ],
         service_path: Annotated[
-            str | None, strawberry.argument(description="As in the header.")
+            str | None,
+            strawberry.argument(
+                description="The value of the header `Fiware-ServicePath`; `/` by default."
+            ),
         ] = "/",
         attrs_format: Annotated[
-            str | None, strawberry.argument(description="As in the header.")
+            str | None,
+            strawberry.argument(
+                description="The value of the header `Ngsiv2-AttrsFormat`; the format is detected "
+                "if left out."
+            ),
         ] = UNSET,
     ) -> list[repository.Preview]:
         path, form = service_path or "/", given(attrs_format)
         return await info.context.view.notified.preview(service, path, notification, form)
 
     @strawberry.field(
-        graphql_type=str | None, description="A text as it is written in names of tables."
+        graphql_type=str | None,
+        description="A text in the encoded form that is used in table names.",
     )
     @staticmethod
     def encode_name(
         info: Info,
-        text: Annotated[str, strawberry.argument(description="One component of a name.")],
+        text: Annotated[
+            str, strawberry.argument(description="The text to encode: one component of a name.")
+        ],
         encoding: InEncoding = UNSET,
     ) -> str:
         return ngsi.encoded(info.context, text, given(encoding))
 
     @strawberry.field(
-        graphql_type=list[str] | None, description="The components that a name was made of."
+        graphql_type=list[str] | None, description="The decoded components of a table name."
     )
     @staticmethod
     def decode_name(
         info: Info,
-        name: Annotated[str, strawberry.argument(description="The name of a table.")],
+        name: Annotated[str, strawberry.argument(description="The encoded name of a table.")],
         encoding: InEncoding = UNSET,
     ) -> list[str]:
         return ngsi.decoded(info.context, name, given(encoding))
@@ -209,7 +261,8 @@ class NgsiService:
 class NgsiQuery:
     @strawberry.field(
         graphql_type=Connection[NgsiService],
-        description="The services that the caller may know, in the order of their groups' keys.",
+        description="The NGSI services that the caller can see, sorted by the keys of their "
+        "groups.",
     )
     @staticmethod
     async def ngsi_services(
@@ -227,17 +280,25 @@ class NgsiQuery:
         )
 
     @strawberry.field(
-        graphql_type=NgsiService | None, description="A service that the caller may know."
+        graphql_type=NgsiService | None,
+        description="The NGSI service with the given name; null if the caller cannot see it.",
     )
     @staticmethod
     async def ngsi_service(
-        info: Info, name: Annotated[str, strawberry.argument(description="As notified.")]
+        info: Info,
+        name: Annotated[
+            str,
+            strawberry.argument(
+                description="The name of the service, as written in the notification."
+            ),
+        ],
     ) -> directory.Service:
         return await info.context.view.notified.directory.service(name)
 
     @strawberry.field(
         graphql_type=NgsiNamingRules | None,
-        description="The naming rules of all services, for readers of the root.",
+        description="The naming rules of all services. The caller must be a reader of the root "
+        "group.",
     )
     @staticmethod
     async def ngsi_naming_rules(info: Info) -> naming_rules.Documents:

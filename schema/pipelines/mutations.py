@@ -9,6 +9,7 @@ from penstock.datastore import records
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import PIPELINE
 from penstock.schema.core.context import Info
+from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
@@ -34,11 +35,11 @@ from penstock.schema.resources.mutations import (
 )
 from penstock.schema.resources.transformers import TransformerInput
 
-_ATTRIBUTES = "An object of whatever its users keep with it."
-_TRANSFORMER = "What it does with a row."
+_ATTRIBUTES = "A JSON object with further values that users keep with the pipeline."
+_TRANSFORMER = "The parameters and formulas that turn an input row into an output row."
 
 
-@strawberry.input(description="Describes the pipeline to create.")
+@strawberry.input(description="The pipeline to create.")
 class CreatePipelineInput(Creation):
     attributes: JSON | None = strawberry.field(default=UNSET, description=_ATTRIBUTES)
     transformer: TransformerInput = strawberry.field(description=_TRANSFORMER)
@@ -46,8 +47,10 @@ class CreatePipelineInput(Creation):
 
 
 @strawberry.input(
-    description="Names the pipeline and what to change. A field that is left out keeps its "
-    "value, and null clears it."
+    description=(
+        "The changes to make to a pipeline. A field that is left out keeps its value, "
+        "and null clears the value."
+    )
 )
 class UpdatePipelineInput(Change):
     id: strawberry.ID = id_of("pipeline")
@@ -71,22 +74,29 @@ _CONTENT = Content(
 )
 
 
-@strawberry.input(description="Names the pipeline to delete.")
+@strawberry.input(description="The pipeline to delete.")
 class DeletePipelineInput:
     id: strawberry.ID = id_of("pipeline")
     expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
 
 
-@strawberry.input(description="Names the pipeline to share and the group to share it with.")
+@strawberry.input(description="The pipeline to share and the group to share it with.")
 class GrantPipelineInput:
     id: strawberry.ID = id_of("pipeline")
-    group: GroupPath = strawberry.field(description="The group that gains access.")
+    group: GroupPath = strawberry.field(
+        description="The path of the group that gains access, together with all groups below it."
+    )
 
 
-@strawberry.input(description="Names the pipeline and the group that loses its grant.")
+@strawberry.input(description="The pipeline and the group that loses its grant.")
 class RevokePipelineInput:
     id: strawberry.ID = id_of("pipeline")
-    group: GroupPath = strawberry.field(description="The group that has the grant itself.")
+    group: GroupPath = strawberry.field(
+        description=(
+            "The path of the group whose own grant is removed. A grant that the group "
+            "inherits stays."
+        )
+    )
 
 
 @strawberry.type(description="The pipeline was created, or found by its idempotency key.")
@@ -96,7 +106,7 @@ class CreatePipelinePayload:
     )
 
 
-@strawberry.type(description="A new version of the pipeline was made.")
+@strawberry.type(description="A new version of the pipeline was created.")
 class UpdatePipelinePayload:
     pipeline: records.Pipeline = strawberry.field(
         graphql_type=Pipeline, description="The pipeline with its new version."
@@ -106,7 +116,7 @@ class UpdatePipelinePayload:
 @strawberry.type(description="The pipeline and all its versions were deleted.")
 class DeletePipelinePayload:
     pipeline: records.Pipeline = strawberry.field(
-        graphql_type=Pipeline, description="The pipeline as it was before."
+        graphql_type=Pipeline, description="The pipeline as it was before it was deleted."
     )
 
 
@@ -118,7 +128,7 @@ class GrantPipelinePayload:
     changed: bool = strawberry.field(description=CHANGED)
 
 
-@strawberry.type(description="The group no longer has a grant of its own.")
+@strawberry.type(description="The group no longer has a grant of its own for the pipeline.")
 class RevokePipelinePayload:
     pipeline: records.Pipeline = strawberry.field(
         graphql_type=Pipeline, description="The pipeline without the grant."
@@ -128,7 +138,8 @@ class RevokePipelinePayload:
 CreatePipelineResult = Annotated[
     CreatePipelinePayload | NotFound | NotPermitted | ValidationProblem | NameTaken | LimitExceeded,
     strawberry.union(
-        "CreatePipelineResult", description="The new pipeline, or the reason why there is none."
+        "CreatePipelineResult",
+        description="Either the new pipeline, or the reason that none was created.",
     ),
 ]
 UpdatePipelineResult = Annotated[
@@ -141,28 +152,29 @@ UpdatePipelineResult = Annotated[
     | LimitExceeded
     | IllegalState,
     strawberry.union(
-        "UpdatePipelineResult", description="The new version, or the reason why nothing changed."
+        "UpdatePipelineResult",
+        description="Either the pipeline with its new version, or the reason that nothing changed.",
     ),
 ]
 DeletePipelineResult = Annotated[
     DeletePipelinePayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeletePipelineResult",
-        description="The deleted pipeline, or the reason why it is still there.",
+        description="Either the deleted pipeline, or the reason that it was not deleted.",
     ),
 ]
 GrantPipelineResult = Annotated[
     GrantPipelinePayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantPipelineResult",
-        description="The pipeline with the grant, or the reason why nothing changed.",
+        description="Either the pipeline with the grant, or the reason that nothing changed.",
     ),
 ]
 RevokePipelineResult = Annotated[
     RevokePipelinePayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokePipelineResult",
-        description="The pipeline without the grant, or the reason why nothing changed.",
+        description="Either the pipeline without the grant, or the reason that nothing changed.",
     ),
 ]
 
@@ -171,31 +183,41 @@ RevokePipelineResult = Annotated[
 class PipelineMutation:
     @strawberry.mutation(
         graphql_type=CreatePipelineResult,
-        description="Create a pipeline. The caller is contributor at its group.",
+        description="Create a pipeline. The caller must be a contributor at its group.",
     )
     @staticmethod
-    async def create_pipeline(info: Info, input: CreatePipelineInput) -> CreatePipelinePayload:
+    async def create_pipeline(
+        info: Info, input: InputOf[CreatePipelineInput]
+    ) -> CreatePipelinePayload:
         key = input.idempotency_key
         created = await create_resource(info, PIPELINE, _CONTENT, input, key)
         return CreatePipelinePayload(pipeline=created)
 
     @strawberry.mutation(
         graphql_type=UpdatePipelineResult,
-        description="Make a new version of a pipeline. The caller is contributor at the owner "
-        "group.",
+        description=(
+            "Create a new version of a pipeline. The caller must be a contributor at the "
+            "group that owns the pipeline."
+        ),
     )
     @staticmethod
-    async def update_pipeline(info: Info, input: UpdatePipelineInput) -> UpdatePipelinePayload:
+    async def update_pipeline(
+        info: Info, input: InputOf[UpdatePipelineInput]
+    ) -> UpdatePipelinePayload:
         updated = await update_resource(info, PIPELINE, _CONTENT, input, input.id)
         return UpdatePipelinePayload(pipeline=updated)
 
     @strawberry.mutation(
         graphql_type=DeletePipelineResult,
-        description="Delete a pipeline with all its versions. The caller is admin at the owner "
-        "group.",
+        description=(
+            "Delete a pipeline with all its versions. The caller must be an admin at the "
+            "group that owns the pipeline."
+        ),
     )
     @staticmethod
-    async def delete_pipeline(info: Info, input: DeletePipelineInput) -> DeletePipelinePayload:
+    async def delete_pipeline(
+        info: Info, input: InputOf[DeletePipelineInput]
+    ) -> DeletePipelinePayload:
         deleted = await delete_resource(info, PIPELINE, input.id, input.expected_version)
         return DeletePipelinePayload(pipeline=deleted)
 
@@ -204,15 +226,19 @@ class PipelineMutation:
         description=f"Let a group and all groups below it see and use a pipeline. {GRANT}",
     )
     @staticmethod
-    async def grant_pipeline(info: Info, input: GrantPipelineInput) -> GrantPipelinePayload:
+    async def grant_pipeline(
+        info: Info, input: InputOf[GrantPipelineInput]
+    ) -> GrantPipelinePayload:
         granted, changed = await grant_resource(info, PIPELINE, input.id, input.group)
         return GrantPipelinePayload(pipeline=granted, changed=changed)
 
     @strawberry.mutation(
         graphql_type=RevokePipelineResult,
-        description=f"Revoke the grant that a group itself has for a pipeline. {REVOKE}",
+        description=f"Remove the grant that a group itself has for a pipeline. {REVOKE}",
     )
     @staticmethod
-    async def revoke_pipeline(info: Info, input: RevokePipelineInput) -> RevokePipelinePayload:
+    async def revoke_pipeline(
+        info: Info, input: InputOf[RevokePipelineInput]
+    ) -> RevokePipelinePayload:
         revoked = await revoke_resource(info, PIPELINE, input.id, input.group)
         return RevokePipelinePayload(pipeline=revoked)

@@ -54,16 +54,33 @@ from penstock.schema.resources.resource import (
 from penstock.schema.resources.transformers import Transformer
 
 ExecutionsWithTags = Annotated[
-    TagFilter | None, strawberry.argument(description="Which tags to have.")
+    TagFilter | None,
+    strawberry.argument(
+        description="The tags that the executions must have. The default is no restriction."
+    ),
 ]
 InStates = Annotated[
-    list[ExecutionState] | None, strawberry.argument(description="In one of these; any if absent.")
+    list[ExecutionState] | None,
+    strawberry.argument(
+        description="The states of which the executions must have one. The default is any state."
+    ),
 ]
 Since = Annotated[
-    DateTime | None, strawberry.argument(description="Created then or later.", name="from")
+    DateTime | None,
+    strawberry.argument(
+        description="The time from which on the executions were created, inclusive.", name="from"
+    ),
 ]
-Until = Annotated[DateTime | None, strawberry.argument(description="Created before.", name="to")]
-ExecutionsInOrder = Annotated[Order | None, strawberry.argument(description="By time of creation.")]
+Until = Annotated[
+    DateTime | None,
+    strawberry.argument(
+        description="The time before which the executions were created, exclusive.", name="to"
+    ),
+]
+ExecutionsInOrder = Annotated[
+    Order | None,
+    strawberry.argument(description="The order by time of creation. The default is newest first."),
+]
 
 
 @strawberry.type
@@ -72,7 +89,10 @@ class HasExecutions:
 
     @strawberry.field(
         graphql_type=Connection[Execution],
-        description="Its executions. One just created may be missing for a moment.",
+        description=(
+            "The executions of the pipeline. An execution that was just created may be "
+            "missing for a moment."
+        ),
     )
     @staticmethod
     async def executions(
@@ -105,7 +125,8 @@ class HasExecutions:
         )
 
     @strawberry.field(
-        graphql_type=Connection[TagKey], description="The tag keys in use on its executions."
+        graphql_type=Connection[TagKey],
+        description="The tag keys that the executions of the pipeline use.",
     )
     @staticmethod
     async def execution_tag_keys(
@@ -126,7 +147,10 @@ class HasExecutions:
 
     @strawberry.field(
         graphql_type=Connection[TagValue],
-        description="The values of a key on its executions: the top level, or that below `parent`.",
+        description=(
+            "The tag values that the executions of the pipeline use for a key: those of the "
+            "top level, or those one level below `parent`."
+        ),
     )
     @staticmethod
     async def execution_tag_values(
@@ -134,7 +158,10 @@ class HasExecutions:
         info: Info,
         key: Annotated[str, strawberry.argument(description="The key of the tags.")],
         parent: Annotated[
-            str | None, strawberry.argument(description="The value to go below; the top if absent.")
+            str | None,
+            strawberry.argument(
+                description="The value whose next level is listed. The default is the top level."
+            ),
         ] = UNSET,
         first: First = UNSET,
         after: After = UNSET,
@@ -154,10 +181,16 @@ def _moment(time: str | None) -> datetime | None:
     return None if time is None else datetime.fromisoformat(time)
 
 
-@strawberry.type(description="A pipeline: how input rows become output rows. Its latest version.")
+@strawberry.type(
+    description="A pipeline, which turns input rows into output rows, in its latest version."
+)
 class Pipeline(Resource, HasExecutions):
-    attributes: JSON | None = strawberry.field(description="Whatever its users keep with it.")
-    transformer: Transformer = strawberry.field(description="What it does with a row.")
+    attributes: JSON | None = strawberry.field(
+        description="A JSON object with further values that users keep with the pipeline."
+    )
+    transformer: Transformer = strawberry.field(
+        description="The parameters and formulas that turn an input row into an output row."
+    )
 
     is_type_of = shows(records.Pipeline)
 
@@ -191,14 +224,21 @@ class Pipeline(Resource, HasExecutions):
         return await resources.diff(info.context.desk(PIPELINE), pipeline, from_, to)
 
 
-@strawberry.type(description="A pipeline as it was at one of its versions.")
+@strawberry.type(description="One version of a pipeline. A version never changes.")
 class PipelineVersion(ResourceVersion):
-    attributes: JSON | None = strawberry.field(description="Whatever its users kept with it.")
-    transformer: Transformer = strawberry.field(description="What it did with a row.")
+    attributes: JSON | None = strawberry.field(
+        description="A JSON object with further values that users kept with this version."
+    )
+    transformer: Transformer = strawberry.field(
+        description=(
+            "The parameters and formulas with which this version turns an input row into an "
+            "output row."
+        )
+    )
 
     is_type_of = shows(records.PipelineVersion)
 
-    @strawberry.field(graphql_type=Pipeline, description="The pipeline as it is now.")
+    @strawberry.field(graphql_type=Pipeline, description="The pipeline in its latest version.")
     @reads({"PipelineVersion": ("id",)})
     @staticmethod
     async def pipeline(
@@ -212,7 +252,10 @@ class PipelineVersion(ResourceVersion):
 class PipelineQuery:
     @strawberry.field(
         graphql_type=Pipeline | None,
-        description="Find a pipeline by its global id, as it is now or as it was at a time.",
+        description=(
+            "Find a pipeline by its global id, as it is now or as it was at a given time. "
+            "The answer is null where the caller sees none."
+        ),
     )
     @staticmethod
     async def pipeline(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Pipeline | None:
@@ -220,7 +263,10 @@ class PipelineQuery:
 
     @strawberry.field(
         graphql_type=Pipeline | None,
-        description="Find the pipeline that holds a name in the group, or nearest above it.",
+        description=(
+            "Find the pipeline that has a name in the group or, if there is none, in the "
+            "nearest group above it. The answer is null where there is none."
+        ),
     )
     @staticmethod
     async def pipeline_by_name(
@@ -228,7 +274,9 @@ class PipelineQuery:
     ) -> records.Pipeline | None:
         return await info.context.view.of(PIPELINE).reading.by_name(name, given(group))
 
-    @strawberry.field(graphql_type=Connection[Pipeline], description=f"List pipelines. {LIST}")
+    @strawberry.field(
+        graphql_type=Connection[Pipeline], description=f"List the pipelines of a group. {LIST}"
+    )
     @staticmethod
     async def pipelines(
         info: Info,

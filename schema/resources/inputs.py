@@ -17,11 +17,15 @@ from penstock.resolvers.context import Context
 from penstock.resolvers.resources import Given
 from penstock.schema.core.context import TagInput, given
 
-_NAME = f"1 to {MAX_NAME} characters; held by none on the same line of groups."
-_DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
+_NAME = (
+    f"The name, of 1 to {MAX_NAME} characters. No other resource of the kind has it "
+    "in the same group, in a group above it or in a group below it."
+)
+_DESCRIPTION = f"The purpose of the resource, for people, of at most {MAX_DESCRIPTION} characters."
 _TAGS = (
-    f"What it is found by: at most {MAX_TAGS}, no two of the same key, and about 30 changed at "
-    "once, fewer where values have levels or several groups are granted."
+    f"The tags by which the resource is found: at most {MAX_TAGS}, with different "
+    "keys. About 30 can change at once, fewer if their values have levels or if "
+    "several groups have access."
 )
 
 Read = Callable[[Any], Any]
@@ -46,7 +50,11 @@ class Creation:
     """The common fields of what is to be created; itself no type of the schema."""
 
     group: GroupPath | None = strawberry.field(
-        default=UNSET, description="The owner; the caller's default group if left out."
+        default=UNSET,
+        description=(
+            "The path of the group that owns the resource. The default is the caller's "
+            "default group."
+        ),
     )
     name: str = strawberry.field(description=_NAME)
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
@@ -57,12 +65,18 @@ class Creation:
 class Change:
     """The common fields of what is to be changed; itself no type of the schema."""
 
-    expected_version: int = strawberry.field(description="The version the changes are based on.")
+    expected_version: int = strawberry.field(
+        description=(
+            "The number of the version on which the changes are based. If it is not the "
+            "current one, nothing changes."
+        )
+    )
     name: str | None = strawberry.field(default=UNSET, description=_NAME)
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
     tags: list[TagInput] | None = strawberry.field(default=UNSET, description=_TAGS)
     state: State | None = strawberry.field(
-        default=UNSET, description="While it is not enabled, nothing else can change."
+        default=UNSET,
+        description="The new state. While a resource is not enabled, only its state can change.",
     )
 
 
@@ -75,7 +89,10 @@ def key_for(noun: str) -> Any:
     """Make the field that makes a retried create safe."""
     return strawberry.field(
         default=UNSET,
-        description=f"The same key with the same input within a day gives the same {noun}.",
+        description=(
+            "A key that makes it safe to send the request again: the same key with the same "
+            f"input gives the same {noun} for a day."
+        ),
     )
 
 

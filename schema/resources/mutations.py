@@ -12,16 +12,20 @@ from penstock.schema.resources.inputs import Change, Content, Creation
 
 R = TypeVar("R", bound=Resource)
 
-EXPECTED_VERSION: Final = "If this is given, it must be the number of the current version."
+EXPECTED_VERSION: Final = (
+    "The number of the current version. If another number is given, nothing "
+    "changes. The default is not to check."
+)
 GRANT: Final = (
-    "The caller is admin at the owner group and at the group that gains access. A grant to an "
-    "ancestor replaces the grants below it."
+    "The caller must be an admin at the group that owns it and at the group that "
+    "gains access. A grant to a group replaces the grants of the groups below it."
 )
 REVOKE: Final = (
-    "The caller is admin at the owner group. The owner keeps its access: a grant to a group above "
-    "the owner is narrowed to the owner."
+    "The caller must be an admin at the group that owns it. The owner always keeps "
+    "access: if the grant belongs to a group above the owner, the owner gets a "
+    "grant in its place."
 )
-CHANGED: Final = "This is false if the group had access before."
+CHANGED: Final = "True if the grant is new; false if the group already had access."
 
 
 async def create_resource(

@@ -29,60 +29,87 @@ from penstock.schema.core.context import (
     TagInput,
     given,
 )
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, connect, key_of, page_of
 from penstock.schema.core.scalars import DateTime
 
-strawberry.enum(ResourceKind, description="What carries the tags.")
+strawberry.enum(ResourceKind, description="The kind of resource that has the tags.")
+describe_values(
+    ResourceKind,
+    {
+        ResourceKind.PIPELINE: "The tags are on pipelines.",
+        ResourceKind.CALCULATION: "The tags are on calculations.",
+        ResourceKind.REFERENCE_DATASET: "The tags are on reference datasets.",
+    },
+)
 
-OfKind = Annotated[ResourceKind, strawberry.argument(description="What carries the tags.")]
+OfKind = Annotated[
+    ResourceKind, strawberry.argument(description="The kind of resource that has the tags.")
+]
 
 
 @strawberry.input(
-    description="Which tags to have: all of `all`, one of `any`, none of `none`. A value also "
-    "stands for every value below it: `material` for `material/metal/steel`. At most "
-    f"{MAX_TERMS} terms in all."
+    description=(
+        "The tags that resources must have: every tag in `all`, at least one in `any` "
+        "and not one in `none`. A value also matches the values below it: `material` "
+        f"matches `material/metal/steel`. The three lists hold at most {MAX_TERMS} tags "
+        "together."
+    )
 )
 class TagFilter:
     all: list[TagInput] | None = strawberry.field(
-        default=UNSET, description="Every one of these is there."
+        default=UNSET,
+        description="The tags that a resource must all have. The default is no restriction.",
     )
     any: list[TagInput] | None = strawberry.field(
         default=UNSET,
-        description="At least one of these is there; an empty list does not restrict.",
+        description=(
+            "The tags of which a resource must have at least one. The default and an empty "
+            "list are no restriction."
+        ),
     )
     none: list[TagInput] | None = strawberry.field(
-        default=UNSET, description="Not one of these is there."
+        default=UNSET,
+        description="The tags of which a resource must have none. The default is no restriction.",
     )
 
     def filter(self) -> Filter:
         return Filter(all=_tags(self.all), any=_tags(self.any), none=_tags(self.none))
 
 
-@strawberry.type(description="A tag key in use.")
+@strawberry.type(description="A tag key that resources use.")
 class TagKey:
-    key: str = strawberry.field(description="The key in comparison form.")
-    label: str = strawberry.field(description="The key as first written.")
-    count: int = strawberry.field(description="How many resources carry it; exact.")
+    key: str = strawberry.field(description="The key in the form in which keys are compared.")
+    label: str = strawberry.field(description="The key as its first author wrote it.")
+    count: int = strawberry.field(description="The exact number of resources that have the key.")
 
 
-@strawberry.type(description="A tag value in use, at one level of the hierarchy.")
+@strawberry.type(description="A tag value that resources use, at one level of the hierarchy.")
 class TagValue:
-    key: str = strawberry.field(description="The key in comparison form.")
+    key: str = strawberry.field(description="The key in the form in which keys are compared.")
     value: str = strawberry.field(
-        description="The whole path in comparison form, as filters and `parent` take it."
+        description=(
+            "The value with all levels above it, in the form in which values are compared. "
+            "Filters and `parent` take it."
+        )
     )
-    label: str = strawberry.field(description="The last level as first written.")
+    label: str = strawberry.field(
+        description="The last level of the value as its first author wrote it."
+    )
     count: int = strawberry.field(
-        description="How many resources carry it or a value below it; exact."
+        description="The exact number of resources that have the value or a value below it."
     )
-    has_children: bool = strawberry.field(description="Whether some value goes on below it.")
+    has_children: bool = strawberry.field(description="True if there are values below this one.")
 
 
 @strawberry.type
 class TagQuery:
     @strawberry.field(
         graphql_type=Connection[TagKey],
-        description="The tag keys in use on what the group sees by its grants and those above.",
+        description=(
+            "The tag keys of the resources to which a grant of the group, or of a group "
+            "above it, gives access."
+        ),
     )
     @staticmethod
     async def tag_keys(
@@ -104,7 +131,9 @@ class TagQuery:
 
     @strawberry.field(
         graphql_type=Connection[TagValue],
-        description="The values of a key: the top level, or the level below `parent`.",
+        description=(
+            "The values of a tag key: those of the top level, or those one level below `parent`."
+        ),
     )
     @staticmethod
     async def tag_values(
@@ -112,7 +141,10 @@ class TagQuery:
         kind: OfKind,
         key: Annotated[str, strawberry.argument(description="The key of the tags.")],
         parent: Annotated[
-            str | None, strawberry.argument(description="The value to go below; the top if absent.")
+            str | None,
+            strawberry.argument(
+                description="The value whose next level is listed. The default is the top level."
+            ),
         ] = UNSET,
         group: InGroup = UNSET,
         first: First = UNSET,
@@ -135,32 +167,47 @@ def _tags(inputs: list[TagInput] | None) -> tuple[records.Tag, ...]:
 
 R = TypeVar("R", bound=records.Resource)
 
-OfId: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The global id.")]
+OfId: TypeAlias = Annotated[
+    strawberry.ID, strawberry.argument(description="The global id of the resource.")
+]
 AsAt: TypeAlias = Annotated[
     DateTime | None,
     strawberry.argument(
-        description="Give the version that was the latest at this time; there is none before the "
-        "first. The grants of the latest version decide who may see it."
+        description=(
+            "The time at which to look, for the version that was the latest then. There was "
+            "none before the first. The grants of the latest version decide who may see it. "
+            "The default is now."
+        )
     ),
 ]
 OfName: TypeAlias = Annotated[
-    str, strawberry.argument(description="The name; upper and lower case are the same.")
+    str,
+    strawberry.argument(description="The name of the resource. Upper and lower case are the same."),
 ]
 WithTags: TypeAlias = Annotated[
     TagFilter | None,
-    strawberry.argument(description="The tags to have; all are listed if this is left out."),
+    strawberry.argument(
+        description="The tags that the resources must have. The default is no restriction."
+    ),
 ]
 AlsoBelow: TypeAlias = Annotated[
-    bool | None, strawberry.argument(description="Whether to look below the group as well.")
+    bool | None,
+    strawberry.argument(
+        description=(
+            "Whether to include the resources of the groups below. The default is not to "
+            "include them."
+        )
+    ),
 ]
 InOrder: TypeAlias = Annotated[
-    Order | None, strawberry.argument(description="The order by the time of creation.")
+    Order | None,
+    strawberry.argument(description="The order by time of creation. The default is newest first."),
 ]
 
 LIST: Final = (
-    "They are those that the group sees by its own grants and the grants above it; "
-    "`includeChildGroups` adds those that are granted below it. A search that reads very much ends "
-    "its page early, and its cursor goes on from there."
+    "The group sees them by its own grants and by the grants of the groups above "
+    "it; `includeChildGroups` adds those of the groups below it. A search that "
+    "reads very much ends its page early, and the cursor continues it."
 )
 
 

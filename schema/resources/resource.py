@@ -17,6 +17,7 @@ from penstock.datastore.table.layout import Kind
 from penstock.graphql_jit import attributes_asked
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, PageArguments, Tag
+from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, Node, connect
 from penstock.schema.core.scalars import JSON, DateTime
 from penstock.schema.engine.cost import costs
@@ -25,32 +26,47 @@ from penstock.schema.groups.groups import Group
 strawberry.enum(
     Operation,
     name="ChangeOperation",
-    description="What happened to a value, as JSON Patch (RFC 6902) calls it.",
+    description="The kind of change to a value, in the words of JSON Patch (RFC 6902).",
+)
+describe_values(
+    Operation,
+    {
+        Operation.ADD: "The value was added in the second version.",
+        Operation.REMOVE: "The value was removed in the second version.",
+        Operation.REPLACE: "The value of the first version was replaced in the second version.",
+    },
 )
 
 
 @strawberry.type(description="A value that differs between two versions.")
 class Change:
-    op: Operation = strawberry.field(description="What happened to it.")
+    op: Operation = strawberry.field(description="The kind of change to the value.")
     path: str = strawberry.field(
-        description="Where it is in the content: a JSON pointer (RFC 6901) like "
-        "`/transformer/transforms/0/formula`."
+        description=(
+            "The place of the value in the content, as a JSON pointer (RFC 6901) such as "
+            "`/transformer/transforms/0/formula`."
+        )
     )
-    before: JSON | None = strawberry.field(description="What it was; null for what was added.")
-    after: JSON | None = strawberry.field(description="What it is; null for what is gone.")
+    before: JSON | None = strawberry.field(
+        description="The value in the first version; null if the value was added."
+    )
+    after: JSON | None = strawberry.field(
+        description="The value in the second version; null if the value was removed."
+    )
 
 
 FromVersion: TypeAlias = Annotated[
-    int, strawberry.argument(name="from", description="The number of the one version.")
+    int, strawberry.argument(name="from", description="The number of the version to start from.")
 ]
 ToVersion: TypeAlias = Annotated[
-    int, strawberry.argument(description="The number of the other version.")
+    int, strawberry.argument(description="The number of the version to compare with it.")
 ]
 
 DIFF: Final = (
-    "The changes that turn the content of one version into that of another, in the order of the "
-    "fields. Entries of lists are compared by their places. A field with more than "
-    f"{MAX_CHANGES} changes is shown as one change."
+    "The changes that turn the content of the version `from` into that of the "
+    "version `to`, in the order of the fields. Entries of lists are compared by "
+    f"their positions. A field with more than {MAX_CHANGES} changes is given as one "
+    "change."
 )
 
 R = TypeVar("R", bound=records.Resource)
@@ -61,24 +77,41 @@ class Resource(Node):
     """The common fields of the latest version; itself no type of the schema."""
 
     name: str = strawberry.field(
-        description="Unique along the line of each group it is granted to."
+        description=(
+            "The name, which is unique along the line of groups above and below each group "
+            "that has access."
+        )
     )
-    description: str | None = strawberry.field(description="What it is for, for people.")
-    state: State = strawberry.field(description="Whether it may be used.")
-    tags: list[Tag] = strawberry.field(description="What it is found by.")
+    description: str | None = strawberry.field(
+        description="The purpose of the resource, for people."
+    )
+    state: State = strawberry.field(
+        description="The state, which decides whether the resource can be used and changed."
+    )
+    tags: list[Tag] = strawberry.field(description="The tags by which the resource is found.")
     groups: list[GroupPath] = strawberry.field(
-        description="The groups granted access; those below them inherit it."
+        description="The paths of the groups that have a grant. All groups below them inherit it."
     )
-    owner: GroupPath = strawberry.field(description="The group it was created in.")
-    version: int = strawberry.field(description="Counts the contents, from 1.")
-    created_at: DateTime = strawberry.field(description="When its first version was made.")
-    created_by: str = strawberry.field(description="The id of the user who created it.")
-    updated_at: DateTime = strawberry.field(description="When this version was made.")
-    updated_by: str = strawberry.field(description="The id of the user who made this version.")
+    owner: GroupPath = strawberry.field(
+        description="The path of the group in which the resource was created."
+    )
+    version: int = strawberry.field(description="The number of the latest version, counted from 1.")
+    created_at: DateTime = strawberry.field(
+        description="The time when the first version was created, in UTC."
+    )
+    created_by: str = strawberry.field(description="The id of the user who created the resource.")
+    updated_at: DateTime = strawberry.field(
+        description="The time when the latest version was created, in UTC."
+    )
+    updated_by: str = strawberry.field(
+        description="The id of the user who created the latest version."
+    )
 
     @strawberry.field(
         graphql_type=Group | None,
-        description="The group it was created in; null where the caller may not know it.",
+        description=(
+            "The group in which the resource was created; null if the caller may not know it."
+        ),
     )
     @staticmethod
     async def owner_group(
@@ -88,14 +121,20 @@ class Resource(Node):
 
     @strawberry.field(
         metadata=costs(1),
-        description="The group whose grant lets this one see it: the group itself, or the one "
-        "above it from which it inherits; null where it does not see it.",
+        description=(
+            "The path of the group whose grant lets a given group see the resource: the "
+            "given group itself or a group above it. It is null if the given group does not "
+            "see the resource."
+        ),
     )
     @staticmethod
     async def granted_through(
         resource: strawberry.Parent[records.Resource],
         info: Info,
-        group: Annotated[GroupPath, strawberry.argument(description="Who is to see it.")],
+        group: Annotated[
+            GroupPath,
+            strawberry.argument(description="The path of the group whose access is in question."),
+        ],
     ) -> GroupPath | None:
         return await resources.granted_through(info.context, resource, group)
 
@@ -104,24 +143,36 @@ class Resource(Node):
 class ResourceVersion(Node):
     """The common fields of one version; itself no type of the schema."""
 
-    version: int = strawberry.field(description="Its number, from 1.")
-    name: str = strawberry.field(description="The name at this version.")
-    description: str | None = strawberry.field(description="What it was for, for people.")
-    state: State = strawberry.field(description="Whether it could be used.")
-    tags: list[Tag] = strawberry.field(
-        description="The tags at this version; searches go by the latest."
+    version: int = strawberry.field(description="The number of the version, counted from 1.")
+    name: str = strawberry.field(description="The name that the resource had in this version.")
+    description: str | None = strawberry.field(
+        description="The purpose of the resource, for people, as this version states it."
     )
-    groups: list[GroupPath] = strawberry.field(description="The grants as of this version.")
-    created_at: DateTime = strawberry.field(description="When the first version was made.")
-    created_by: str = strawberry.field(description="The id of the user who made the first version.")
-    updated_at: DateTime = strawberry.field(description="When this version was made.")
-    updated_by: str = strawberry.field(description="The id of the user who made this version.")
+    state: State = strawberry.field(description="The state that the resource had in this version.")
+    tags: list[Tag] = strawberry.field(
+        description=(
+            "The tags of this version. A search compares the tags of the latest version only."
+        )
+    )
+    groups: list[GroupPath] = strawberry.field(
+        description="The paths of the groups that had a grant in this version."
+    )
+    created_at: DateTime = strawberry.field(
+        description="The time when the first version was created, in UTC."
+    )
+    created_by: str = strawberry.field(
+        description="The id of the user who created the first version."
+    )
+    updated_at: DateTime = strawberry.field(
+        description="The time when this version was created, in UTC."
+    )
+    updated_by: str = strawberry.field(description="The id of the user who created this version.")
 
 
-VERSIONS: Final = "Every version, the newest first."
-VERSION_NUMBERED: Final = "The version with this number; null if there is none."
+VERSIONS: Final = "All versions, the newest first."
+VERSION_NUMBERED: Final = "The version with a given number; null if there is none."
 VersionNumber: TypeAlias = Annotated[
-    int, strawberry.argument(description="The number of the version, from 1.")
+    int, strawberry.argument(description="The number of the version, counted from 1.")
 ]
 
 

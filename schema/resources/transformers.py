@@ -14,52 +14,71 @@ from penstock.datastore.formulas.transformers import (
 from penstock.datastore.records import ValueType
 from penstock.schema.core.context import given
 
-_POSITION = "The position, from 0; entries are given in this order."
-_KEY = f"1 to {MAX_KEY} characters; no two are alike."
-_LABEL = f"For people; at most {MAX_LABEL} characters."
-_DESCRIPTION = f"For people; at most {MAX_DESCRIPTION} characters."
+_POSITION = (
+    "The position, counted from 0. The entries of a list are given in the order of their positions."
+)
+_KEY = f"The name, of 1 to {MAX_KEY} characters. No two entries have the same name."
+_LABEL = f"The heading to show to people, of at most {MAX_LABEL} characters."
+_DESCRIPTION = f"The meaning of the column, for people, of at most {MAX_DESCRIPTION} characters."
 
 
-@strawberry.type(description="An input column.")
+@strawberry.type(description="A column of the input.")
 class Parameter:
-    index: int = strawberry.field(description="The position, from 0.")
+    index: int = strawberry.field(description="The position among the parameters, counted from 0.")
     key: str = strawberry.field(description="The name that formulas use, as `:key`.")
-    label: str | None = strawberry.field(description="How it is shown.")
-    description: str | None = strawberry.field(description="What it means, for people.")
-    type: ValueType = strawberry.field(description="What its values are.")
-    required: bool = strawberry.field(description="Whether every row has a value.")
+    label: str | None = strawberry.field(description="The heading to show to people.")
+    description: str | None = strawberry.field(description="The meaning of the column, for people.")
+    type: ValueType = strawberry.field(description="The type of the values in the column.")
+    required: bool = strawberry.field(
+        description="True if every row must have a value in this column."
+    )
 
 
-@strawberry.type(description="An output column.")
+@strawberry.type(description="A column of the output.")
 class Output:
-    index: int = strawberry.field(description="The position, from 0.")
-    key: str | None = strawberry.field(description="Its name, if it has one.")
-    label: str | None = strawberry.field(description="How it is shown.")
-    description: str | None = strawberry.field(description="What it means, for people.")
-    type: ValueType = strawberry.field(description="What its values are.")
+    index: int = strawberry.field(description="The position among the outputs, counted from 0.")
+    key: str | None = strawberry.field(description="The name of the column; null if it has none.")
+    label: str | None = strawberry.field(description="The heading to show to people.")
+    description: str | None = strawberry.field(description="The meaning of the column, for people.")
+    type: ValueType = strawberry.field(description="The type of the values in the column.")
 
 
-@strawberry.type(description="One formula and the output that it fills.")
+@strawberry.type(description="A formula and the output column that it fills.")
 class Transform:
-    index: int = strawberry.field(description="The position, from 0.")
-    formula: str = strawberry.field(description="How the value is computed from the parameters.")
-    outputs: list[Output] = strawberry.field(description="The one column that it fills.")
+    index: int = strawberry.field(description="The position among the formulas, counted from 0.")
+    formula: str = strawberry.field(
+        description="The formula that computes the value of the output from the parameters."
+    )
+    outputs: list[Output] = strawberry.field(
+        description="The output column that the formula fills, as a list of one."
+    )
 
 
-@strawberry.type(description="How an input row becomes an output row.")
+@strawberry.type(
+    description="The parameters and formulas that turn an input row into an output row."
+)
 class Transformer:
-    parameters: list[Parameter] = strawberry.field(description="The input columns, in order.")
-    transforms: list[Transform] = strawberry.field(description="One for each output, in order.")
+    parameters: list[Parameter] = strawberry.field(
+        description="The columns of the input, in the order of their positions."
+    )
+    transforms: list[Transform] = strawberry.field(
+        description=(
+            "The formulas, one for each column of the output, in the order of their positions."
+        )
+    )
 
 
-@strawberry.input(description="An input column.")
+@strawberry.input(description="A column of the input.")
 class ParameterInput:
     index: int = strawberry.field(description=_POSITION)
     key: str = strawberry.field(description=f"{_KEY} Formulas use it as `:key`.")
     label: str | None = strawberry.field(default=UNSET, description=_LABEL)
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
-    type: ValueType = strawberry.field(description="What its values are.")
-    required: bool = strawberry.field(default=False, description="Whether every row has a value.")
+    type: ValueType = strawberry.field(description="The type of the values in the column.")
+    required: bool = strawberry.field(
+        default=False,
+        description="Whether every row must have a value in this column. The default is false.",
+    )
 
     def record(self) -> records.Parameter:
         return records.Parameter(
@@ -72,13 +91,13 @@ class ParameterInput:
         )
 
 
-@strawberry.input(description="An output column.")
+@strawberry.input(description="A column of the output.")
 class OutputInput:
     index: int = strawberry.field(description=_POSITION)
     key: str | None = strawberry.field(default=UNSET, description=_KEY)
     label: str | None = strawberry.field(default=UNSET, description=_LABEL)
     description: str | None = strawberry.field(default=UNSET, description=_DESCRIPTION)
-    type: ValueType = strawberry.field(description="What its values are.")
+    type: ValueType = strawberry.field(description="The type of the values in the column.")
 
     def record(self) -> records.Output:
         return records.Output(
@@ -90,21 +109,29 @@ class OutputInput:
         )
 
 
-@strawberry.input(description="One formula and the output that it fills.")
+@strawberry.input(description="A formula and the output column that it fills.")
 class TransformInput:
     index: int = strawberry.field(description=_POSITION)
-    formula: str = strawberry.field(description=f"1 to {MAX_FORMULA} characters.")
-    outputs: list[OutputInput] = strawberry.field(description="Exactly one, with the index 0.")
+    formula: str = strawberry.field(description=f"The formula, of 1 to {MAX_FORMULA} characters.")
+    outputs: list[OutputInput] = strawberry.field(
+        description="The output column that the formula fills: exactly one, with the index 0."
+    )
 
     def record(self) -> records.Transform:
         outputs = tuple(output.record() for output in self.outputs)
         return records.Transform(index=self.index, formula=self.formula, outputs=outputs)
 
 
-@strawberry.input(description="How an input row becomes an output row.")
+@strawberry.input(
+    description="The parameters and formulas that turn an input row into an output row."
+)
 class TransformerInput:
-    parameters: list[ParameterInput] = strawberry.field(description=f"At most {MAX_ENTRIES}.")
-    transforms: list[TransformInput] = strawberry.field(description=f"1 to {MAX_ENTRIES}.")
+    parameters: list[ParameterInput] = strawberry.field(
+        description=f"The columns of the input, at most {MAX_ENTRIES}."
+    )
+    transforms: list[TransformInput] = strawberry.field(
+        description=f"The formulas, 1 to {MAX_ENTRIES}."
+    )
 
     def record(self) -> records.Transformer:
         return records.Transformer(
