@@ -1,4 +1,4 @@
-"""Counts the units of each use case of audio, beside those that the design calculated."""
+"""Counts the units of each audio use case, beside the numbers that the design calculated."""
 
 import argparse
 import asyncio
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def measured(tracks: int = TRACKS) -> list[Row]:
-    """All rows, the numbers of whole lists scaled from the design's 10,000 tracks."""
+    """All rows; the numbers of whole lists are scaled from the design's 10,000 tracks."""
     with TemporaryDirectory() as directory, TemporaryDirectory() as other:
         store, table = await open_store(Path(directory))
         imported = await fill(store, [draft(n) for n in range(tracks)])
@@ -98,7 +98,7 @@ async def _reads(store: Store, share: float) -> list[Row]:
         return view.units.rcu
 
     async def whole(name: str, *arguments: str) -> float:
-        """Page by page to the end, each as large as a page can be."""
+        """The units of reading a list to its end in pages of the largest size."""
         view = listener(store)
         after, call = None, getattr(view.audio.lists, name)
         while True:
@@ -151,7 +151,7 @@ async def _reads(store: Store, share: float) -> list[Row]:
 
 
 async def _writes(store: Store, tracks: int) -> list[Row]:
-    """One track by itself: added to an album that is there, edited in two ways, and deleted."""
+    """Adds one track to an existing album, edits it in two ways, and deletes it."""
 
     async def units(call: Callable[[View], Awaitable[Any]]) -> tuple[Any, float]:
         view = listener(store)
@@ -179,7 +179,7 @@ async def _writes(store: Store, tracks: int) -> list[Row]:
 
 
 def with_table(page: str, table: str) -> str:
-    """The page with what stands between its markers replaced."""
+    """The page with a new table between its markers."""
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     page, count = pattern.subn(f"{BEGIN}\n\n{table}\n\n{END}", page)
     if count != 1:

@@ -1,4 +1,4 @@
-"""A library as the audio design counts with: tracks of albums, written by the real code."""
+"""A library of the audio design's size: tracks of albums, written by the real code."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from penstock.datastore.table.port import Query
 
 TRACKS, ALBUM, PER_ARTIST = 10_000, 10, 20
 ROW_OVERHEAD = 100
-"""What DynamoDB adds to the bytes of each stored row."""
+"""The bytes that DynamoDB adds to the size of each stored row."""
 
 BUCKET = "music-2026"
 USER = str(UUID(int=2**100 - 1))
@@ -35,7 +35,7 @@ class Storage(NamedTuple):
 
 
 def draft(n: int, *, genre: str | None = None) -> Draft:
-    """The track of that number: ten to an album, two albums to an artist, names of usual length."""
+    """The track with this number: ten in an album, two albums by an artist, usual names."""
     album, artist = n // ALBUM, n // PER_ARTIST
     name = f"The {_WORDS[artist % 8]} {artist:03}"
     tags = Tags(
@@ -66,7 +66,7 @@ def draft(n: int, *, genre: str | None = None) -> Draft:
 
 
 async def open_store(directory: Path) -> tuple[Store, SqliteTable]:
-    """An empty embedded table; it is charged by `table.limits`."""
+    """An empty embedded table, which charges units by `table.limits`."""
     table = SqliteTable.open(directory / "audio.sqlite")
     await table.create()
     return Store(table), table
@@ -77,7 +77,7 @@ def listener(store: Store) -> View:
 
 
 async def fill(store: Store, drafts: Sequence[Draft]) -> Units:
-    """Import the tracks as a job does, and say what it cost."""
+    """Import the tracks as a job does; return the units."""
     view = listener(store)
     for start in range(0, len(drafts), _CHUNK):
         outcomes = await view.audio.adding.add_many(drafts[start : start + _CHUNK])
@@ -87,7 +87,7 @@ async def fill(store: Store, drafts: Sequence[Draft]) -> Units:
 
 
 async def storage(table: SqliteTable) -> Storage:
-    """The rows of the library and their bytes, as DynamoDB counts them."""
+    """The rows of the library and their bytes, by DynamoDB's rules."""
     rows = size = 0
     after = None
     while True:

@@ -1,4 +1,4 @@
-"""An endpoint in a process of its own that gives the answers of DynamoDB at once, as bytes."""
+"""A DynamoDB endpoint in its own process that returns prepared answers as bytes."""
 
 import asyncio
 import re
@@ -40,7 +40,7 @@ _OF_PIPELINES = b'"siKey1"'
 
 
 def small(number: int) -> Item:
-    """About 200 bytes in eight attributes."""
+    """An item of about 200 bytes in eight attributes."""
     return {
         "pk": SMALL,
         "sk": f"item:{number:08}",
@@ -58,7 +58,7 @@ def key_of_small(number: int) -> Key:
 
 
 def pipeline(number: int) -> Item:
-    """The row of a pipeline like those of the sample catalogue."""
+    """The row of a pipeline similar to those of the sample catalogue."""
     outputs = (Output(index=0, key="total", label="Total", type=ValueType.NUMBER),)
     transform = Transform(index=0, formula="price * quantity", outputs=outputs)
     parameters = tuple(
@@ -110,7 +110,7 @@ def _answer(body: bytes) -> bytes:
 
 
 class Canned(asyncio.Protocol):
-    """Answers each request when its last byte has come."""
+    """A connection that answers each request when its last byte has arrived."""
 
     def __init__(self, answers: Mapping[bytes, bytes]) -> None:
         self._answers = answers
@@ -140,7 +140,7 @@ async def _serve() -> None:
 
 @contextmanager
 def canned_endpoint() -> Iterator[str]:
-    """Start the process, and give the URL to reach it."""
+    """Start the process and give its URL."""
     command = [sys.executable, "-m", "benchmarks.canned_dynamodb"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None

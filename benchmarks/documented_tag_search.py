@@ -1,9 +1,9 @@
-"""Listing by several tags as the data layer's document has it, taken at its best.
+"""The search by several tags of the data layer's document, in its best form.
 
 All tags are queried in parallel, a page (1 MB) of each at a time, and matched in the application
-until enough is found or a tag has no more results. A list is read no further once it has passed
-everything that a list which ended could still match: the document does not ask for that, but loses
-nothing by it.
+until there are enough matches or a tag has no more results. A list is read no further after it has
+passed everything that a finished list could still match. The document does not require that, but it
+only reduces its cost.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from penstock.datastore.table.port import Key, Query, Range
 
 
 class TagRange(NamedTuple):
-    """Where the rows of one tag lie."""
+    """The partition key and sort key prefix of the rows of one tag."""
 
     pk: str
     prefix: str
@@ -24,7 +24,7 @@ class TagRange(NamedTuple):
 
 @dataclass(slots=True)
 class _List:
-    """The rows of one tag, newest first, as far as they were read."""
+    """The rows of one tag read so far, newest first."""
 
     tag: TagRange
     last: Key | None = None
@@ -50,7 +50,7 @@ class _List:
 
 
 async def documents_way(table: Measured, tags: Sequence[TagRange], limit: int) -> list[str]:
-    """The newest `limit` ids that carry all tags, newest first."""
+    """The newest `limit` ids that have all tags, newest first."""
     lists = [_List(tag) for tag in tags]
     seen: dict[str, int] = {}
     matches: list[str] = []
@@ -61,7 +61,7 @@ async def documents_way(table: Measured, tags: Sequence[TagRange], limit: int) -
                 seen[id] = seen.get(id, 0) + 1
                 if seen[id] == len(lists):
                     matches.append(id)
-        # A list has each id once, so what was seen in all lists is found, however far each got.
+        # A list has each id once, so an id counted once for each list is in all of them.
         wanted = [] if len(matches) >= limit else _unfinished(lists)
     return sorted(matches, reverse=True)[:limit]
 
@@ -70,6 +70,6 @@ def _unfinished(lists: Sequence[_List]) -> list[_List]:
     ended = [each for each in lists if each.ended]
     if not all(each.ids for each in ended):
         return []
-    # The oldest id that every list which ended can still offer.
+    # The oldest id that all finished lists could still contain.
     oldest = max((each.ids[-1] for each in ended), default="")
     return [each for each in lists if not each.passed(oldest)]

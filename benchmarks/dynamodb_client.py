@@ -1,4 +1,4 @@
-"""Measures the processor time of calls of DynamoDB: the thin client beside the stock one."""
+"""Measures the processor time of DynamoDB calls: the thin client beside the stock one."""
 
 import argparse
 import gc
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def table(found: Mapping[str, Measured]) -> str:
-    """The microseconds and their ratios as Markdown."""
+    """The microseconds and their ratios as a Markdown table."""
     lines = [
         f"| {name} | {_spread(each.stock, '.0f')} | {_spread(each.thin, '.0f')} "
         f"| {_spread(each.ratios, '.1f')} |"
@@ -91,13 +91,13 @@ def _spread(values: Sequence[float], form: str) -> str:
 
 
 async def measured(url: str, rounds: int, seconds: float) -> dict[str, Measured]:
-    """Call each in turn with either client, one call at a time, and so again in every round."""
+    """Run each call in turn with both clients, one call at a time, in every round."""
     stock, thin = await opened(url, "stock"), await opened(url, "thin")
     found = {name: Measured([], []) for name in CALLS}
     for number in range(rounds + 1):
         for name, call in CALLS.items():
             pair = await _cost(call, stock, seconds), await _cost(call, thin, seconds)
-            # The first round is for connections and caches.
+            # The first round warms up connections and caches.
             if number:
                 found[name].stock.append(pair[0])
                 found[name].thin.append(pair[1])
@@ -111,7 +111,7 @@ async def opened(url: str, kind: ClientKind) -> DynamoDBTable:
 
 
 async def _cost(call: Call, asked: DynamoDBTable, seconds: float) -> float:
-    """Repeat the call for so long, and give the microseconds of the processor for each."""
+    """Repeat the call for `seconds`; return the processor microseconds of one call."""
     until = time.perf_counter() + seconds
     calls, before = 0, time.process_time()
     while time.perf_counter() < until:

@@ -1,4 +1,4 @@
-"""Measures how long the embedded table's work keeps the event loop from running."""
+"""Measures the delays of the event loop that the embedded table's work causes."""
 
 import argparse
 import asyncio
@@ -30,10 +30,10 @@ Work = Callable[[SqliteTable], Awaitable[object]]
 
 
 class Delays(NamedTuple):
-    """How late a tick every millisecond was, in milliseconds, and calls done meanwhile.
+    """Delays of a tick every millisecond, in milliseconds, and the calls done meanwhile.
 
-    `own` is the worst that our own threads can have caused: the time they ran while a tick waited,
-    less than what it waited for a processor that was busy with other processes.
+    `own` is the longest delay that our own threads can have caused: the time they ran while a tick
+    waited, less the time it waited for a processor that ran other processes.
     """
 
     median: float
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.write_to:
             runner.run(_write_until_ended(options.write_to))
         else:
-            # What a server has loaded is what its garbage collections have to look through.
+            # Garbage collections scan all objects that a server has loaded.
             import_module("penstock.server.app")
             usual = runner.run(measured(options.seconds))
             gc.collect()
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
-    """The delays as Markdown."""
+    """The delays as a Markdown table."""
     lines = [
         f"| {name} | {late.calls:,} | {late.median:.1f} | {late.worst:.1f} | {late.own:.1f} "
         f"| {frozen[name].own:.1f} |"
@@ -103,7 +103,7 @@ async def _filled(path: Path) -> AsyncIterator[SqliteTable]:
 
 
 def _row(number: int) -> Item:
-    """About 320 bytes, as a row that carries a larger tag set."""
+    """A row of about 320 bytes, like one with a larger tag set."""
     return {"pk": "list", "sk": f"{number:06}", "tags": {f"key {n}": "v" * 32 for n in range(7)}}
 
 
@@ -135,7 +135,7 @@ WORK: Mapping[str, Work] = {
 
 
 async def _delays(table: SqliteTable, works: Sequence[Work], seconds: float) -> Delays:
-    """Tick while each of the works is done over and over."""
+    """Tick while each of the works is repeated."""
     until = time.perf_counter() + seconds
     ticker = asyncio.create_task(_ticks(until))
     calls = await asyncio.gather(*(_repeat(work, table, until) for work in works))
@@ -152,7 +152,7 @@ async def _repeat(work: Work, table: SqliteTable, until: float) -> int:
 
 
 async def _ticks(until: float) -> list[tuple[float, float]]:
-    """How much later than it should each timer rang, and how much of that is our doing; seconds."""
+    """The delay of each tick, and the part that our own threads can have caused, in seconds."""
     ticks: list[tuple[float, float]] = []
     now = time.perf_counter()
     while now < until:
@@ -166,7 +166,7 @@ async def _ticks(until: float) -> list[tuple[float, float]]:
 
 
 def _waited() -> float:
-    """Seconds that this thread was ready to run without a processor; 0 where nobody counts them."""
+    """Seconds that this thread waited for a processor; 0 on systems without that count."""
     try:
         return int(_SCHEDULED.read_text().split()[1]) / 1e9
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def _waited() -> float:
 
 @contextmanager
 def _second_process(path: Path) -> Iterator[None]:
-    """Another process that writes to the same file all the time."""
+    """Another process that keeps writing to the same file."""
     command = [sys.executable, "-m", "benchmarks.event_loop", "--write-to", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None

@@ -1,9 +1,9 @@
-"""How many rows a second one core evaluates: compiled once, and read anew for each row.
+"""Measures the rows per second that one core evaluates: compiled once, and parsed for each row.
 
-Run as `python -m benchmarks.formula [rows]`. Three rounds, the variants taking turns in each; times
-are of the processor. "From datasets" looks the factors up in reference datasets of 1,000 rows that
-were read from their files; "by the server" is what `evaluate` does below GraphQL, 1,000 rows at a
-time, reading the table each time.
+Run as `python -m benchmarks.formula [rows]`. There are three rounds, in which the variants take
+turns; times are processor times. "From datasets" looks factors up in reference datasets of 1,000
+rows that were read from their files. "By the server" is the work of `evaluate` below GraphQL, for
+1,000 rows at a time, reading the table each time.
 """
 
 import asyncio

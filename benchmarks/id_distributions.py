@@ -1,4 +1,4 @@
-"""Lists of ids that meet each other by chance, as often as they can, or in bursts."""
+"""Lists of ids that overlap by chance, as much as possible, or in bursts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
@@ -13,7 +13,7 @@ _SCATTER = 0x9E37_79B9_7F4A_7C15
 
 
 def id_of(number: int) -> str:
-    """A UUIDv7 in canonical text; the order of texts is that of the numbers."""
+    """A UUIDv7 in canonical text; ids are in the order of their numbers."""
     moment = f"{_START + number * _MILLISECONDS_APART:012x}"
     noise = f"{number * _SCATTER % 2**64:016x}"
     return f"{moment[:8]}-{moment[8:]}-7{noise[:3]}-8{noise[3:6]}-{noise[4:]}"
@@ -24,13 +24,13 @@ def _independent(sizes: Sequence[int], universe: int, chance: Random) -> list[li
 
 
 def _nested(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
-    """Every list holds all that are no longer than itself."""
+    """Every list contains all shorter lists."""
     longest = chance.sample(range(universe), max(sizes))
     return [longest[:size] for size in sizes]
 
 
 def _bursty(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
-    """Things are tagged alike when they come at the same time: 200 among 2,000 in a row."""
+    """Resources created together have the same tags: 200 among 2,000 consecutive ones."""
     return [_bursts(size, universe, chance) for size in sizes]
 
 
@@ -52,6 +52,6 @@ DISTRIBUTIONS = tuple(_DRAWS)
 
 
 def draw(distribution: str, sizes: Sequence[int], universe: int = UNIVERSE) -> list[list[str]]:
-    """One ascending list of distinct ids for each size; the same ones every time."""
+    """One ascending list of distinct ids for each size; the same lists every time."""
     drawn = _DRAWS[distribution](sizes, universe, Random(distribution))
     return [[id_of(number) for number in sorted(numbers)] for numbers in drawn]

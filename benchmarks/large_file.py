@@ -1,8 +1,8 @@
-"""A file of 2 GB through a running server, and the most memory that each process took on the way.
+"""Sends a file of 2 GB through a running server, and measures each process's peak memory.
 
-Run as `python -m benchmarks.large_file [GB]`. The file lies on the disk, beside what comes out of
-it; four times its size must be free. Its rows are of 1 KB: the way of the bytes is measured here,
-that of the rows in `benchmarks.transform`.
+Run as `python -m benchmarks.large_file [GB]`. The file and its output are on the disk; four times
+its size must be free. Its rows have 1 KB: this measures the transport of bytes, and
+`benchmarks.transform` that of rows.
 """
 
 import subprocess
@@ -32,7 +32,7 @@ TRANSFORMER = {
 
 
 def write(file: Path, size: int) -> int:
-    """Make a file of that size; gives how many rows it has."""
+    """Write a file of that size; return its number of rows."""
     rows = written = 0
     with file.open("w", buffering=1 << 20) as out:
         written += out.write("distance,passengers,note\n")
@@ -43,7 +43,7 @@ def write(file: Path, size: int) -> int:
 
 
 class Memory:
-    """The most memory that processes took, by what they are."""
+    """The peak memory of processes, by their role."""
 
     def __init__(self, *roots: int) -> None:
         self.peaks: dict[str, int] = {}

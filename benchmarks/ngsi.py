@@ -1,4 +1,4 @@
-"""Compares the NGSI sink with a naive one that puts one attribute at a time, on the same store."""
+"""Compares the NGSI sink with a naive one that writes one attribute at a time to the same store."""
 
 import argparse
 import asyncio
@@ -47,7 +47,7 @@ Send = Callable[[bytes, str], Awaitable[None]]
 
 
 class Measured(NamedTuple):
-    """How one sink did: seconds by the clock and of the processor, until all was stored."""
+    """The result of one sink: wall and processor seconds until all was stored."""
 
     name: str
     persistence: Persistence
@@ -73,7 +73,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which sink, and how many senders at once, each with one notification on its way."""
+    """A sink and its number of senders, each with one open notification."""
 
     name: str
     persistence: Persistence
@@ -97,7 +97,7 @@ def read(body: bytes, correlator: str) -> Notification:
 
 
 async def naive(table: SqliteTable, persistence: Persistence, body: bytes, mark: str) -> None:
-    """What the naive sink does: a put for each item, acknowledged when all are written."""
+    """The naive sink: one put for each item, acknowledged when all are written."""
     notification, clock = read(body, mark), Clock()
     destinations = EmbeddedDestinations(table)
     for path, update in notification.entries:
@@ -113,7 +113,7 @@ async def naive(table: SqliteTable, persistence: Persistence, body: bytes, mark:
 async def opened(
     folder: Path, plan: Plan
 ) -> AsyncIterator[tuple[Send, Callable[[], Awaitable[None]]]]:
-    """A fresh store; how to notify its sink, and how to wait until all is stored."""
+    """A new store; functions that send to its sink and that wait until all is stored."""
     samples = SqliteTable.open(folder / "samples.db")
     await samples.create()
     table = SqliteTable.open(folder / "penstock.db")
@@ -168,7 +168,7 @@ def _waiter(sink: Sink) -> Callable[[], Awaitable[None]]:
 
 
 async def measured(plan: Plan, count: int) -> Measured:
-    """Notify from as many senders as a batch has events, until all is stored."""
+    """Send notifications, with as many senders as a batch has events, until all is stored."""
     with tempfile.TemporaryDirectory() as folder:
         async with opened(Path(folder), plan) as (send, stored):
             waiting = list(enumerate(bodies(count)))
@@ -209,7 +209,7 @@ async def compared(count: int) -> list[Measured]:
 
 
 def factor(found: Sequence[Measured], batch: int = SIZES[-1]) -> float:
-    """How much faster the durable sink is than the naive one, in rows and at a size of batch."""
+    """The speed of the durable sink relative to the naive one, in rows and at a batch size."""
     rates = {
         each.name: each.rate
         for each in found

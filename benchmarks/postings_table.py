@@ -1,4 +1,4 @@
-"""Tag rows in memory, read and charged as the embedded table and DynamoDB would."""
+"""Tag rows in memory, with the units that the embedded table and DynamoDB would charge."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from penstock.datastore.table.port import Batch, Item, Key, Page, Query
 
 @dataclass(frozen=True)
 class Partition:
-    """Rows under one `pk`: ascending sort keys, and what each row holds besides its key.
+    """Rows under one `pk`: ascending sort keys, and each row's attributes besides its key.
 
-    Keys are ASCII, so that Python's order of texts is the table's.
+    Keys are ASCII, so Python's order of texts is the table's.
     """
 
     pk: str
@@ -33,7 +33,7 @@ class Partition:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Bytes of each row; contents that rows share are measured once."""
+        """Bytes of each row; contents shared by rows are measured once."""
         shared = {id(content): content for content in self.contents}
         measured = {each: size_of(content) for each, content in shared.items()}
         keys = size_of({"pk": self.pk, "sk": ""})
@@ -44,13 +44,13 @@ class Partition:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Bytes of all rows before each position, and of all rows."""
+        """Bytes of all rows before each position, and of all rows together."""
         return list(accumulate(self.sizes, initial=0))
 
 
 @dataclass(frozen=True)
 class PostingsTable:
-    """The reading half of the table port over partitions and single items; nothing is indexed."""
+    """The read methods of the table port, over partitions and single items, without an index."""
 
     partitions: Mapping[str, Partition]
     items: Mapping[Key, Item] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class PostingsTable:
 
 
 def _bounds(sks: Sequence[str], query: Query) -> tuple[int, int]:
-    """Positions of the first row of the range, and of the first behind it."""
+    """The positions of the first row of the range and of the first row after it."""
     wanted = query.range
     low = bisect_left(sks, wanted.prefix if wanted.low is None else wanted.low)
     if wanted.high is not None:
@@ -93,14 +93,14 @@ def _bounds(sks: Sequence[str], query: Query) -> tuple[int, int]:
 
 
 def _forth(ends: Sequence[int], low: int, high: int, limit: int | None) -> tuple[int, bool]:
-    """Where a page upwards from `low` stops, and whether it was stopped."""
+    """The end of an ascending page from `low`, and whether a limit ended it."""
     full = bisect_right(ends, ends[low] + PAGE_BYTES) - 1
     stop = min(high, full, high if limit is None else low + limit)
     return stop, stop < high or stop - low == limit
 
 
 def _back(ends: Sequence[int], low: int, high: int, limit: int | None) -> tuple[int, bool]:
-    """Where a page downwards from `high` starts, and whether it was stopped."""
+    """The start of a descending page from `high`, and whether a limit ended it."""
     full = bisect_left(ends, ends[high] - PAGE_BYTES)
     start = max(low, full, low if limit is None else high - limit)
     return start, start > low or high - start == limit

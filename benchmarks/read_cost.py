@@ -1,4 +1,4 @@
-"""What reading costs: units, requests, and how many of them had to wait for one another."""
+"""The cost of reading: units, requests, and the longest chain of dependent requests."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -9,12 +9,12 @@ from penstock.datastore.table.port import Batch, Key, Page, Query
 
 P = TypeVar("P", Batch, Page)
 
-# A request sent within so many turns of the event loop was not sent because of another's answer.
+# A request sent within this many turns of the event loop does not depend on another's answer.
 _TURNS = 5
 
 
 class Cost(NamedTuple):
-    """Read units, requests, and the longest chain of requests of which each waited for another."""
+    """Read units, requests, and the longest chain of requests that waited for each other."""
 
     units: float
     requests: int
@@ -25,7 +25,7 @@ class Cost(NamedTuple):
 
 
 class Measured:
-    """A table that keeps account of what is read through it."""
+    """A table that counts the cost of its reads."""
 
     def __init__(self, table: PostingsTable) -> None:
         self._table = table

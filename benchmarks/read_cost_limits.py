@@ -1,4 +1,4 @@
-"""What the search by tags promises of its cost, and where it does not keep it."""
+"""The limits that the tag search promises for its cost, and the cases that exceed them."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ CHAIN = ancestors(GroupPath("/usa/northwest"))
 
 
 def broken(compared: Sequence[Comparison]) -> list[str]:
-    """Say in sentences where our way reads more than the document's, or not 50 times less."""
+    """Sentences about cases where our way reads more than the document's, or not 50 times less."""
     sentences: list[str] = []
     for one in compared:
         extremes = (min(one.sizes), max(one.sizes)) == (SIZES[0], SIZES[-1])
@@ -38,7 +38,7 @@ def broken(compared: Sequence[Comparison]) -> list[str]:
 
 
 async def broken_for_other_rows() -> list[str]:
-    """The same for the smallest rows there can be, and for large ones, with shorter lists."""
+    """The same for the smallest possible rows and for large ones, with shorter lists."""
     sentences: list[str] = []
     for name, other_tags in (("no other tags", {}), ("many other tags", MANY_TAGS)):
         for distribution in DISTRIBUTIONS:
@@ -49,7 +49,7 @@ async def broken_for_other_rows() -> list[str]:
 
 
 async def broken_by_other_groups(sizes: Sequence[int] = SIZES) -> list[str]:
-    """Say where as many carriers of the same tags in another group change what a search costs."""
+    """Sentences about searches that cost more when another group has carriers of the same tags."""
     lists = _lists("independent", sizes)
     world = world_of(lists)
     crowded = joined(world.covering, world_of(lists, group=OTHER_GROUP).covering)
@@ -64,7 +64,7 @@ async def broken_by_other_groups(sizes: Sequence[int] = SIZES) -> list[str]:
 
 
 async def broken_along_a_chain(sizes: Sequence[int] = SMALLER_SIZES) -> list[str]:
-    """Say where a search over three groups reads more than the document's way in each of them."""
+    """Sentences about searches over three groups that read more than the document's way in each."""
     sentences: list[str] = []
     for distribution in DISTRIBUTIONS:
         lists = _lists(distribution, sizes)

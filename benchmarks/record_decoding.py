@@ -1,4 +1,4 @@
-"""Measures how rows of the stores become what a list of pipelines shows, in processor time."""
+"""Measures the processor time of decoding stored rows into the records that a list shows."""
 
 import argparse
 import gc
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def embedded(rows: Sequence[Item]) -> list[Work]:
-    """Give the ways from the texts of the embedded table, in their order."""
+    """The ways to decode the texts of the embedded table, in the order of WAYS."""
     texts = [(key_of(row), encode(row)) for row in rows]
 
     def by_items() -> list[Pipeline]:
@@ -49,7 +49,7 @@ def embedded(rows: Sequence[Item]) -> list[Work]:
 
 
 def dynamodb(rows: Sequence[Item]) -> list[Work]:
-    """Give the ways from an answer of BatchGetItem, which is also measured for its units."""
+    """The ways to decode an answer of BatchGetItem, including the measurement of its units."""
     answer = orjson.dumps({"Responses": {"t": [encode_item(row) for row in rows]}})
 
     def by_items() -> list[Pipeline]:
@@ -74,7 +74,7 @@ def _loaded(row: JsonItem | WireItem, asked: Asked) -> Pipeline:
 
 
 def measured(works: Sequence[Work], rounds: int) -> list[float]:
-    """Do each in turn, round by round; the median microseconds of each."""
+    """Run each in turn, round by round; return the median microseconds of each."""
     found: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
         for work, times in zip(works, found, strict=True):
@@ -85,7 +85,7 @@ def measured(works: Sequence[Work], rounds: int) -> list[float]:
 
 
 def table(found: Mapping[str, Sequence[float]]) -> str:
-    """The microseconds, and how many times fewer than by items, as Markdown."""
+    """The microseconds and the factor against decoding by items, as Markdown."""
     lines = [f"| µs for {ROWS} rows | {' | '.join(WAYS)} |", f"|---|{'--:|' * len(WAYS)}"]
     for name, times in found.items():
         cells = [f"{time:,.0f} · {times[0] / time:.1f}" for time in times]

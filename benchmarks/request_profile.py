@@ -1,8 +1,8 @@
-"""Where the processor time of a request goes: `python -m benchmarks.request_profile`.
+"""Measures the parts of a request's processor time: `python -m benchmarks.request_profile`.
 
 The whole application answers the shapes of the peers' benchmark from memory, over connections
-without a network. A timer of processor time looks at the running function 1,000 times a second;
-time in C counts for the function that called it.
+without a network. A timer of processor time records the running function 1,000 times a second; time
+in C counts for the function that called it.
 """
 
 import argparse
@@ -50,13 +50,13 @@ _AREAS: Final = (
 
 
 class Wire(asyncio.Transport):
-    """A connection whose answers are dropped."""
+    """A connection that drops answers."""
 
     def write(self, data: Any) -> None:
-        """Drop it."""
+        """Drop the data."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return default
@@ -66,7 +66,7 @@ class Wire(asyncio.Transport):
 
 
 class Samples:
-    """What was running, each time that it was looked at."""
+    """Counts of the functions that were running at the timer's ticks."""
 
     def __init__(self) -> None:
         self.functions: Counter[tuple[str, str]] = Counter()
@@ -92,7 +92,7 @@ def area_of(file: str) -> str:
 
 @asynccontextmanager
 async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
-    """Give a function that has each of the connections ask once, and waits for the answers."""
+    """Give a function that sends a request on each connection and waits for the answers."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder)
         token = sign_dev_token(

@@ -1,8 +1,8 @@
-"""Requests a second of `penstock serve --workers N`, and the processor time of one, as N grows.
+"""Measures requests a second of `penstock serve --workers N`, and processor time for each, by N.
 
-Run as `python -m benchmarks.several_processes [N ...]`; 1 and the number of cores unless told
-otherwise. The load generator takes its share of the same cores: where it has none to itself, what
-is told of several processes is less than they could do.
+Run as `python -m benchmarks.several_processes [N ...]`; the default is 1 and the number of cores.
+The load generator runs on the same cores: without a core of its own, the numbers for several
+processes are too low.
 """
 
 import os
@@ -28,7 +28,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Sample(NamedTuple):
-    """Requests a second, and microseconds of processor time for each, over all processes."""
+    """Requests a second, and processor microseconds for each, over all processes."""
 
     rate: float
     cpu: float
@@ -41,7 +41,7 @@ def members(server: Server) -> list[int]:
 
 
 def spent(processes: list[int]) -> float:
-    """Seconds of processor time so far, in user and system mode."""
+    """Processor seconds so far, in user and system mode."""
     fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes]
     return sum(int(one[11]) + int(one[12]) for one in fields) / _TICKS
 

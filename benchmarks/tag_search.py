@@ -1,4 +1,4 @@
-"""Compares the search by several tags with the way of the data layer's document."""
+"""Compares the search by several tags with the method in the data layer's document."""
 
 import argparse
 import asyncio
@@ -38,7 +38,7 @@ async def _compared() -> list[Comparison]:
         sizes = read_cost_limits.SIZES
         world = world_of(draw(distribution, [size for size in sizes for _ in range(COPIES)]))
         print(f"{distribution}: {_row_sizes(world)}", file=sys.stderr)
-        # So many rows are in use until the end that looking for garbage among them is in vain.
+        # These rows stay in use until the end; garbage collection would only scan them in vain.
         gc.freeze()
         compared += await compare_all(world, distribution, sizes)
         gc.unfreeze()
@@ -61,7 +61,7 @@ def table(compared: Sequence[Comparison]) -> str:
 
 
 def in_full(compared: Sequence[Comparison]) -> str:
-    """A table for each way of drawing the lists."""
+    """A table for each distribution of the lists."""
     return "\n\n".join(
         f"### {name.capitalize()}\n\n{table([one for one in compared if one.distribution == name])}"
         for name in dict.fromkeys(one.distribution for one in compared)
@@ -69,7 +69,7 @@ def in_full(compared: Sequence[Comparison]) -> str:
 
 
 def summary(compared: Sequence[Comparison]) -> str:
-    """How often small rows, which cannot be matched alone, are cheaper to read than ours."""
+    """The number of cases where small rows, which cannot be matched alone, cost less than ours."""
     whole, page = (
         [a.ours.units / a.bare.units for a in answers if a.ours.units > a.bare.units]
         for answers in ([one.whole for one in compared], [one.page for one in compared])
@@ -82,7 +82,7 @@ def summary(compared: Sequence[Comparison]) -> str:
 
 
 def with_tables(page: str, compared: Sequence[Comparison]) -> str:
-    """The page with what stands between its markers replaced."""
+    """The page with new tables between its markers."""
     short = [one for one in compared if one.distribution == "independent" and len(one.sizes) == 2]
     parts = {"two tags": table(short), "summary": summary(compared), "all": in_full(compared)}
     for name, text in parts.items():

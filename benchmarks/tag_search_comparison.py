@@ -1,4 +1,4 @@
-"""One filter of several tags, answered in both ways from the same carriers."""
+"""Compares both ways of answering a filter of several tags over the same carriers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ _UNLIMITED = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How many matches there were, and what it cost the document's way and ours to find them.
+    """The number of matches, and the costs of finding them by the document's way and by ours.
 
-    `document` read rows of ours, `bare` rows as small as the documents'.
+    `document` is the document's way over our rows, `bare` over rows as small as the document's.
     """
 
     matches: int
@@ -36,7 +36,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A combination of lists by their lengths: the whole answer, and its first page of 20."""
+    """A combination of lists, given by their lengths: the whole answer and its first page of 20."""
 
     distribution: str
     sizes: tuple[int, ...]
@@ -49,7 +49,7 @@ class Comparison:
 
 
 async def compare(world: World, tags: Sequence[Wanted], limit: int) -> Answer:
-    """Find the newest `limit` carriers of all tags in each way; AssertionError if they differ."""
+    """Find the newest `limit` carriers of all tags both ways; AssertionError if they differ."""
     found, ours = await our_way(world.covering, tags, limit)
     covering, bare = Measured(world.covering), Measured(world.bare)
     on_ours = await documents_way(covering, [covering_range(tag) for tag in tags], limit)
@@ -64,9 +64,9 @@ async def our_way(
     limit: int,
     groups: Sequence[GroupPath] = (ROOT,),
 ) -> tuple[list[str], Cost]:
-    """The newest `limit` ids that carry all tags in the groups, and what the search cost."""
+    """The newest `limit` ids with all tags in the groups, and the cost of the search."""
     measured = Measured(table)
-    # A search only reads, which is all that this table does.
+    # A search only calls the read methods, which are all that this table has.
     travel = Travel(cast("Table", measured), KIND, descending=True)
     found = await search(
         [Postings(travel, group) for group in groups],
@@ -80,9 +80,9 @@ async def our_way(
 
 
 def combinations(sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Two to four lists of these lengths, with repetitions: the lengths, and the lists' numbers.
+    """Two to four lists of these lengths, with repetitions: their lengths and their numbers.
 
-    There are four lists of each length, those of the first length first.
+    There are four lists of each length; those of the first length come first.
     """
     for count in (2, 3, 4):
         for chosen in combinations_with_replacement(range(len(sizes)), count):

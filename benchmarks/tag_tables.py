@@ -1,4 +1,4 @@
-"""Tables of tag rows for lists of carriers: ours, and as small as the documents have them."""
+"""Tables of tag rows for lists of carriers: our rows, and rows as small as the document's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SAMPLE_TAGS: Mapping[str, str] = {
     "scope": "1",
     "material": "material#metal#steel",
 }
-"""What the pipelines of the sample catalogue carry, in comparison form."""
+"""The tags of the pipelines in the sample catalogue, in comparison form."""
 
 MANY_TAGS: Mapping[str, str] = {
     **SAMPLE_TAGS,
@@ -30,9 +30,9 @@ MANY_TAGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The same carriers in two tables: `covering` has rows of ours, `bare` those of the documents.
+    """The same carriers in two tables: `covering` has our rows, `bare` the document's.
 
-    Tag `n` is carried by the `n`th of the lists.
+    The `n`th list has the carriers of tag `n`.
     """
 
     tags: tuple[Wanted, ...]
@@ -52,7 +52,7 @@ def world_of(
     group: GroupPath = ROOT,
     other_tags: Mapping[str, str] = SAMPLE_TAGS,
 ) -> World:
-    """Tag the ids of each ascending list; every resource carries the other tags as well."""
+    """Tag the ids of each ascending list; every resource also has the other tags."""
     tags = tuple(Wanted(f"quality {n:02}", VALUE) for n in range(len(lists)))
     covers: dict[str, dict[str, Value]] = {}
     for tag, ids in zip(tags, lists, strict=True):
@@ -72,18 +72,18 @@ def world_of(
 
 
 def covering_range(tag: Wanted, group: GroupPath = ROOT) -> TagRange:
-    """Where a group's rows of a tag lie."""
+    """The range of a group's rows of a tag."""
     pk = TAG.pk.fill({"group": group, "key": tag.key})
     return TagRange(pk, TAG.sk.prefix({"value": split(tag.value), "kind": KIND}))
 
 
 def bare_range(tag: Wanted) -> TagRange:
-    """Where the documents put the rows of a tag: `T:<key>`, `T:<value>:P:<id>`."""
+    """The range of the document's rows of a tag: `T:<key>`, `T:<value>:P:<id>`."""
     return TagRange(f"T:{tag.key}", f"T:{tag.value}:{KIND}:")
 
 
 def joined(one: PostingsTable, other: PostingsTable) -> PostingsTable:
-    """Both tables in one; they share no partition."""
+    """Both tables as one; they share no partition."""
     return PostingsTable({**one.partitions, **other.partitions}, {**one.items, **other.items})
 
 

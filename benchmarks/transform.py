@@ -1,8 +1,8 @@
-"""How many rows of a file one core works on in a second, and in how much memory.
+"""Measures the rows of a file that one core transforms in a second, and the memory.
 
-Run as `python -m benchmarks.transform [rows]`: 1,000,000 rows unless told otherwise. The file is
-made up while it is read, in chunks of 256 KB, and what comes out is thrown away; the processor time
-of both is told apart. A file of 2 GB has some 110,000,000 rows.
+Run as `python -m benchmarks.transform [rows]`; the default is 1,000,000 rows. The file is generated
+while it is read, in chunks of 256 KB, and the output is dropped; only the transform's processor
+time counts. A file of 2 GB has about 110,000,000 rows.
 """
 
 import resource
@@ -33,7 +33,7 @@ FUELS = ("diesel", "petrol", "gas")
 
 
 def chunks(rows: int) -> Iterator[bytes]:
-    """A file of so many rows, one in a thousand of which has no number where one belongs."""
+    """A file with this number of rows, one in a thousand of which lacks a required number."""
     lines, size = ["distance,passengers,fuel"], 0
     for n in range(rows):
         distance = f"{n % 9000}.{n % 10}" if n % 1000 else "far"

@@ -1,4 +1,4 @@
-"""Compile a formula once, then run it for any number of rows."""
+"""Compiles a formula once and runs it for any number of rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -36,7 +36,10 @@ _Key = tuple[
 
 
 class RowError(msgspec.Struct, frozen=True):
-    """Why a row has no value: `row` counts from 0; `column` is the input at fault, if one is."""
+    """The reason why a row has no value.
+
+    `row` counts from 0; `column` is the input at fault, if there is one.
+    """
 
     row: int
     column: str | None
@@ -46,14 +49,14 @@ class RowError(msgspec.Struct, frozen=True):
 
 
 class Results(msgspec.Struct, frozen=True):
-    """A value for each row, None where an error names the row."""
+    """A value for each row, None for rows with an error."""
 
     values: tuple[Value, ...]
     errors: tuple[RowError, ...]
 
 
 class Compiled:
-    """A formula ready to run; it keeps no state between rows and may be shared by threads."""
+    """A formula ready to run; it keeps no state between rows, and threads may share it."""
 
     def __init__(self, linked: Linked) -> None:
         self.linked = linked
@@ -63,7 +66,7 @@ class Compiled:
 
     @property
     def source(self) -> str:
-        """The generated Python, for the curious."""
+        """The generated Python source, for debugging."""
         return self._routine.source
 
     def run(
@@ -72,7 +75,7 @@ class Compiled:
         datasets: Datasets = _NO_DATA,
         earlier: Mapping[str, Scalar] = _NO_EARLIER,
     ) -> Value:
-        """Return the value for a row, or raise FormulaFailure; `earlier` is what REF reads."""
+        """Return the value for a row or raise FormulaFailure; REF reads `earlier`."""
         work = Work() if self._routine.metered else None
         try:
             return self._run(row.get, datasets.lookup, datasets.impact, earlier.get, work)
@@ -109,7 +112,7 @@ class Compiled:
 
 
 def failure_of(error: Fault | DecimalException, routine: Routine) -> FormulaFailure:
-    """Return the failure of a row for what its routine raised."""
+    """Return the failure of a row for an exception of its routine."""
     fault = fault_of(error)
     return FormulaFailure(fault.code, fault.message, routine.locate(error), fault.column)
 
@@ -119,10 +122,10 @@ _COMPILED_LOCK: Final = Lock()
 
 
 def compile_formula(text: str, surroundings: Surroundings | None = None) -> Compiled:
-    """Return the formula ready to run, compiled at most once while it is remembered.
+    """Return the formula ready to run; it is compiled again only if the cache has dropped it.
 
-    It is remembered by its text, its declarations and the calculations it reaches. Raises
-    FormulaInvalid with all problems; unused parameters are not among them.
+    The cache key is its text, its declarations and the calculations it reaches. Raises
+    FormulaInvalid with all problems except unused parameters.
     """
     around = surroundings or Surroundings()
     formula = parse(text)
@@ -133,7 +136,7 @@ def compile_formula(text: str, surroundings: Surroundings | None = None) -> Comp
     if kept is not None:
         return kept
     compiled = Compiled(link(formula, around))
-    with _COMPILED_LOCK, suppress(ValueError):  # one that weighs more than the bound is not kept
+    with _COMPILED_LOCK, suppress(ValueError):  # a formula larger than the cache is not stored
         _COMPILED[key] = compiled
     return compiled
 
@@ -141,7 +144,7 @@ def compile_formula(text: str, surroundings: Surroundings | None = None) -> Comp
 def evaluate_rows(
     compiled: Compiled, rows: Sequence[Row], datasets: Datasets = _NO_DATA
 ) -> Results:
-    """Evaluate a batch; it raises FormulaFailure at once when the rows together cost too much."""
+    """Evaluate a batch; raises FormulaFailure at once when its rows together cost too much."""
     steps = steps_of(compiled, len(rows))
     if steps > MAX_BATCH_STEPS:
         message = f"{len(rows)} rows take {steps} steps, more than {MAX_BATCH_STEPS}"
@@ -150,5 +153,5 @@ def evaluate_rows(
 
 
 def steps_of(compiled: Compiled, rows: int) -> int:
-    """Count the operations of so many rows, at most MAX_BATCH_STEPS of which may be run at once."""
+    """Count the operations of this many rows; one batch may have at most MAX_BATCH_STEPS."""
     return max(1, compiled.steps) * rows

@@ -1,4 +1,4 @@
-"""One row, explained: the tree of a formula with the value of every part that was evaluated."""
+"""Explains one row: the tree of a formula with the value of every part that was evaluated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -28,9 +28,9 @@ _NOTHING: Final[Mapping[str, Scalar]] = {}
 class Part(msgspec.Struct, frozen=True):
     """A part of a formula, in canonical text cut at 200 characters.
 
-    `evaluated` is False for branches not taken and for what an error kept from being reached.
-    Within a chain of operators, `operator` stands before the part and `so_far` is the value of the
-    chain up to and including it. `body` are the lines of a calculation that was called.
+    `evaluated` is False for branches not taken and for parts after an error. In a chain of
+    operators, `operator` stands before the part and `so_far` is the value of the chain up to and
+    including it. `body` holds the lines of a called calculation.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """The lines of a formula with their values, and the result or why there is none."""
+    """The lines of a formula with their values, and the result or the failure."""
 
     lines: tuple[Part, ...]
     value: Value
@@ -60,7 +60,8 @@ def explain(
 ) -> Explanation:
     """Evaluate a formula for one row and return every intermediate value.
 
-    Raises FormulaInvalid for a formula that cannot be used; a failure of the row is in the answer.
+    Raises FormulaInvalid for a formula that cannot be used; a failure of the row is part of the
+    result.
     """
     linked = link(parse(text), surroundings)
     environment = (datasets.lookup, datasets.impact, earlier.get, Work())
@@ -84,7 +85,7 @@ def _explained(
 
 
 class _Tree:
-    """Puts the values that were seen beside the parts of the formula they belong to."""
+    """Combines the recorded values with the parts of the formula."""
 
     def __init__(
         self, linked: Linked, seen: Mapping[int, Value], environment: Sequence[object]
@@ -116,7 +117,7 @@ class _Tree:
         return parts
 
     def _body(self, node: CustomCall) -> Sequence[Part]:
-        """Return the lines of the calculation, if the call was made: all its arguments fit."""
+        """Return the lines of the calculation, if it was called: all its arguments were valid."""
         linked = self._linked.callees[Callee(node.name, pin_of(node.options))]
         parameters = linked.surroundings.parameters
         given = [self._seen[id(one)] for one in node.arguments if id(one) in self._seen]

@@ -1,7 +1,7 @@
-"""Compiled execution: operations of a GraphQL schema as generated Python.
+"""A GraphQL executor that compiles each operation to Python functions.
 
-Knows graphql-core and Strawberry, and nothing of what is served; `written`, which is for
-servers, also msgspec and orjson.
+The package depends on graphql-core and Strawberry and not on the rest of Penstock. Only the module
+`msgspec_lists`, which servers use, also needs msgspec and orjson.
 """
 
 from penstock.graphql_jit.executor import Compiled

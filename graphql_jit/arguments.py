@@ -1,6 +1,7 @@
-"""What resolvers are told of their field, put together when they ask for it.
+"""The arguments and the `info` that a field's resolver is called with.
 
-The arguments of a field: as graphql-core coerces them, and quicker where they are simple.
+Arguments have the values that graphql-core coerces them to. A field whose arguments are constants
+and variables remembers a recipe, which builds them faster for later requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class FieldInfo(Info[Any, Any]):
-    """Strawberry's info; most resolvers want nothing of it but the context."""
+    """Strawberry's info object; it builds graphql-core's info only for resolvers that read it."""
 
     def __init__(self, run: "Run", field: Field, place: Place) -> None:
         self.planned = field
@@ -56,7 +57,7 @@ class FieldInfo(Info[Any, Any]):
 
 
 class TypeInfo:
-    """graphql-core's info for functions that tell types, few of which look at it."""
+    """graphql-core's info object for functions that resolve types, built when it is first read."""
 
     __slots__ = ("_field", "_info", "_place", "_run")
 
@@ -77,7 +78,7 @@ _IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
 
 
 class _Passed(NamedTuple):
-    """An argument that is a variable of a leaf type, by the name its resolver knows it by."""
+    """An argument whose value is a variable of a leaf type; `name` is the resolver's parameter."""
 
     name: str
     variable: str
@@ -85,13 +86,13 @@ class _Passed(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """What the arguments of a field are made of, if that is simple: constants and variables."""
+    """The arguments of a field that consist of constants and variables only."""
 
     constants: Made
     passed: tuple[_Passed, ...]
 
     def followed(self, variables: Mapping[str, Any]) -> Made | None:
-        """Give the arguments; None where a variable is absent or null."""
+        """Return the arguments, or None where a variable is absent, null or not immutable."""
         found = self.constants.copy()
         for name, variable, not_null in self.passed:
             value = variables.get(variable, Undefined)
@@ -104,9 +105,9 @@ class Recipe(NamedTuple):
 
 
 def arguments_of(run: "Run", field: Field, place: Place) -> Made:
-    """Give what to call a field's resolver with; raises GraphQLError for what does not fit.
+    """Return the arguments of a field's resolver; raises GraphQLError for values that do not fit.
 
-    What resolvers could change is made anew for each of them.
+    Mutable values are built anew for each call, because a resolver could change them.
     """
     found = run.arguments_kept.get(field)
     if found is not None:
@@ -126,7 +127,10 @@ def arguments_of(run: "Run", field: Field, place: Place) -> Made:
 
 
 def parameters_of(field: Field) -> frozenset[str]:
-    """Name what arguments are passed by where no variable is absent; empty if code cannot."""
+    """Return the parameters that get a value when no variable is absent.
+
+    The set is empty where one of them cannot be written as a keyword argument in Python.
+    """
     name_of = _names(field)
     given = {node.name.value for node in field.details[0].node.arguments or ()}
     found = frozenset(
@@ -154,7 +158,7 @@ def _made(run: "Run", field: Field, place: Place) -> Made:
 
 
 def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | None:
-    """Learn from arguments that were made how to make others; None where that is not simple."""
+    """Derive a recipe from coerced arguments; None where they depend on more than variables."""
     name_of = _names(field)
     nodes = {node.name.value: node.value for node in field.details[0].node.arguments or ()}
     constants, passed = dict(made), []
@@ -177,7 +181,7 @@ def _is_leaf(definition: GraphQLArgument) -> bool:
 
 
 def _names(field: Field) -> Callable[[str, GraphQLArgument], str]:
-    """Give the function from an argument's name to that of the parameter."""
+    """Return the function that maps an argument's GraphQL name to the resolver's parameter."""
     reading = field.reading
     if not isinstance(reading, Direct):
         return lambda name, definition: definition.out_name or name

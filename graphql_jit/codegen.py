@@ -1,8 +1,6 @@
-"""Generated functions that complete the values of called fields, or whole levels of them.
+"""Turns a plan into Python functions: one for each step, and others that complete field values.
 
-In the code, `v` is a value, `p` its place, `d` an object of the answer and `a` an answer.
-
-From a plan to Python functions.
+In the generated code, `v` is a value, `p` its place, `d` an object of the answer and `a` an answer.
 """
 
 from asyncio import Future, Task
@@ -35,7 +33,7 @@ Complete: TypeAlias = Callable[[Any, Run, Place], Any]
 
 
 class Completions:
-    """Writes the functions for the called fields of a plan, each when it is first asked for."""
+    """Writes the functions that complete the values of called fields, each when first needed."""
 
     def __init__(self, writer: Writer, type_resolver: GraphQLTypeResolver) -> None:
         self._writer = writer
@@ -44,14 +42,14 @@ class Completions:
         self._values: dict[Field, str] = {}
 
     def root(self, selection: Selection) -> str:
-        """Name the function that answers a root object: it takes that and the run."""
+        """Return the name of the function that takes a root object and the run and answers it."""
         return self._writer.wanted(self.write_root, selection)
 
     def of(self, field: Field) -> str:
-        """Give the function that takes a value of a field, the run and the value's place.
+        """Return the name of the function that takes a field's value, the run and the place.
 
-        It gives the answer or raises. Leaf values and what is always awaited have none of their
-        own.
+        That function returns the answer or raises. Leaf values and fields that are always awaited
+        need none: their name is empty.
         """
         if is_awaited(field):
             self._levels[field] = self._writer.wanted(self.write_level, field)
@@ -63,7 +61,7 @@ class Completions:
         return name
 
     def levels(self, functions: Callable[[str], Any]) -> dict[Field, Level]:
-        """Give a function for whole levels of each field that was asked for."""
+        """Return for each called field the function that completes all its values of one level."""
         found: dict[Field, Level] = {field: functions(name) for field, name in self._levels.items()}
         for field, name in self._values.items():
             found[field] = partial(_one_by_one, field, functions(name) if name else None)
@@ -88,7 +86,7 @@ class Completions:
             writer.line("return a")
 
     def write_level(self, writer: Writer, name: str, field: Field) -> None:
-        """Write the loop over entries and what was awaited or raised for each; it never raises."""
+        """Write the function that completes the awaited values of a level; it records errors."""
         held, target = writer.constant(field, "F"), f"d[{field.key!r}]"
         place = f"(q, {field.key!r}, {field.parent.name!r})"
         with writer.function(f"def {name}(entries, values, run):"):
@@ -132,7 +130,7 @@ class Completions:
 def _one_by_one(
     field: Field, complete: Complete | None, entries: list[Entry], values: list[Any], run: Run
 ) -> None:
-    """Complete a level of a field that seldom waits."""
+    """Complete the values of a level one by one, for a field that is rarely awaited."""
     for (answer, above, _), value in zip(entries, values, strict=True):
         place = (above, field.key, field.parent.name)
         try:
@@ -149,18 +147,18 @@ def _one_by_one(
 Step: TypeAlias = Callable[[Any, Run], dict[str, Any]]
 
 WAITING: Final = frozenset((CoroutineType, Future, Task))
-"""The types of what almost every resolver that is awaited gives; others are found out later."""
+"""The types of nearly all awaitables that resolvers return; others are recognised later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An operation as functions; the next step begins when the one before is settled."""
+    """A compiled operation: its steps run in order, each after all awaitables of the one before."""
 
     steps: tuple[Step, ...]
 
 
 def compiled(root: Selection, kind: OperationType, options: Options) -> Plan:
-    """Compile a planned operation; a mutation has a step for each of its fields."""
+    """Compile a planned operation; a mutation has one step for each root field."""
     writer = Writer(_names(options), options.coercions, options.lists)
     completions = Completions(writer, options.type_resolver)
     parts = _root_field_by_field(root) if kind is OperationType.MUTATION else (root,)
@@ -193,6 +191,6 @@ def _names(options: Options) -> dict[str, Any]:
 
 
 def _unasked(value: object) -> None:
-    """Drop an answer of unknown kind: the question is asked again."""
+    """Discard the answer of a type resolver that code cannot use; graphql-core calls it again."""
     if iscoroutine(value):
         value.close()

@@ -1,4 +1,4 @@
-"""Generated code for what is not a leaf: lists, objects, and objects of abstract types.
+"""Generated code for lists, objects, and objects of abstract types.
 
 In the code, `v` is a value, `p` its place and `out` a list of the answer.
 """
@@ -31,11 +31,11 @@ from penstock.graphql_jit.source_writer import Writer
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where code completes a value `v`: expressions of its place and of its field's place.
+    """The code around a value `v` that is completed, with expressions of its place and its field's.
 
-    `others` writes tests for what is neither an object nor a list of the code's, ending in jumps;
-    `odd` writes what is done with other values than the code is for, ending in a jump; `finish`
-    takes the answer, and `ask` is that of a `Body`.
+    `others` writes tests for values that are neither an object nor a list that the code handles;
+    they end in jumps. `odd` writes how values that the code does not handle are completed, and ends
+    in a jump. `finish` writes the use of the answer; `ask` is the same as in `Body`.
     """
 
     place: str
@@ -47,9 +47,10 @@ class Site:
 
 
 class Composites:
-    """Writes how values of fields are completed that are not null.
+    """Writes the completion of field values that are not null.
 
-    `complete` is told each called field of their objects and gives the function for its values.
+    `complete` receives each called field of their objects and returns the name of the function that
+    completes its values.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Composites:
         self._complete = complete
 
     def write(self, field: Field, depth: int, site: Site) -> None:
-        """Write how the value `v` is completed, which lies `depth` lists deep."""
+        """Write the completion of the value `v`, which lies `depth` lists deep."""
         writer, kind = self._writer, field.types[depth]
         if is_list_type(kind):
             with writer.block("if type(v) is not list and type(v) is not tuple:"):
@@ -100,7 +101,7 @@ class Composites:
         writer, kind = self._writer, field.named
         resolve = kind.resolve_type or self._type_resolver  # type: ignore[attr-defined]
         if resolve is default_type_resolver:
-            # What it calls may have to be awaited, and cannot be called a second time.
+            # It calls functions that may be awaitable, and these cannot be called a second time.
             site.odd()
             return
         told = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
@@ -114,7 +115,7 @@ class Composites:
         site.finish(f"f(v, run, {site.place}, {site.field_place})")
 
     def write_types(self, writer: Writer, name: str, field: Field) -> None:
-        """Write a table of functions for objects of each type that a field may have."""
+        """Write a table from type name to the function that completes an object of that type."""
         functions = {
             possible: self._write_possible(field, selection)
             for possible, selection in field.selections.items()
@@ -133,7 +134,7 @@ class Composites:
         return name
 
     def write_items(self, writer: Writer, name: str, field: Field, depth: int) -> None:
-        """Write the function for a list of a field; `q` is the place of the field."""
+        """Write the function that completes a list of a field; `q` is the place of the field."""
         with writer.function(f"def {name}(values, run, p, q):"):
             writer.line("out = []")
             waiting = write_waiting(writer, field, depth)
@@ -195,12 +196,12 @@ class Composites:
         def finish(answer: str) -> None:
             writer.line(f"out.append({answer})")
 
-        # All items are asked for together, after the loop.
+        # The batched fields of all items are recorded together, after the loop.
         return Site(place, "q", odd, finish, lambda *_: None, others)
 
 
 def has_places(field: Field, depth: int) -> bool:
-    """Tell whether completing a value of a field always takes its place."""
+    """Return whether the code that completes a value of a field always needs its place."""
     kind = field.types[depth]
     if is_leaf_type(kind):
         return False
@@ -210,7 +211,7 @@ def has_places(field: Field, depth: int) -> bool:
 
 
 def write_waiting(writer: Writer, field: Field, depth: int) -> list[str]:
-    """Write variables, before a loop, for what waits of the batched fields of its objects."""
+    """Write variables, before a loop, with the waiting lists of the objects' batched fields."""
     kind = field.types[depth]
     below = field.selections[kind.name].fields if is_object_type(kind) else ()
     fields = [writer.constant(each, "F") for each in below if is_batched(each)]
@@ -220,7 +221,7 @@ def write_waiting(writer: Writer, field: Field, depth: int) -> list[str]:
 
 
 def asked(writer: Writer, place: str) -> Ask:
-    """Give what writes how a batched field of `v` is asked for, outside of a loop."""
+    """Return a function that writes the entry of a batched field of `v`, outside of a loop."""
 
     def ask(field: Field, answer: str) -> None:
         writer.line(f"run.wait({writer.constant(field, 'F')}).append(({answer}, {place}, v))")
@@ -229,7 +230,7 @@ def asked(writer: Writer, place: str) -> Ask:
 
 
 def asked_in_loop(writer: Writer, place: str) -> Ask:
-    """Give the same for a loop with the variables of `write_waiting`."""
+    """Return the same for code within a loop, which uses the variables of `write_waiting`."""
 
     def ask(field: Field, answer: str) -> None:
         writer.line(f"w_{writer.constant(field, 'F')}.append(({answer}, {place}, v))")

@@ -1,4 +1,4 @@
-"""Inlined code for what is read from attributes all the way down."""
+"""Inlined code for fields that are read from attributes at every level."""
 
 from collections.abc import Callable
 from keyword import iskeyword
@@ -12,13 +12,13 @@ from penstock.graphql_jit.source_writer import Writer
 
 
 def is_pure(field: Field, level: int = 0) -> bool:
-    """Tell whether a field can be read without a call or a wait, if nothing is odd about it."""
+    """Return whether a field of ordinary values can be read without a call or an await."""
     if isinstance(field.reading, Constant):
         return True
     if not isinstance(field.reading, Attribute | Member) or level > MOST_NESTED:
         return False
     if field.definition.args or (isinstance(field.reading, Member) and field.above is None):
-        # What is at the root of graphql-core's own schemas are functions more often than not.
+        # The root values of schemas built with graphql-core alone are mostly functions.
         return False
     if is_leaf_type(field.named):
         return True
@@ -29,7 +29,7 @@ def is_pure(field: Field, level: int = 0) -> bool:
 
 
 def getter(field: Field, source: str) -> str:
-    """Give the expression that reads a field of the object in the variable `source`."""
+    """Return the expression that reads a field of the object in the variable `source`."""
     match field.reading:
         case Constant(text):
             return repr(text)
@@ -46,14 +46,14 @@ def _attribute(source: str, name: str) -> str:
 
 
 def reads_mapping(selection: Selection) -> bool:
-    """Tell whether objects of a selection may also be mappings."""
+    """Return whether the objects of a selection may also be mappings."""
     return any(isinstance(field.reading, Member) for field in selection.fields)
 
 
 def write_pure(writer: Writer, field: Field, source: str) -> str:
-    """Write how a pure field is read and checked; gives the expression of its answer.
+    """Write the reading and checking of a pure field; return the expression of its answer.
 
-    The code raises where anything is odd.
+    The code raises where a value is not what inlined code handles.
     """
     value = getter(field, source)
     if isinstance(field.reading, Constant):
@@ -64,9 +64,10 @@ def write_pure(writer: Writer, field: Field, source: str) -> str:
 
 
 def write_checked(writer: Writer, value: str, others: Callable[[], None]) -> None:
-    """Write the check that a value stands for itself; `others` writes a jump for those that do not.
+    """Write the check that a value is a plain object; `others` writes a jump for other values.
 
-    Most lists hold one type of objects, so a loop looks up those that differ from the one before.
+    Most lists hold objects of one type, so a loop only checks a type that differs from the last
+    one.
     """
     seen = writer.remembered("k")
     if seen is None:
@@ -130,13 +131,13 @@ def write_list_check(writer: Writer, value: str) -> None:
 
 
 def write_mapping_test(writer: Writer, selection: Selection, source: str) -> None:
-    """Write the test that `getter` goes by, where it does."""
+    """Write the test that expressions of `getter` use, where they use one."""
     if reads_mapping(selection):
         writer.line(f"{source}_m = isinstance({source}, Mapping)")
 
 
 def write_leaf(writer: Writer, kind: GraphQLLeafType, value: str, *, nullable: bool) -> None:
-    """Write the coercion of the leaf value in a variable, which raises where it is odd."""
+    """Write the coercion of the leaf value in a variable; it raises for values of other types."""
     coerced = writer.coerce(kind)
     odd = oddity(kind)
     tests = [f"{value} is not None"] if nullable else []

@@ -1,7 +1,4 @@
-"""Generated code that asks a field for its value: a call, or what may turn out to be one.
-
-Generated code for objects: what is pure first, then the fields that call or wait.
-"""
+"""Generated code for objects: their pure fields first, then the fields that call or await."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from penstock.graphql_jit.source_writer import Writer
 
 
 def write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
-    """Write how a field is asked for its value, which may raise anything."""
+    """Write the call that gets a field's value; it may raise any exception."""
     name, reading = writer.constant(field, "F"), field.reading
     info = f"run.info({name}, {place})"
     arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
@@ -51,7 +48,7 @@ def write_call(writer: Writer, field: Field, source: str, place: str, result: st
 def _passed(
     writer: Writer, field: Field, reading: Direct, source: str, place: str
 ) -> tuple[str, ...]:
-    """Give what a function below Strawberry's wrapping is passed beside its arguments."""
+    """Return what a resolver function gets besides its arguments: the object and the info."""
     passed = [source] if reading.to_self else []
     passed += [f"{parameter}={source}" for parameter in reading.source_names]
     if reading.info_name is not None:
@@ -63,9 +60,9 @@ def _passed(
 def _write_direct(
     writer: Writer, field: Field, call: str, passed: tuple[str, ...], arguments: str
 ) -> None:
-    """Write a call; one that is repeated passes by name what was made for another object.
+    """Write a call; in a list, it passes by keyword the arguments made for an earlier object.
 
-    Python takes its time to unpack arguments.
+    Unpacking a dictionary of arguments is slow in Python.
     """
     every = f"{call}({', '.join([*passed, arguments] if arguments else passed)})"
     field.parameters = parameters_of(field) if field.is_repeated else frozenset()
@@ -85,12 +82,12 @@ Ask: TypeAlias = Callable[[Field, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """How the code around an object takes part in it.
+    """The code around an object that is completed.
 
-    `source` is a variable with the object, `place` an expression of its place. `odd` writes what is
-    done with an object that inlined code is not for, ending in a jump; `finish` takes the answer of
-    the object, which then grows. `ask` writes how a batched field of the answer in a variable is
-    asked for.
+    `source` is a variable with the object, `place` an expression of its place. `odd` writes how an
+    object that inlined code does not handle is completed, and ends in a jump; `finish` writes the
+    use of the answer, whose fields may be added later. `ask` writes the entry of a batched field
+    for the answer in a variable.
     """
 
     source: str
@@ -101,7 +98,7 @@ class Body:
 
 
 def can_raise(selection: Selection) -> bool:
-    """Tell whether completing an object may fail after its pure fields."""
+    """Return whether completing an object may fail after its pure fields."""
     return any(
         not field.nullable[0]
         for field in selection.fields
@@ -110,16 +107,17 @@ def can_raise(selection: Selection) -> bool:
 
 
 def has_calls(selection: Selection) -> bool:
-    """Tell whether an object has fields that have a place of their own while it is completed."""
+    """Return whether an object has fields that need a place of their own while it is completed."""
     return not all(is_pure(field) or is_batched(field) for field in selection.fields)
 
 
 def write_object(
     writer: Writer, selection: Selection, body: Body, complete: Callable[[Field], str]
 ) -> None:
-    """Write how an object is answered.
+    """Write the completion of an object.
 
-    `complete` is told each called field and gives the function that completes its value.
+    `complete` receives each called field and returns the name of the function that completes its
+    value.
     """
     source = body.source
     write_mapping_test(writer, selection, source)
@@ -150,7 +148,7 @@ def is_batched(field: Field) -> bool:
 
 
 def is_awaited(field: Field) -> bool:
-    """Tell whether what a field gives is awaited, whatever it is."""
+    """Return whether every value of a field is awaited."""
     match field.reading:
         case Direct(function=function, many=many):
             return many is not None or iscoroutinefunction(function)
@@ -185,7 +183,7 @@ def _write_called(
 
 
 def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, target: str) -> None:
-    """Write branches, after an `if`, that put a leaf value in its place."""
+    """Write the branches, after an `if`, that store a leaf value in the answer."""
     if field.nullable[0]:
         with writer.block(f"elif {result} is None:"):
             writer.line("pass")

@@ -27,8 +27,8 @@ from penstock.graphql_jit.variables import Variables
 class Compiled:
     """One operation of a document, for one schema.
 
-    `fallbacks` counts by reason the executions that were left to graphql-core; ODD_VALUE those of
-    which it completed a part, because data was not what inlined code is for.
+    `fallbacks` counts by reason the executions that graphql-core ran instead. ODD_VALUE counts
+    those in which it completed a part, because a value was not one that inlined code handles.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Compiled:
     def __call__(
         self, variables: Mapping[str, Any], context: object = None, root: object = None
     ) -> Outcome:
-        """Execute the operation. Only what graphql-core's `execute` raises is raised."""
+        """Execute the operation; it raises only the exceptions of graphql-core's `execute`."""
         values = self.values(variables)
         if isinstance(values, list):
             return ExecutionResult(None, errors=values)
@@ -79,16 +79,16 @@ class Compiled:
         return self._variables.coerced(variables)
 
     def is_ready(self, values: VariableValues) -> bool:
-        """Tell whether an execution would compile nothing."""
+        """Return whether an execution with these variables needs no compilation."""
         return self._reason(values) is not None or self._key(values) in self._plans
 
     def prepare(self, values: VariableValues) -> None:
-        """Compile what an execution with these variables needs, which takes its time."""
+        """Compile the plan for these variables; this can take milliseconds."""
         if self._reason(values) is None:
             self._plan(values)
 
     def execute(self, values: VariableValues, context: object, root: object) -> Outcome:
-        """Execute the operation with variables that were coerced."""
+        """Execute the operation with coerced variables."""
         plan = self._plans.get(self._key(values))
         if plan is None:
             plan = self._reason(values) or self._plan(values)
@@ -99,7 +99,7 @@ class Compiled:
         return self._executed(plan, Run(self._options, self._asked, values, context, root))
 
     def _reason(self, values: VariableValues) -> Reason | None:
-        """Say why no plan is wanted for an execution, if so."""
+        """Return the reason why an execution gets no plan, if there is one."""
         if self._why is not None:
             return self._why
         if self._runs < self._options.interpreted_runs:
@@ -115,7 +115,7 @@ class Compiled:
         return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
 
     def _plan(self, values: VariableValues) -> Plan | Reason:
-        """Give the plan for these values, or why there is none."""
+        """Return the plan for these variables, or the reason why there is none."""
         key = self._key(values)
         found = self._plans.get(key)
         if found is None:
@@ -137,7 +137,7 @@ class Compiled:
             return Reason.DEPTH
 
     def _executed(self, plan: Plan, run: Run) -> Outcome:
-        """Run the steps, as far as they go without waiting."""
+        """Run the steps until one has to be awaited."""
         done: dict[str, Any] = {}
         for index, step in enumerate(plan.steps):
             if not run.begin(step):
@@ -153,7 +153,7 @@ class Compiled:
     async def _continued(
         self, steps: tuple[Step, ...], run: Run, done: dict[str, Any], groups: list[Group]
     ) -> ExecutionResult:
-        """Wait for the step that was begun, then do the same with each of the others."""
+        """Await the current step, then run and await each of the others."""
         await settle(run, groups)
         for step in steps:
             if run.data is None:

@@ -1,10 +1,7 @@
-"""Marks on resolvers, of which Strawberry's wrapping knows nothing.
+"""The source of a field's value: the type's name, an attribute, or a function that is called.
 
-Resolvers that answer for every object of a level at once.
-
-Resolvers whose exceptions become members of the field's union, as Strawberry's handlers say.
-
-Where the value of a field comes from: an attribute, or a function that is called.
+Decorators mark resolvers with facts that Strawberry does not know, such as a form for many objects.
+Exceptions that Strawberry's handlers accept become members of the field's union.
 """
 
 import inspect
@@ -33,7 +30,7 @@ R = TypeVar("R", bound=Callable[..., Any])
 
 
 def marking(name: str, value: object) -> Callable[[R], R]:
-    """Make a decorator that sets an attribute of a resolver's function."""
+    """Return a decorator that sets an attribute of a resolver's function."""
 
     def marked(resolver: R) -> R:
         function = resolver.__func__ if isinstance(resolver, staticmethod) else resolver
@@ -49,18 +46,18 @@ _MARK = "__answers_many__"
 
 
 def batched(many: Many) -> Callable[[R], R]:
-    """Mark a resolver of Strawberry's as having a form for many objects, which is preferred.
+    """Mark a Strawberry resolver as having a form for many objects, for compiled operations.
 
     `many(parents, info, **arguments)` is called once for a level of the answer, with all objects
-    whose field is asked for there; the info is that of the first. It gives one value for each, in
-    their order; an exception among them fails that object's field alone, a raised one all. The
-    resolver itself is what runs where an operation is not compiled.
+    that need the field there; the info is that of the first. It returns one value for each object,
+    in their order. An exception among the values fails the field of one object; a raised one fails
+    all. The resolver itself runs where an operation is not compiled.
     """
     return marking(_MARK, many)
 
 
 def many_of(resolver: object) -> Many | None:
-    """Give the form for many of a resolver, if it has one."""
+    """Return a resolver's form for many objects, if it has one."""
     found: Many | None = getattr(resolver, _MARK, None)
     return found
 
@@ -69,16 +66,16 @@ Function: TypeAlias = Callable[..., Any]
 Handlers: TypeAlias = tuple[tuple[tuple[type[Exception], ...], ExceptionHandler[Any]], ...]
 
 INFO: Final = "_info_of_handlers"
-"""How a resolver that wants no info is given one, for its handlers."""
+"""The keyword of the info for the handlers of a resolver that takes none itself."""
 
 
 def handled(
     function: Function, field: StrawberryField, handlers: Handlers, info_name: str | None
 ) -> Function:
-    """Give a resolver of what `function` gives, or what the first handler says of its exception.
+    """Return a resolver that replaces an exception of `function` by the first handler's answer.
 
-    Both are coroutine functions. It is called as `function` is, with an info in any case. A handler
-    declines with None.
+    Both are coroutine functions. The new one takes the same arguments and always an info. A handler
+    that returns None declines, and the exception is raised again.
     """
     name = INFO if info_name is None else info_name
     take = dict.pop if info_name is None else dict.__getitem__
@@ -105,35 +102,35 @@ def handled(
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The name of the object's type."""
+    """The field `__typename`: the name of the object's type."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of the object, read as Strawberry does."""
+    """An attribute of the object, read by `getattr` as Strawberry does."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An item of a mapping or an attribute, called if it can be, as graphql-core reads it."""
+    """An item of a mapping or an attribute, called if it is callable, as in graphql-core."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a resolver of graphql-core's kind gives for the object and an info."""
+    """A resolver of graphql-core: a function of the object and an info."""
 
     resolve: GraphQLFieldResolver
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """What the function below Strawberry's wrapping gives, called as that would call it.
+    """A Strawberry resolver's own function, called without Strawberry's wrapper around it.
 
     The object is passed first (`to_self`) and under each of `source_names`.
     """
@@ -159,7 +156,7 @@ def reading_of(
     schema: GraphQLSchema,
     default: GraphQLFieldResolver,
 ) -> Reading:
-    """Find out how a field is read; whatever is not known well is left to its resolver."""
+    """Return the source of a field's values; a field of an unknown kind keeps its resolver."""
     if definition is TypeNameMetaFieldDef:
         return Constant(parent.name)
     resolve = definition.resolve
@@ -195,7 +192,7 @@ def _direct(
     info = None if resolver.info_parameter is None else resolver.info_parameter.name
     many = many_of(function)
     if handlers:
-        # What Strawberry converts of arguments may raise what its handlers want to know of.
+        # Strawberry's conversion of arguments may raise exceptions that its handlers accept.
         plain = iscoroutinefunction(function) and inputs_of(schema).are_plain(field)
         if many is not None or not plain:
             return None

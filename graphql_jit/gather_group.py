@@ -1,4 +1,4 @@
-"""Futures that are waited for together, and no longer than their answers are wanted."""
+"""Awaits futures together; it stops waiting for one when its place in the answer becomes null."""
 
 from asyncio import CancelledError, Future, current_task, ensure_future, isfuture, wait
 from collections.abc import Awaitable, Iterable, Sequence
@@ -12,18 +12,18 @@ _GONE: Final = object()
 
 
 class _Value(NamedTuple):
-    """A future, and whether a resolver gave it rather than a coroutine, which begins here."""
+    """A future; it is foreign if a resolver returned it, and not if a coroutine is started here."""
 
     future: "Future[Any]"
     is_foreign: bool
 
 
 class Watched:
-    """Futures at one level, each of a value for a field and a place.
+    """Futures at one level, each with the field and the place of its value.
 
-    Those that graphql-core completes (`completed`) fail only where that may not be null. Where a
-    value may not be null, a failure takes objects around it away as soon as it is known, and
-    nobody waits for what else they were to hold.
+    The futures that graphql-core completes (`completed`) fail only where null is not allowed. Where
+    null is not allowed, a failure replaces objects around the value at once, and the remaining
+    futures of these objects are not awaited.
     """
 
     __slots__ = ("_fields", "_places", "_run", "_values", "_waiter")
@@ -49,7 +49,7 @@ class Watched:
                 value.future.add_done_callback(partial(self._resolved, field, place))
 
     async def outcomes(self) -> list[Any]:
-        """Wait for all; gives what came of each, exceptions as Raised."""
+        """Await all futures and return their results; an exception is returned as Raised."""
         try:
             return [
                 await self._outcome(value, place)
@@ -62,14 +62,14 @@ class Watched:
             self._run.watched.discard(self)
 
     def release_dead(self) -> None:
-        """Stop waiting for values whose places are gone.
+        """Stop waiting for values whose places have become null.
 
-        Work begun here is cancelled. What a resolver was handed from elsewhere is let be: others
-        may wait for it.
+        Coroutines that were started here are cancelled. A future that a resolver returned is not,
+        because other code may await it.
         """
         for value, place in zip(self._values, self._places, strict=True):
             if not value.future.done() and self._run.is_dead(place) and not value.is_foreign:
-                # Soon: a coroutine that has not begun holds others that would never be awaited.
+                # Not at once: a coroutine that has not started may hold others, never awaited then.
                 value.future.get_loop().call_soon(value.future.cancel)
         self._wake()
 
@@ -89,14 +89,14 @@ class Watched:
             return Raised(error)
 
     async def _woken(self, future: "Future[Any]") -> None:
-        """Wait until a future is done or somebody says to look again."""
+        """Wait until the future is done or `_wake` is called."""
         self._waiter = future.get_loop().create_future()
         future.add_done_callback(self._wake)
         await self._waiter
 
     def _wake(self, future: "Future[Any] | None" = None) -> None:
         if future is not None and not future.cancelled():
-            # An error that nobody waits for any more has been seen here.
+            # Reading the error tells asyncio that it was retrieved.
             future.exception()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
@@ -113,7 +113,7 @@ class Watched:
 
 
 async def cancelled(futures: "Iterable[Future[Any]]") -> None:
-    """Cancel what is not done, and wait for it to have ended."""
+    """Cancel the futures that are not done, and wait until they have ended."""
     pending = [future for future in futures if not future.done()]
     for future in pending:
         future.cancel()

@@ -1,4 +1,7 @@
-"""What Strawberry makes of input values, by functions that are put together once for each type."""
+"""Converts coerced arguments to the Python objects that Strawberry resolvers take.
+
+Each input type gets one converter function, built when it is first needed.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
@@ -30,7 +33,7 @@ _ABSENT: Final = (type(None), UnsetType)
 
 
 class Inputs:
-    """The conversions of one schema, made when they are first needed."""
+    """The argument conversions of one schema, built when they are first needed."""
 
     def __init__(self, schema: Schema) -> None:
         self._config = schema.config
@@ -40,9 +43,9 @@ class Inputs:
         self._arguments: dict[StrawberryField, _Arguments] = {}
 
     def converted(self, field: StrawberryField, values: Mapping[str, Any], info: "Info") -> Made:
-        """Make what a resolver is called with of coerced arguments.
+        """Return the arguments of a resolver, made from coerced values.
 
-        Strawberry does so for inputs that build themselves, and what wants to know its place.
+        Strawberry itself converts inputs with code of their own, and types that need the info.
         """
         known = self._known(field)
         made = {
@@ -55,7 +58,7 @@ class Inputs:
         return made
 
     def are_plain(self, field: StrawberryField) -> bool:
-        """Tell whether nothing of a field's arguments is left to Strawberry."""
+        """Return whether no argument of a field is left to Strawberry."""
         return not self._known(field).left
 
     def _known(self, field: StrawberryField) -> "_Arguments":
@@ -111,7 +114,7 @@ class Inputs:
     def _object(self, type_: type) -> "_Made":
         made = self._objects.get(type_)
         if made is None:
-            # Noted before its fields are: an input may hold others of its own type.
+            # Stored before its fields are converted: an input may contain its own type.
             made = self._objects[type_] = _Made(type_)
             definition: StrawberryObjectDefinition = type_.__strawberry_definition__  # type: ignore[attr-defined]
             for field, held in _fields(definition):
@@ -120,7 +123,7 @@ class Inputs:
 
 
 class _Converted(NamedTuple):
-    """A value by its name in GraphQL, its name in Python, and how the one becomes the other."""
+    """A field or argument: its name in GraphQL, its name in Python and its value's converter."""
 
     name: str
     known_as: str
@@ -135,7 +138,7 @@ class _Arguments(NamedTuple):
 
 
 class _Made:
-    """Makes inputs of one type of their values."""
+    """Converts values to input objects of one type."""
 
     __slots__ = ("_fields", "_nothing", "_type")
 
@@ -164,7 +167,7 @@ _known: WeakKeyDictionary[Schema, Inputs] = WeakKeyDictionary()
 
 
 def inputs_of(schema: Schema) -> Inputs:
-    """Give the conversions of a schema."""
+    """Return the conversions of a schema."""
     found = _known.get(schema)
     if found is None:
         found = _known[schema] = Inputs(schema)
@@ -184,7 +187,7 @@ def _unwrapped(type_: Any) -> Any:
 
 
 def _list(convert: Convert) -> Convert:
-    """Make lists anew: graphql-core gives the same default to every request."""
+    """Return a converter that copies lists: graphql-core shares a default list among requests."""
 
     def converted(values: Any) -> Any:
         if type(values) in _ABSENT:

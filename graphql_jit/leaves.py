@@ -1,4 +1,4 @@
-"""Leaf values: how to tell at a glance that one is fine, and how to write the others."""
+"""Leaf values: fast tests that a value needs no coercion, and the coercion of all others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
@@ -20,7 +20,7 @@ Coerce: TypeAlias = Callable[[Any], Any]
 
 _MOST_TYPES: Final = 2_000
 
-# What is odd about `{v}`, as Python: values that are not odd are written as they are.
+# Python tests that are true for an odd `{v}`; a value that is not odd needs no coercion.
 _ODD: Final[Mapping[GraphQLOutputType, str]] = {
     GraphQLString: "type({v}) is not str",
     GraphQLID: "type({v}) is not str",
@@ -35,17 +35,17 @@ _TELLING: Final = ("__await__", "__aiter__", "__call__", "__getattr__")
 
 
 class Odd(Exception):
-    """A value is not what inlined code is for: graphql-core completes its object instead."""
+    """A value that inlined code does not handle; graphql-core completes its object instead."""
 
 
 class PlainTypes(set[type]):
-    """The types met so far whose values mean nothing but themselves.
+    """The types seen so far whose values are plain: they stand for themselves.
 
-    Values of others may be awaited, called, iterated over asynchronously or are exceptions.
+    Values of other types may be awaitable, callable, asynchronous iterators or exceptions.
     """
 
     def admits(self, value: object) -> bool:
-        """Tell whether a value's type is plain, and remember it."""
+        """Return whether a value's type is plain; a plain type is added to the set."""
         kind = type(value)
         if value is None or value is Undefined or issubclass(kind, Exception):
             return False
@@ -61,12 +61,12 @@ PLAIN: Final = PlainTypes()
 
 
 def oddity(kind: GraphQLOutputType) -> str | None:
-    """Give the Python text that tells which values need to be coerced; None where all do."""
+    """Return the Python test for values that need coercion; None if all values need it."""
     return _ODD.get(kind)
 
 
 def coercion(kind: GraphQLLeafType) -> Coerce:
-    """Make a function that coerces a value, or raises where graphql-core has to be asked."""
+    """Return a function that coerces a value; it raises Odd where graphql-core has to do it."""
     members = _members(kind)
     output = kind.coerce_output_value
 
@@ -89,7 +89,7 @@ def coercion(kind: GraphQLLeafType) -> Coerce:
 
 
 def _members(kind: GraphQLLeafType) -> dict[Any, str]:
-    """Give the names of an enum's members where each member has one."""
+    """Return the names of an enum's members, or nothing where a member has no name."""
     if not isinstance(kind, GraphQLEnumType) or not isinstance(kind, CustomGraphQLEnumType):
         return {}
     members: list[Any] = list(kind.wrapped_cls)

@@ -1,7 +1,7 @@
-"""Lists of plain objects that msgspec checks and writes as JSON, quicker than code in Python.
+"""Lists of plain objects that msgspec checks and encodes as JSON, faster than Python code.
 
-For results that orjson writes: such a list is a fragment to it. What is refused here is completed
-as ever, so anything may be. Nothing else in this package knows msgspec or orjson.
+The result holds such a list as a fragment that orjson copies. A list that msgspec refuses is
+completed by Python code as usual. No other module of the package uses msgspec or orjson.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _LEAVES: Final[Mapping[GraphQLOutputType, Any]] = {
 }
 _FEWEST: Final = 8
 _MOST_REFUSED: Final = 8
-"""In a row: a list that was refused is read twice."""
+"""Refused lists in a row before msgspec is no longer tried: each of them is read twice."""
 
 _LISTS: Final = frozenset((list, tuple))
 
@@ -57,7 +57,7 @@ _ENCODER: Final = Encoder()
 
 
 class _Held(NamedTuple):
-    """An attribute that holds a list or an object; leaves have nothing `below`."""
+    """An attribute that holds a list or an object; `below` is None for lists of leaves."""
 
     read: "attrgetter[Any]"
     is_list: bool
@@ -65,9 +65,9 @@ class _Held(NamedTuple):
 
 
 class Written:
-    """Writes the JSON of lists of objects: from their attributes, down to leaves.
+    """Encodes lists of objects as JSON, from their attributes and those of nested objects.
 
-    It is not tried on few objects, nor where it was in vain often enough.
+    It does not try short lists, and stops trying after several refusals in a row.
     """
 
     __slots__ = ("_held", "_kind", "_refused")
@@ -78,7 +78,7 @@ class Written:
         self._refused = 0
 
     def __call__(self, values: Sequence[Any]) -> Fragment | None:
-        """Give what orjson takes as it is, or None where anything is not plain."""
+        """Return the JSON of a list for orjson, or None where a value is not plain."""
         if len(values) < _FEWEST or self._refused >= _MOST_REFUSED:
             return None
         self._refused += 1
@@ -87,14 +87,14 @@ class Written:
                 return None
             json = _ENCODER.encode(convert(values, self._kind, from_attributes=True))
         except Exception:
-            # Whatever it is, it is found again where it can be told.
+            # Python code completes the list and reports the error with its place.
             return None
         self._refused = 0
         return Fragment(json)
 
 
 def written_of(field: Field, depth: int) -> Written | None:
-    """Give what writes the lists of a field whose items lie `depth` lists deep, if msgspec can."""
+    """Return the encoder of a field's lists with items `depth` lists deep, or None."""
     kind = field.types[depth]
     if not is_object_type(kind):
         return None
@@ -104,7 +104,7 @@ def written_of(field: Field, depth: int) -> Written | None:
 
 
 def _struct(selection: Selection) -> Any:
-    """Make the struct of what is asked of objects; None where it would not say the same."""
+    """Return the msgspec struct of a selection; None where it would not give the same JSON."""
     if selection.type.is_type_of is not None:
         return None
     kinds: dict[str, Any] = {}
@@ -125,7 +125,7 @@ def _attribute(field: Field) -> str | None:
 
 
 def _kind(field: Field) -> Any:
-    """Give the type of a field's values as msgspec knows it; None where it does not."""
+    """Return the msgspec type of a field's values; None where there is none."""
     named: Any = field.named
     kind = _LEAVES.get(named)
     if kind is None and is_object_type(named):
@@ -153,7 +153,7 @@ def _held(selection: Selection) -> tuple[_Held, ...]:
 
 
 def _are_plain(values: Sequence[Any], held: tuple[_Held, ...]) -> bool:
-    """Tell whether all that objects hold will be read by its attributes, as it is."""
+    """Return whether all nested values are plain and will be read by their attributes."""
     if not set(map(type, values)) <= _OBJECTS:
         values = [value for value in values if value is not None]
         if not all(type(value) in _OBJECTS or _OBJECTS.admits(value) for value in values):

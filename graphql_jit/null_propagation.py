@@ -1,4 +1,4 @@
-"""Errors that come late: they take away what has already been put into the answer."""
+"""Null propagation of late errors, which remove values that are in the answer already."""
 
 from typing import Any, TypeAlias
 
@@ -8,9 +8,9 @@ Container: TypeAlias = "dict[str, Any] | list[Any]"
 
 
 def nullable_above(field: Field | None, place: Place) -> Place:
-    """Give the nearest position, from a place of a field's value upwards, that may be null.
+    """Return the nearest place that may be null, from the place of a field's value upwards.
 
-    None is the whole answer.
+    None stands for the whole answer.
     """
     while field is not None and place is not None:
         depth = _depth(place)
@@ -23,7 +23,7 @@ def nullable_above(field: Field | None, place: Place) -> Place:
 
 
 def put(data: dict[str, Any] | None, place: Place, value: Any) -> None:
-    """Put a value where it belongs in an answer, unless what holds it is gone."""
+    """Store a value in an answer, unless the object or list around it has become null."""
     *keys, last = keys_of(place)
     held: Any = data
     for key in keys:
@@ -39,7 +39,7 @@ def _above(place: Place) -> Place:
 
 
 def _depth(place: Place) -> int:
-    """Count the lists between a position and its field."""
+    """Count the lists between a place and its field."""
     depth = 0
     while place is not None and isinstance(place[1], int):
         place, depth = place[0], depth + 1

@@ -1,6 +1,6 @@
-"""What a plan is made of: selections of one object type each, and their fields.
+"""The parts of a plan: fields and the selections of one object type, and the executor's options.
 
-How one schema's operations are run, whatever they are.
+A place is a position in the answer.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
@@ -38,20 +38,20 @@ Place: TypeAlias = tuple[Any, str | int, str | None] | None
 Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
 
 Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
-"""For the lists of a field at a depth, gives what may answer one as a whole, or None."""
+"""Maps a field and a depth to the function that completes its lists as a whole, or to None."""
 
 MOST_NESTED: Final = 6
-"""How deep objects are read within one block of code; Python nests no more than 20 loops."""
+"""The deepest nesting of objects in one block of code; Python nests at most 20 loops."""
 
 
 @dataclass(eq=False, slots=True)
 class Field:
-    """One answered key of an object: where its value comes from, and how it is completed.
+    """One key of an object of the answer, with the source of its value and its types.
 
     `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
-    says of each whether it may be null. `above` is the field that gives the object. `recipe` is
-    how its arguments are made, once that is known, and `parameters` are the names that code passes
-    them by which is for no others. `asked` remembers what is asked of objects of some types below.
+    says for each whether null is allowed. `above` is the field that returns the object. `recipe`
+    builds its arguments, once it is known; `parameters` are the arguments that generated code
+    passes by keyword. `asked` caches, by type name, the attributes that are read of objects below.
     """
 
     key: str
@@ -84,17 +84,17 @@ class Field:
 
     @property
     def named(self) -> GraphQLNamedType:
-        """The type at the bottom: a leaf's, an object's or an abstract one."""
+        """The innermost type: a leaf, an object or an abstract type."""
         return self.types[-1]  # type: ignore[return-value]
 
     def null_error(self) -> TypeError:
-        """Make the error of a null that may not be, in graphql-core's words."""
+        """Return the error of a null that is not allowed, in graphql-core's words."""
         return TypeError(
             f"Cannot return null for non-nullable field {self.parent.name}.{self.name}."
         )
 
     def item_type(self, depth: int) -> GraphQLOutputType:
-        """Give the declared type of what lies `depth` lists deep."""
+        """Return the declared type of the values that lie `depth` lists deep."""
         kind = self.definition.type
         for _ in range(depth):
             kind = (kind.of_type if is_non_null_type(kind) else kind).of_type  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ class Field:
 
 @dataclass(eq=False, slots=True)
 class Selection:
-    """The fields asked of the objects of one type at one place."""
+    """The fields that an operation selects of the objects of one type at one place."""
 
     type: GraphQLObjectType
     grouped: GroupedFieldSet
@@ -112,7 +112,7 @@ class Selection:
 
 
 def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
-    """Give the types of a field and of its items, inwards, and whether each may be null."""
+    """Return the types of a field, of its items and so on, and for each whether it may be null."""
     types: list[GraphQLOutputType] = []
     nullable: list[bool] = []
     while True:
@@ -125,7 +125,7 @@ def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], t
 
 
 def real_path(place: Place) -> Path | None:
-    """Make graphql-core's own path of a position."""
+    """Return a place as graphql-core's own `Path`."""
     path: Path | None = None
     for key, typename in reversed(list(_steps(place))):
         path = Path(path, key, typename)
@@ -133,7 +133,7 @@ def real_path(place: Place) -> Path | None:
 
 
 def keys_of(place: Place) -> list[str | int]:
-    """Give the keys of a position from the root on."""
+    """Return the keys of a place, from the root downwards."""
     return [key for key, _ in _steps(place)][::-1]
 
 
@@ -149,13 +149,13 @@ Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The schema and what `graphql.execute` takes beside it.
+    """The schema, and the options that `graphql.execute` takes.
 
-    `most_fields` bounds a plan, whose selections on abstract types are written out for each
-    possible type; `most_plans` bounds the plans of one operation, of which there is one for each
-    set of values of the variables in `@skip` and `@include`. An operation is compiled when it has
-    run `interpreted_runs` times. `lists` may put what only it knows in place of lists of plain
-    objects, for those who know it too. `coercions` are remembered by type.
+    `most_fields` limits the fields of a plan, which has a copy of an abstract type's selection for
+    each possible type. `most_plans` limits the plans of one operation; there is one for each set of
+    values of the variables in `@skip` and `@include`. An operation is compiled after
+    `interpreted_runs` runs. `lists` may complete lists of plain objects as a whole. `coercions` are
+    cached by type.
     """
 
     schema: GraphQLSchema

@@ -1,6 +1,6 @@
-"""Why an operation, or a part of it, is not run compiled.
+"""Plans a validated operation: every field once, in the order of the answer.
 
-From a validated operation and its schema to a plan: every field once, in the answer's order.
+An operation that cannot be planned has a `Reason`, and graphql-core executes it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ from penstock.graphql_jit.plan import Field, Selection, unwrapped
 
 
 class Reason(StrEnum):
-    """Each is told of by a row of docs/compiled-execution.md."""
+    """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
 
     CONDITIONS = "conditions"
     DEFER = "defer"
@@ -68,13 +68,16 @@ class Unplannable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An operation with the fragments of its document, apart from any variables."""
+    """An operation with the fragments of its document, without variables."""
 
     operation: OperationDefinitionNode
     fragments: Mapping[str, FragmentDefinitionNode]
 
     def conditions(self) -> tuple[str, ...]:
-        """Give the variables that decide which fields there are; Unplannable for odd directives."""
+        """Return the variables that decide which fields are selected.
+
+        Raises Unplannable for directives that plans do not support.
+        """
         if any(
             directive.name.value == GraphQLDisableErrorPropagationDirective.name
             for directive in self.operation.directives or ()
@@ -112,7 +115,7 @@ def _conditions_of(node: SelectionNode) -> Iterator[str]:
 
 
 class Planner:
-    """Plans one operation for given values of the variables that its conditions name."""
+    """Plans one operation for given values of the variables in its conditions."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class Planner:
         }
 
     def root(self) -> Selection:
-        """Plan the whole operation; Unplannable where that is no use."""
+        """Plan the whole operation; raises Unplannable where plans do not support it."""
         operation = self._asked.operation
         kind = self._schema.get_root_type(operation.operation)
         if kind is None:
@@ -190,7 +193,7 @@ class Planner:
 
 
 def variables_in(node: ValueNode) -> bool:
-    """Tell whether a value depends on variables."""
+    """Return whether a value contains variables."""
     values: list[Any] = [node]
     while values:
         value = values.pop()

@@ -1,4 +1,7 @@
-"""What an operation asks of the objects of one type, for resolvers that need to read no more."""
+"""The attributes that an operation reads of the objects of one type.
+
+Resolvers that load such objects need to load no other attributes.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
@@ -10,21 +13,21 @@ from penstock.graphql_jit.field_source import Attribute, Constant, Direct, R, ma
 from penstock.graphql_jit.plan import Field, Selection
 
 Reads: TypeAlias = Mapping[str, Collection[str]]
-"""By the name of an object type, the attributes of its objects that a resolver may read."""
+"""The attributes that a resolver may read, by the name of the object type."""
 
 _MARK: Final = "__reads__"
 
 
 def reads(attributes: Reads) -> Callable[[R], R]:
-    """Mark a resolver that is passed its object as reading nothing of it but these attributes."""
+    """Mark a resolver that takes its object as reading only these attributes of it."""
     return marking(_MARK, attributes)
 
 
 def attributes_asked(info: "Info[Any, Any]", type_name: str) -> frozenset[str] | None:
-    """Give all attributes that are read of objects of a type, anywhere below the field of an info.
+    """Return all attributes that are read of objects of a type, anywhere below an info's field.
 
-    None where that is not known: a resolver that is not marked is passed the object, or the
-    operation is not compiled.
+    None where they are not known: a resolver without the mark takes the object, or the operation is
+    not compiled.
     """
     if not isinstance(info, FieldInfo):
         return None

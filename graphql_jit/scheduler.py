@@ -1,4 +1,4 @@
-"""Waiting: what the fields of one level wait for is awaited together, then completed together."""
+"""Awaits and completes the values of one level of the answer together, level by level."""
 
 from asyncio import create_task
 from collections.abc import Awaitable, Iterable
@@ -12,9 +12,10 @@ from penstock.graphql_jit.state import Entry, Later, Raised, Run
 
 
 class Group(NamedTuple):
-    """The entries of one field at one level; without a field, what graphql-core completes there.
+    """The waiting entries of one field at one level.
 
-    `asked` is what a batched field was asked and has to be awaited.
+    Without a field, graphql-core completes the entries. `asked` is the awaitable that the function
+    of a batched field has returned.
     """
 
     field: Field | None
@@ -25,7 +26,7 @@ class Group(NamedTuple):
         return [self.place(entry) for entry in self.entries]
 
     def place(self, entry: Entry) -> Place:
-        """Give the position that an entry is waited for."""
+        """Return the place of the value that an entry waits for."""
         return (
             entry[1] if self.field is None else (entry[1], self.field.key, self.field.parent.name)
         )
@@ -42,9 +43,9 @@ class Group(NamedTuple):
 
 
 def at_once(run: Run) -> list[Group]:
-    """Go through levels of one batched field each while that gives values without a wait.
+    """Complete levels of one batched field each, as long as its values need no await.
 
-    Gives what has to be waited for after that.
+    Returns the groups that have to be awaited after that.
     """
     groups = _taken(run)
     while len(groups) == 1 and groups[0].answers_many:
@@ -57,9 +58,9 @@ def at_once(run: Run) -> list[Group]:
 
 
 async def settle(run: Run, groups: list[Group] | None = None) -> None:
-    """Await all that an execution waits for, level by level, until nothing is left.
+    """Await and complete all waiting values of an execution, level by level, until none is left.
 
-    `groups` is what the first level waits for, if it is known.
+    `groups` is the first level, if the caller has it.
     """
     if groups is None:
         groups = _taken(run) if run.crowd else at_once(run)
@@ -68,7 +69,7 @@ async def settle(run: Run, groups: list[Group] | None = None) -> None:
     if len(groups) == 1 and not run.crowd:
         await _settle_group(run, groups[0])
         return
-    # Whatever waits has begun to, before anything is waited for.
+    # All coroutines are started before the first is awaited.
     begun = [None if group.answers_many else _begun(run, group) for group in groups]
     tasks = [
         create_task(_settle_group(run, group, watched))
@@ -86,7 +87,7 @@ async def settle(run: Run, groups: list[Group] | None = None) -> None:
 
 
 def abandon(run: Run) -> None:
-    """Leave what waits to itself, for the answer no longer wants it."""
+    """Settle in the background what still waits, because the answer no longer needs it."""
     waiting, later = run.taken()
     entries = [entry for found in waiting.values() for entry in found]
     _leave(run, [*(entry[2] for entry in entries), *(each.awaitable for each in later)])
@@ -99,7 +100,7 @@ def _leave(run: Run, values: list[Any]) -> None:
 
 
 def _taken(run: Run) -> list[Group]:
-    """Take over what waits since the last time, without what is no longer wanted."""
+    """Take the entries added since the last time, without those of places that are null."""
     waiting, later = run.taken()
     groups = [Group(field, entries) for field, entries in waiting.items() if entries]
     if later:
@@ -150,7 +151,7 @@ async def _outcome(awaitable: Awaitable[Any]) -> Any:
 
 
 async def _many(run: Run, group: Group) -> list[Any]:
-    """Wait for what a batched field gives for a whole level."""
+    """Await the values of a batched field for a whole level."""
     asked = _asked(run, group) if group.asked is None else group.asked
     if isinstance(asked, list):
         return asked
@@ -161,7 +162,7 @@ async def _many(run: Run, group: Group) -> list[Any]:
 
 
 def _asked(run: Run, group: Group) -> list[Any] | Awaitable[Any]:
-    """Ask a batched field for the values of a whole level, which may have to be awaited."""
+    """Call a batched field's function for a whole level; the result may have to be awaited."""
     field = group.field
     if field is None or not isinstance(field.reading, Direct) or field.reading.many is None:
         raise TypeError("only a batched field is asked for many values")
@@ -176,7 +177,7 @@ def _asked(run: Run, group: Group) -> list[Any] | Awaitable[Any]:
 
 
 def _counted(group: Group, values: Iterable[Any]) -> list[Any]:
-    """Give the values for the entries of a group; raises where there are more or less."""
+    """Return the values for a group's entries; raises ValueError where their number differs."""
     found = list(values)
     if len(found) != len(group.entries):
         raise ValueError(f"{len(found)} values for {len(group.entries)} objects")
@@ -184,7 +185,7 @@ def _counted(group: Group, values: Iterable[Any]) -> list[Any]:
 
 
 def _wanted(run: Run, group: Group, values: list[Any]) -> tuple[Group, list[Any]]:
-    """Keep of a group what has not been taken away meanwhile."""
+    """Return the entries and values of a group whose places have not become null meanwhile."""
     places = group.places()
     kept = [index for index, place in enumerate(places) if not run.is_dead(place)]
     entries = [group.entries[index] for index in kept]
@@ -192,7 +193,7 @@ def _wanted(run: Run, group: Group, values: list[Any]) -> tuple[Group, list[Any]
 
 
 def _put_all(run: Run, group: Group, values: list[Any]) -> None:
-    """Put what graphql-core has completed where it belongs."""
+    """Store the values that graphql-core has completed in the answer."""
     for (later, place, _), value in zip(group.entries, values, strict=True):
         found: Later = later
         if type(value) is Raised:

@@ -1,4 +1,4 @@
-"""Python source, written function by function, and the values that it names."""
+"""Writes Python source, function by function, and collects the values that it refers to by name."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ P = ParamSpec("P")
 
 
 class Writer:
-    """A growing module of functions; `names` holds what they refer to.
+    """A module of functions under construction; `names` maps the names they use to values.
 
-    `coercions` are those of the schema's leaf types that were asked for so far; `lists` are as in
+    `coercions` caches the coercions of the schema's leaf types; `lists` is the same as in
     `Options`.
     """
 
@@ -42,7 +42,7 @@ class Writer:
         self._lines.append(self._indent + text)
 
     def answer(self, text: str) -> None:
-        """Write that a function's answer is what the text says, although it may still grow."""
+        """Write the assignment of the function's answer, to which later code may add keys."""
         self.line(f"a = {text}")
 
     @contextmanager
@@ -54,7 +54,7 @@ class Writer:
 
     @contextmanager
     def function(self, header: str) -> Iterator[None]:
-        """Write a function, beginning with what is remembered in it."""
+        """Write a function; variables that loops remember are set to None at its beginning."""
         start, self._remembered = len(self._lines) + 1, []
         with self.block(header):
             yield
@@ -68,9 +68,9 @@ class Writer:
         self._loops -= 1
 
     def remembered(self, hint: str) -> str | None:
-        """Give a name that keeps its value from one turn of a loop to the next, None at first.
+        """Return a variable that keeps its value between the turns of a loop, None at first.
 
-        There is none where nothing is repeated.
+        Outside of loops there is none.
         """
         if not self._loops:
             return None
@@ -79,11 +79,11 @@ class Writer:
         return name
 
     def local(self, hint: str) -> str:
-        """Give a name that nothing else has."""
+        """Return a name that is not used yet."""
         return f"{hint}{next(self._numbers)}"
 
     def constant(self, value: Any, hint: str) -> str:
-        """Give the name of a value; the same value has one name."""
+        """Return the name of a value; the same value always has the same name."""
         name = self._bound.get(id(value))
         if name is None:
             name = self._bound[id(value)] = self.local(hint)
@@ -91,16 +91,17 @@ class Writer:
         return name
 
     def coerce(self, kind: GraphQLLeafType) -> str:
-        """Give the name of the function that coerces values of a leaf type."""
+        """Return the name of the function that coerces values of a leaf type."""
         found = self._coercions.get(kind)
         if found is None:
             found = self._coercions[kind] = coercion(kind)
         return self.constant(found, "coerce")
 
     def whole_list(self, field: Field, depth: int) -> str | None:
-        """Give the name of what may answer lists of a field as a whole; it gives None if it cannot.
+        """Return the name of the function that completes a field's list as a whole, or None.
 
-        There is none for lists within others, which are many and short.
+        That function returns None for a list it cannot complete. Lists within lists have none,
+        because they are many and short.
         """
         is_inner = field.is_repeated or depth > 1
         found = None if self._lists is None or is_inner else self._lists(field, depth)
@@ -112,7 +113,7 @@ class Writer:
         *about: P.args,
         **options: P.kwargs,
     ) -> str:
-        """Give the name of what `write` writes about these; it does so once, later."""
+        """Return the name of the function that `write` will write once for these arguments."""
         key = (write, *about)
         name = self._wanted.get(key)
         if name is None:
@@ -122,7 +123,7 @@ class Writer:
         return name
 
     def functions(self) -> Callable[[str], Any]:
-        """Write what is wanted and compile all; the answer gives the functions by name."""
+        """Write and compile all requested functions; the result returns a function by its name."""
         while self._unwritten:
             self._unwritten.pop()()
         code = compile("\n".join(self._lines), "<plan>", "exec")

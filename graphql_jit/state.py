@@ -1,6 +1,6 @@
-"""What an execution waits for, and what comes of it.
+"""The state of one execution: the answer so far, and the values that it waits for.
 
-One execution of a plan: what generated code asks of it, and the way back into graphql-core.
+Generated code calls its methods, some of which leave a value to graphql-core.
 """
 
 from collections.abc import Awaitable, Collection, Iterable, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from penstock.graphql_jit.planner import Asked
 
 Entry: TypeAlias = tuple[Any, Place, Any]
-"""What waits: an object of the answer, its place, and what is awaited or asked for a value."""
+"""A waiting value: an object of the answer, its place, and the awaitable or the source object."""
 
 
 class Raised(Exception):
-    """What came in place of a value."""
+    """An exception in the place of a value."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -35,7 +35,7 @@ class Raised(Exception):
 
 
 class Later(NamedTuple):
-    """A value that graphql-core completes by and by, and where it then belongs.
+    """A value that graphql-core completes asynchronously, and its place in the answer.
 
     Without a field it is the whole answer.
     """
@@ -48,9 +48,9 @@ class Later(NamedTuple):
 def entries_of(
     answers: Sequence[Any], place: Place, sources: Sequence[Any], others: Collection[int]
 ) -> Iterable[Entry]:
-    """Give the entries of the list at a place, whose items answer for the sources one by one.
+    """Return the entries of the list at a place; the answers belong to the sources one by one.
 
-    Nothing is waited for at the indices in `others`.
+    The indices in `others` get no entry.
     """
     places = zip(repeat(place), count(), repeat(None))
     entries = zip(answers, places, sources, strict=False)
@@ -58,7 +58,7 @@ def entries_of(
 
 
 class Errors(CollectedErrors):
-    """graphql-core's list of errors, which also knows positions that are mere tuples."""
+    """graphql-core's list of errors, which also accepts places that are plain tuples."""
 
     def has_nulled_position(self, start_path: Any) -> bool:
         place = start_path
@@ -70,11 +70,11 @@ class Errors(CollectedErrors):
 
 
 class Run:
-    """The state of one execution; `data` is the answer as far as it has come.
+    """The state of one execution; `data` is the answer so far.
 
-    `crowd` tells whether several groups are being waited for, `watched` which. `odd` counts what
-    generated code left to graphql-core. `arguments_kept` serve all objects of a field, and those
-    in `arguments_passed` have the field's own `parameters`.
+    `crowd` is not 0 while several groups are awaited, and `watched` holds these groups. `odd`
+    counts the values that generated code left to graphql-core. `arguments_kept` are shared by all
+    objects of a field; those in `arguments_passed` have exactly the field's `parameters`.
     """
 
     __slots__ = (
@@ -119,7 +119,7 @@ class Run:
 
     @property
     def core(self) -> "Executor[Any]":
-        """graphql-core's executor of the same operation, made when it is first needed."""
+        """graphql-core's executor of the same operation, created when it is first needed."""
         if self._core is None:
             options, fragments = self._options, dict(self._asked.fragments)
             self._core = Executor(
@@ -149,15 +149,15 @@ class Run:
 
     @property
     def has_failed(self) -> bool:
-        """Whether some position is known to be in error."""
+        """Whether an error has been recorded."""
         return self._core is not None and bool(self._core.collected_errors.errors)
 
     def is_dead(self, place: Place) -> bool:
-        """Tell whether a position lies in or below one that is in error."""
+        """Return whether a place is at or below one that an error has made null."""
         return self.has_failed and self.core.collected_errors.has_nulled_position(place)  # type: ignore[arg-type]
 
     def begin(self, step: "Step") -> bool:
-        """Run a step as far as it goes without waiting; False where it leaves no answer."""
+        """Run a step until it has to wait; return False where it leaves no answer."""
         try:
             self.data = step(self.root, self)
         except GraphQLError as error:
@@ -171,14 +171,14 @@ class Run:
         return ExecutionResult(data, errors or None)
 
     def wait(self, field: Field) -> list[Entry]:
-        """Give the list of what a field waits for."""
+        """Return the list of a field's waiting entries."""
         found = self.waiting.get(field)
         if found is None:
             found = self.waiting[field] = []
         return found
 
     def info(self, field: Field, place: Place) -> "GraphQLResolveInfo[Any]":
-        """Describe a field at its place as resolvers are told."""
+        """Return graphql-core's info for the resolver of a field at a place."""
         path: Any = real_path(place)
         return self.core.build_resolve_info(field.definition, field.nodes, field.parent, path)
 
@@ -186,18 +186,18 @@ class Run:
         return arguments_of(self, field, place)
 
     def failed(self, field: Field, depth: int, error: Exception, place: Place) -> None:
-        """Note the error of a field, or of an item `depth` lists deep; raise it where not null."""
+        """Record the error of a field, or of an item `depth` lists deep; raise if not nullable."""
         path: Any = real_path(place)
         self.core.handle_field_error(error, field.item_type(depth), field.details, path)
 
     def taken(self) -> tuple[dict[Field, list[Entry]], list[Later]]:
-        """Give what waits since the last time, in the order of its first appearance."""
+        """Return the entries added since the last call, in the order of their first appearance."""
         found = self.waiting, self.later
         self.waiting, self.later = {}, []
         return found
 
     def late(self, field: Field | None, error: Exception, place: Place) -> None:
-        """Note an error after the answer around it was made: what may not be null goes with it."""
+        """Record an error after its object was answered, and make the nullable place above null."""
         nodes = None if field is None else field.nodes
         null = nullable_above(field, place)
         errors = self.core.collected_errors
@@ -210,14 +210,14 @@ class Run:
             watched.release_dead()
 
     def put(self, place: Place, value: Any) -> None:
-        """Put a value at a place of the answer; without one it is the answer."""
+        """Store a value at a place of the answer; None as the place is the whole answer."""
         if place is None:
             self.data = value
         else:
             put(self.data, place, value)
 
     def value(self, field: Field, value: Any, place: Place) -> Any:
-        """Complete what a field gave, whatever it is."""
+        """Complete a field's value of any kind, by graphql-core."""
         self.odd += 1
         path: Any = real_path(place)
         info = self.info(field, place)
@@ -229,7 +229,7 @@ class Run:
         return self._settled(field, place, completed)
 
     def item(self, field: Field, depth: int, item: Any, place: Place) -> Any:
-        """Complete an item of a list of a field, whatever it is."""
+        """Complete an item of a field's list, of any kind, by graphql-core."""
         self.odd += 1
         path: Any = real_path(place)
         info = self.info(field, _field_place(place))
@@ -244,7 +244,7 @@ class Run:
         return self._settled(field, place, completed[0])
 
     def object(self, field: Field, selection: Selection, value: Any, place: Place) -> Any:
-        """Complete an object of a type that is settled."""
+        """Complete an object whose type is known, by graphql-core."""
         self.odd += 1
         path: Any = real_path(place)
         info = self.info(field, _field_place(place))
@@ -254,7 +254,7 @@ class Run:
         return self._settled(field, place, completed)
 
     def whole(self, selection: Selection, value: Any) -> Any:
-        """Complete the operation's root object."""
+        """Complete the operation's root object by graphql-core."""
         self.odd += 1
         completed = self.core.execute_fields(selection.type, value, None, selection.grouped, None)
         return self._settled(None, None, completed)
@@ -265,12 +265,12 @@ class Run:
         return completed
 
     def _put_off(self, field: Field | None, place: Place, awaitable: Awaitable[Any]) -> None:
-        """Leave a place empty until its value is awaited."""
+        """Leave a place empty until its value has been awaited."""
         self.later.append(Later(field, place, awaitable))
 
 
 def _field_place(place: Place) -> Place:
-    """Give the place of the field that a list item, or the field itself, belongs to."""
+    """Return the place of the field that a list item belongs to, or of the field itself."""
     while place is not None and isinstance(place[1], int):
         place = place[0]
     return place

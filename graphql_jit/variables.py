@@ -1,6 +1,7 @@
-"""What graphql-core makes of input values, by functions put together once for each type.
+"""Coerces the variables of an operation, as graphql-core does.
 
-The variables of an operation, coerced by functions of their types where those will do.
+Each input type has one function, built once. graphql-core itself coerces variables with defaults,
+types that contain themselves, and values that do not fit, for which it reports the errors.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,13 +30,13 @@ from graphql.utilities.coerce_input_value import coerce_default_value
 from penstock.graphql_jit.plan import Options
 
 Coerce: TypeAlias = Callable[[Any], Any]
-"""Gives Undefined for what does not fit, or may not; it never raises."""
+"""Returns Undefined for a value that does not fit or might not; it never raises."""
 
 
 def coercion(type_: GraphQLInputType, around: tuple[GraphQLInputType, ...] = ()) -> Coerce | None:
-    """Give the function for values as JSON has them; None for types that hold themselves.
+    """Return the function that coerces JSON values; None for types that contain themselves.
 
-    Those could be nested without end, which graphql-core looks for.
+    Values of those types may be nested without limit, which graphql-core checks.
     """
     if isinstance(type_, GraphQLNonNull):
         inner = coercion(type_.of_type, around)
@@ -75,7 +76,7 @@ def _leaf(parse: Coerce) -> Coerce:
         try:
             return parse(value)
         except Exception:
-            # Whatever it is, the value does not fit.
+            # A parser of a custom scalar may raise any exception.
             return Undefined
 
     return coerce
@@ -118,7 +119,7 @@ def _objects(
 
 
 class _Variable(NamedTuple):
-    """A variable without a default: how it is coerced, and what stands for it if it is absent."""
+    """A variable without a default: its coercion, and the source that stands for its absence."""
 
     signature: GraphQLVariableSignature
     coerce: Coerce
@@ -137,7 +138,7 @@ class Variables:
         self._quick = self._simple()
 
     def coerced(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
-        """Coerce what a request gives, as graphql-core does, or give the errors."""
+        """Coerce the variables of a request; returns the errors where a value does not fit."""
         quick = None if self._quick is None else _quickly(self._quick, given)
         if quick is not None:
             return quick
@@ -150,7 +151,7 @@ class Variables:
         )
 
     def _simple(self) -> tuple[_Variable, ...] | None:
-        """Give the variables where none has a default, nor a type that asks for more."""
+        """Return the variables; None if one has a default or a type that needs graphql-core."""
         found = []
         for node in self._nodes:
             signature = get_variable_signature(self._options.schema, node)
@@ -165,7 +166,7 @@ class Variables:
 
 
 def _quickly(variables: tuple[_Variable, ...], given: Mapping[str, Any]) -> VariableValues | None:
-    """Coerce values; None where anything is in the way."""
+    """Coerce values; None where graphql-core has to coerce or to report errors."""
     sources: dict[str, VariableValueSource] = {}
     values: dict[str, Any] = {}
     for signature, coerce, required, absent in variables:

@@ -1,13 +1,9 @@
-"""Bytes cut into records of CSV, at the newlines that no quotes enclose.
+"""Splits CSV bytes into records, and a file into spans of records for parallel work.
 
-A newline is enclosed when the number of quotes before it, from the record's beginning, is odd. As
-doubled quotes leave that as it is, records can be found without reading fields, from any record's
-beginning on.
-
-A file cut where records begin, so that its parts can be worked on side by side.
-
-Whether a newline ends a record depends on all quotes before it. So each part is surveyed for both
-cases, wherever it is; put in order, the surveys tell which case holds.
+A newline ends a record unless quotes enclose it: then the number of quotes since the record's
+beginning is odd. Doubled quotes do not change that, so records are found without parsing fields. To
+split a file, each part is surveyed for both cases, quotes open or closed at its beginning; the
+surveys in order tell which case holds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,16 +13,16 @@ from typing import Final
 import msgspec
 
 MAX_RECORD: Final = 1024 * 1024
-"""Bytes of a record. What is larger is taken for a quote that nobody closed."""
+"""Bytes of a record. A larger one is taken for a quote that is not closed."""
 
 QUOTE: Final = b'"'
 NEWLINE: Final = b"\n"
 
 
 class Records:
-    """The records of a stream; what is not ended yet waits for more bytes.
+    """The records of a stream; the last, incomplete record waits for more bytes.
 
-    Once a record is larger than `limit`, `overlong` says so and no further records are given.
+    After a record larger than `limit`, `overlong` is true and no further records are returned.
     """
 
     __slots__ = ("_limit", "_rest", "overlong")
@@ -37,7 +33,7 @@ class Records:
         self.overlong = False
 
     def feed(self, data: bytes) -> Sequence[bytes]:
-        """Take more bytes; the records that they end, without their newlines."""
+        """Take more bytes; return the records that they complete, without newlines."""
         if self.overlong:
             return ()
         *lines, tail = (self._rest + data).split(NEWLINE)
@@ -48,12 +44,12 @@ class Records:
         return self._measured(lines, tail)
 
     def finish(self) -> Sequence[bytes]:
-        """End the stream; the last record, where no newline ended it."""
+        """End the stream; return the last record if no newline ended it."""
         last, self._rest = self._rest, b""
         return (last,) if last and not self.overlong else ()
 
     def _measured(self, lines: Sequence[bytes], tail: bytes) -> Sequence[bytes]:
-        """The lines up to one that is too large; the tail is looked at where there is none."""
+        """Return the lines up to the first that is too large; if there is none, check the tail."""
         for number, line in enumerate(lines):
             if len(line) > self._limit:
                 self.overlong = True
@@ -63,7 +59,7 @@ class Records:
 
 
 def _joined(lines: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """The records that lines make up, and the lines of a last one that quotes hold open."""
+    """Return the records that lines form, and the lines of a last one whose quotes are open."""
     records: list[bytes] = []
     opened: list[bytes] = []
     for line in lines:
@@ -81,14 +77,14 @@ def _joined(lines: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
 
 
 class Case(msgspec.Struct):
-    """What newlines end records in one case: how many, and how far behind the first one ends."""
+    """The newlines that end records in one case: their count, and the offset after the first."""
 
     ends: int = 0
     first: int | None = None
 
 
 class Survey:
-    """Reads the bytes of one part, in order."""
+    """Counts quotes and record ends in one part of a file, fed in order."""
 
     __slots__ = ("cases", "size", "turns")
 
@@ -97,12 +93,12 @@ class Survey:
         self.turns = 0
         """Quotes so far."""
         self.cases = (Case(), Case())
-        """Of a part that begins outside of quotes, and of one that begins within."""
+        """The case of a part that begins outside quotes, and the case of one that begins inside."""
 
     def feed(self, data: bytes) -> None:
         offset = self.size
         for segment in data.split(QUOTE):
-            # Here is outside of quotes where the part began outside and an even number came since.
+            # After an even number of quotes, the segment is in the same case as the part's start.
             self._count(self.cases[self.turns & 1], segment, offset)
             offset += len(segment) + 1
             self.turns += 1
@@ -116,9 +112,9 @@ class Survey:
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Whole records of a file: its bytes from `start` up to, not including, `end`.
+    """Whole records of a file: its bytes from `start` up to, but not including, `end`.
 
-    `row` is the number of the first of them; that of the header is 0.
+    `row` is the number of the first record; the header has number 0.
     """
 
     start: int
@@ -127,10 +123,10 @@ class Span(msgspec.Struct, frozen=True):
 
 
 def spans(surveys: Iterable[Survey]) -> Sequence[Span]:
-    """The spans of the records below the header, given surveys of the whole file in order.
+    """Return the spans of the records below the header, from surveys of the whole file in order.
 
-    Each begins in a part of its own, the first behind the header; without records below it there
-    are none.
+    Each span begins in a part of its own, the first one after the header. A file without records
+    below the header has no spans.
     """
     starts: list[tuple[int, int]] = []
     offset = turns = ended = 0

@@ -1,4 +1,4 @@
-"""A stream of bytes in, streams of CSV out: a plan applied to one input, chunk by chunk."""
+"""Applies a plan to a stream of CSV bytes, chunk by chunk, and returns streams of CSV."""
 
 from collections.abc import Sequence
 from csv import Error
@@ -14,24 +14,24 @@ BLANK = (b"", b"\r")
 
 
 class Transform(Protocol):
-    """A program applied to one input; after a refusal, what is fed is left aside."""
+    """A program applied to one input; input after a refusal is ignored."""
 
     def feed(self, data: bytes) -> Written:
-        """Take more of the input; what it led to, which may wait for more."""
+        """Take more of the input; return its results so far, which may wait for more input."""
 
     def finish(self) -> Written:
-        """Take the end of the input; the rest of what it led to."""
+        """Take the end of the input; return the remaining results."""
 
     @property
     def ending(self) -> Ending:
-        """The counts so far, and the refusal, if there was one."""
+        """The counts so far, and the refusal if there was one."""
 
 
 class Above(NamedTuple):
-    """What a part of a file has to know of the rest above it.
+    """The facts about the rest of a file above a part.
 
-    `places` is where the header has each column, `row` the number of the part's first row, and
-    `failed` how many rows failed.
+    `places` are the places of the columns in the header, `row` is the number of the part's first
+    row, and `failed` is the number of rows that failed.
     """
 
     places: tuple[int, ...]
@@ -40,7 +40,7 @@ class Above(NamedTuple):
 
 
 class CsvTransform:
-    """A file of CSV from its header on; or, given what is `above`, a part below the header.
+    """Transforms a CSV file with its header or, with `above`, a part of one below the header.
 
     A part writes no headings.
     """
@@ -62,7 +62,7 @@ class CsvTransform:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where the header has each column, once it was read."""
+        """The place of each column in the header; empty before the header was read."""
         return self._places
 
     def feed(self, data: bytes) -> Written:
@@ -96,7 +96,7 @@ class CsvTransform:
         return self._outcome.take()
 
     def _begun(self, problem: Problem | None) -> Written:
-        """Both files begin with their headings, whatever is wrong with the input's."""
+        """Start both files with their headings, even if the input's header is wrong."""
         self._awaits_header, self._row = False, 1
         if problem is not None:
             self._outcome.refuse(problem)

@@ -1,4 +1,4 @@
-"""Which field of a record belongs to which declared column."""
+"""Maps the fields of a record to the declared columns, by the header of the file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def names_of(columns: Sequence[Column]) -> Mapping[str, int]:
-    """Every heading by which a column is known: its label, and its key unless that is a label.
+    """Return the index of each column by its label and by its key.
 
-    A label that several columns share names none of them.
+    A label takes precedence over a key. A label that several columns share names none of them.
     """
     shared = Counter(column.label for column in columns)
     keys = {column.key.strip(): n for n, column in enumerate(columns)}
@@ -28,13 +28,13 @@ def names_of(columns: Sequence[Column]) -> Mapping[str, int]:
 
 
 def fields_of(text: str) -> list[str]:
-    """The fields of one record; csv.Error where its quotes make no sense."""
+    """Return the fields of one record; raises csv.Error where its quotes are wrong."""
     text = text.removesuffix("\r")
     return text.split(",") if '"' not in text else next(reader((text,), strict=True))
 
 
 def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
-    """The place of each column in the file; raises Refused with what is missing or unknown."""
+    """Return the place of each column in the file; raises Refused for missing and unknown ones."""
     headings = _headings(record)
     names = names_of(columns)
     places: dict[int, int] = {}
@@ -56,7 +56,7 @@ def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
 
 
 def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[str]:
-    """By what each of these columns is best called: its label, where that names it."""
+    """Yield the best heading of each column: its label if that names it, else its key."""
     names = names_of(columns)
     for n in places:
         label = columns[n].label or ""

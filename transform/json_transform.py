@@ -1,4 +1,4 @@
-"""Rows given as JSON, a list of objects, with the types that JSON has: for few rows at once."""
+"""Transforms a JSON list of objects, with JSON's types, for small numbers of rows."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -16,10 +16,10 @@ _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 
 
 class JsonTransform:
-    """A list of objects, each a row; an entry is named by its parameter's label or key.
+    """A list of objects, each a row; a parameter's value is found by its label or key.
 
-    What a row lacks is null. It is held in memory until its end, and refused where it asks for more
-    than a request may: who runs it answers other requests beside.
+    A missing value is null. The list is held in memory until its end, and refused where its cost is
+    more than a request may take, because the process also answers other requests.
     """
 
     def __init__(self, program: Program, max_failed: int | None = None) -> None:

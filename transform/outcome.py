@@ -1,4 +1,4 @@
-"""What comes out of rows: CSV for those that succeed, CSV for what is wrong with the others."""
+"""The results of rows: CSV output for those that succeed, CSV errors for the others."""
 
 from collections.abc import Iterable, Sequence
 from csv import writer
@@ -14,7 +14,7 @@ ERROR_HEADINGS: Final = ("row", "column", "code", "message")
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Rows read, and what became of them; bytes read and written, errors included."""
+    """The rows read, succeeded and failed; the bytes read and written, errors included."""
 
     rows: int = 0
     succeeded: int = 0
@@ -28,7 +28,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Written(NamedTuple):
-    """More of the output file and of the errors file."""
+    """More bytes of the output file and of the errors file."""
 
     output: bytes = b""
     errors: bytes = b""
@@ -41,34 +41,34 @@ NOTHING: Final = Written()
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How it ended: the counts, and why the file or the rest of it could not be used, if so."""
+    """The end of a transform: its counts, and the refusal if the input could not be used."""
 
     counts: Counts
     refusal: Problem | None = None
 
     @property
     def succeeded(self) -> bool:
-        """Whether there is an output: rows that fail do not spoil it, unless all do."""
+        """Whether there is an output: failed rows do not prevent it unless all rows failed."""
         return self.refusal is None and (self.counts.succeeded > 0 or self.counts.rows == 0)
 
 
 def csv_lines(lines: Iterable[Sequence[object]]) -> bytes:
-    """Lines of CSV as RFC 4180 has it, in UTF-8."""
+    """Return lines of CSV according to RFC 4180, in UTF-8."""
     text = StringIO()
     writer(text, lineterminator="\r\n").writerows(lines)
     return text.getvalue().encode()
 
 
 def headings(names: Sequence[str]) -> Written:
-    """The first lines of both files."""
+    """Return the first lines of both files."""
     return Written(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
 
 
 class Outcome:
-    """Collects what becomes of rows, until it is taken as bytes.
+    """Collects the results of rows until they are taken as bytes.
 
-    More than `max_failed` failed rows, those `failed_above` included, are a refusal; nothing may be
-    given after one.
+    More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may be
+    added after one.
     """
 
     __slots__ = (
@@ -91,13 +91,13 @@ class Outcome:
         self._succeeded = self._failed = self._written = 0
 
     def ending(self, bytes_read: int) -> Ending:
-        """How it stands, of what was taken."""
+        """Return the counts so far and the refusal, if there is one."""
         rows = self._succeeded + self._failed
         counts = Counts(rows, self._succeeded, self._failed, bytes_read, self._written)
         return Ending(counts, self.refusal)
 
     def take_row(self, program: Program, row: int, entries: Sequence[object]) -> None:
-        """Run a program over a row's entries, which are in the order of its columns."""
+        """Run a program on a row's entries, which are in the order of its columns."""
         problems: list[Problem] = []
         values = program.bound(row, entries, problems)
         cells = () if problems else program.evaluated(row, values, problems)
@@ -107,19 +107,19 @@ class Outcome:
             self._cells.append(cells)
 
     def fail(self, problems: Sequence[Problem]) -> None:
-        """Leave a row out, for at least one problem."""
+        """Leave a row out because of one or more problems."""
         self._problems += problems
         self._failed += 1
         if self._max_failed is not None and self._failed_above + self._failed > self._max_failed:
             self.refuse(_over_threshold(problems[0].row, self._max_failed))
 
     def refuse(self, problem: Problem) -> None:
-        """Give up the input, or the rest of it."""
+        """Refuse the input or the rest of it."""
         self.refusal = problem
         self._problems.append(problem)
 
     def take(self, before: Written = NOTHING) -> Written:
-        """What came together since the last time, behind what goes before it."""
+        """Return the results since the last call, after the bytes in `before`."""
         written = before.then(Written(csv_lines(self._cells), csv_lines(self._problems)))
         self._succeeded += len(self._cells)
         self._written += len(written.output) + len(written.errors)

@@ -1,6 +1,6 @@
-"""What is done to each row, as a value that can be sent to another process or host.
+"""The plan of a transform: columns, formulas, and the calculations and datasets they name.
 
-The data of a plan: what each name in its formulas was found to mean, and nothing else.
+A plan is plain data, so it can be sent to another process or host.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from penstock.formula.core.values import ValueType
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A declared input column; its heading in a file is the label, else the key."""
+    """A declared input column; its heading in a file is the label or else the key."""
 
     key: str
     type: ValueType
@@ -22,7 +22,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One formula and the output column it fills; later formulas read that by its `key`, if any."""
+    """One formula and its output column; later formulas read the output by `key`, if it has one."""
 
     formula: str
     name: str
@@ -31,9 +31,9 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Dataset(msgspec.Struct, frozen=True):
-    """A dataset as a formula names it; `identity` is the id and version of what is meant.
+    """A dataset as a formula names it; `identity` is the id and version that the name resolves to.
 
-    `within` is the identity of the calculation whose formula that is, None for the plan's own.
+    `within` is the identity of the calculation that contains the formula, None for the plan's own.
     """
 
     within: str | None
@@ -43,7 +43,7 @@ class Dataset(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Columns in, formulas in their order, and all that these reach, as pinned."""
+    """Input columns, formulas in order, and the pinned calculations and datasets they reach."""
 
     columns: tuple[Column, ...]
     steps: tuple[Step, ...]
@@ -52,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class PinnedCalls:
-    """A library that knows the calls of a plan, and nothing that was written since."""
+    """A library of the calls of a plan; it does not see later versions."""
 
     def __init__(self, calls: tuple[Found, ...]) -> None:
         self._known = {(call.within, call.callee): call.signature for call in calls}
@@ -62,9 +62,10 @@ class PinnedCalls:
 
 
 class PinnedDatasets(NamedRows):
-    """Answers formulas from the rows of the datasets they name, which are given by identity.
+    """Answers formulas from the rows of the datasets they name, given by identity.
 
-    A name that a row makes up is known where a formula of the same resource has it written out.
+    A name that a row computes is known only if a formula of the same resource contains it
+    literally.
     """
 
     def __init__(self, datasets: Iterable[Dataset], data: Mapping[str, Rows]) -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong with a file as a whole, and with single rows of it."""
+"""The problems of a file as a whole, and of single rows."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ MAX_MESSAGE: Final = 500
 
 
 class Code(StrEnum):
-    """The closed list of codes, beside those of formulas (`penstock.formula.core.errors.Code`)."""
+    """The complete list of codes, besides those of formulas in `penstock.formula.core.errors`."""
 
     # nothing can be done with the file, or with the rest of it
     EMPTY_INPUT = "EMPTY_INPUT"
@@ -28,10 +28,10 @@ class Code(StrEnum):
 
 
 class Problem(NamedTuple):
-    """Why a row is left out; `row` counts from 1 below the header, blank lines included.
+    """The reason why a row is left out; `row` counts from 1 below the header, with blank lines.
 
-    `column` is the parameter or output at fault, if one is. The refusal of a whole file has row 0
-    where it is about none in particular.
+    `column` is the parameter or output at fault, if there is one. The refusal of a whole file has
+    row 0 unless it concerns one row.
     """
 
     row: int
@@ -41,7 +41,7 @@ class Problem(NamedTuple):
 
 
 class Refused(Exception):
-    """The file, or the rest of it, cannot be used."""
+    """The file, or the rest of it, cannot be processed."""
 
     def __init__(self, code: str, message: str, column: str = "", row: int = 0) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""From an entry of a row to its value; what most files are made of is read the short way.
+"""A plan compiled for running: a reader for each column and a function for each formula.
 
-A plan made ready to run: one function for each formula, and the reading of each column.
+Most entries are plain numbers and short texts, which the readers convert without further checks.
 """
 
 import re
@@ -24,11 +24,11 @@ from penstock.transform.plan import PinnedCalls, PinnedDatasets, Plan, Step
 from penstock.transform.problems import MAX_MESSAGE, Code, Problem, Refused
 
 _plain: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
-"""Numbers that cannot be beyond any limit."""
+"""Numbers that are within all limits."""
 
 
 def reader(parameter: Parameter) -> Callable[[object], Value]:
-    """The function that turns an entry into a value, as `row_inputs.binder` has it."""
+    """Return the function that converts an entry to a value, as `row_inputs.binder` does."""
     bind = binder(parameter)
 
     def number(entry: object) -> Value:
@@ -50,7 +50,7 @@ NO_DATA: Final[Mapping[str, Rows]] = {}
 
 
 class Filled(NamedTuple):
-    """An output column with the function that fills it."""
+    """An output column and the function that computes it."""
 
     name: str
     key: str | None
@@ -58,10 +58,10 @@ class Filled(NamedTuple):
 
 
 class Program:
-    """A plan ready to run over any number of rows; it keeps nothing between them.
+    """A plan ready to run for any number of rows; it keeps no state between them.
 
-    `data` has the rows of the plan's datasets, by their identities. Raises Refused where a formula
-    cannot be used. `cost` bounds the operations of one row.
+    `data` has the rows of the plan's datasets, by identity. Raises Refused where a formula cannot
+    be used. `cost` bounds the operations of one row.
     """
 
     def __init__(self, plan: Plan, data: Mapping[str, Rows] = NO_DATA) -> None:
@@ -76,9 +76,9 @@ class Program:
         self._is_metered = any(filled.routine.metered for filled in self._filled)
 
     def bound(self, row: int, entries: Sequence[object], problems: list[Problem]) -> list[Value]:
-        """The values of a row's entries, which are in the order of the columns.
+        """Return the values of a row's entries, which are in the order of the columns.
 
-        Of a row that cannot be read every problem is added, and the values are of no use.
+        For a row that cannot be read, all its problems are added and the result is empty.
         """
         try:
             return [read(entry) for read, entry in zip(self._readers, entries, strict=True)]
@@ -87,7 +87,7 @@ class Program:
             return []
 
     def evaluated(self, row: int, values: Sequence[Value], problems: list[Problem]) -> list[str]:
-        """The cells for the values of a row; the first formula that fails ends the row."""
+        """Return the output cells for a row's values; the first formula that fails ends the row."""
         work = Work() if self._is_metered else None
         lookup, impact = self._datasets.lookup, self._datasets.impact
         earlier: dict[str, Scalar] = {}
@@ -134,7 +134,7 @@ def _failed(row: int, filled: Filled, error: Fault | DecimalException) -> Proble
 
 
 def cell(value: Value) -> str:
-    """A value as its cell of CSV: null is empty, numbers are plain, lists are JSON."""
+    """Return a value as a CSV cell: null is empty, numbers are plain, lists are JSON."""
     if type(value) is Decimal:
         return number_text(value)
     if type(value) is str:

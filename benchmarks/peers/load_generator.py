@@ -1,4 +1,4 @@
-"""A load generator of one thread: so many connections, each with one request on its way."""
+"""A load generator with one thread and several connections, each with one open request."""
 
 import select
 import socket
@@ -12,11 +12,11 @@ _END = b"\r\n\r\n"
 
 
 class WrongAnswer(Exception):
-    """A server answered with something else than 200 and the length of its first answer."""
+    """A server's status was not 200, or its answer did not have the expected length."""
 
 
 class Loaded(NamedTuple):
-    """What was answered in so many seconds; `latencies` are in seconds, as they came."""
+    """The answers in a number of seconds; `latencies` are in seconds, in order of arrival."""
 
     seconds: float
     latencies: list[float]
@@ -30,7 +30,7 @@ def request(port: int, path: str, body: bytes, headers: Mapping[str, str]) -> by
 
 
 def ask(port: int, asked: bytes) -> tuple[int, bytes]:
-    """Ask once over a connection of its own; the status and the body."""
+    """Send one request over its own connection; return the status and the body."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.sendall(asked)
         answer = b""
@@ -44,7 +44,7 @@ def ask(port: int, asked: bytes) -> tuple[int, bytes]:
 
 
 class Generator:
-    """Connections to one server that are kept open between runs; to be closed at the end."""
+    """Connections to one server that stay open between runs; call `close` at the end."""
 
     def __init__(self, port: int, asked: bytes, connections: int) -> None:
         self._poll = select.epoll()
@@ -55,7 +55,7 @@ class Generator:
             self._connections[made.number] = made
 
     def run(self, seconds: float) -> Loaded:
-        """Ask anew whenever there is an answer, for so long; then wait for those on their way."""
+        """Send a request after each answer until the time is over, then wait for open ones."""
         latencies: list[float] = []
         began = perf_counter()
         until, now, waiting = began + seconds, began, len(self._connections)
@@ -85,7 +85,7 @@ class Generator:
 
 
 class _Connection:
-    """One connection, with one request on its way at most."""
+    """One connection with at most one open request."""
 
     def __init__(self, port: int, asked: bytes) -> None:
         self._connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
@@ -104,7 +104,7 @@ class _Connection:
         self._connection.sendall(self._asked)
 
     def read(self) -> float | None:
-        """Read what there is; the time an answer took, None before its end."""
+        """Read the available bytes; return the latency at the end of an answer, None before it."""
         part = self._connection.recv(RECEIVED)
         if not part:
             raise WrongAnswer("a connection ended")
@@ -127,7 +127,7 @@ class _Connection:
 
 
 def _missing(answer: bytes) -> int:
-    """How many bytes an answer lacks; 1 while its header is not complete."""
+    """The number of bytes that an answer lacks; 1 while its header is incomplete."""
     head, found, body = answer.partition(_END)
     if not found:
         return 1

@@ -1,4 +1,4 @@
-"""Penstock's own application over the schema of the benchmark, and an endpoint by hand."""
+"""Penstock's application with the schema of the benchmark."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,19 +21,19 @@ from penstock.server.telemetry.logs import configure
 from penstock.server.telemetry.metrics import Metrics
 
 SPENDING = 10**9
-"""No caller sends as much as a load generator; the limit itself is kept up."""
+"""A limit that a load generator does not reach; the rate limiter still runs."""
 
 
 @asynccontextmanager
 async def penstock(served: Served) -> AsyncIterator[ASGIApp]:
-    """Everything as `penstock serve` has it by default, the log and the metrics included."""
+    """The application with the defaults of `penstock serve`, with log and metrics."""
     async with _opened(served, quiet=False) as opened:
         yield opened
 
 
 @asynccontextmanager
 async def penstock_quiet(served: Served) -> AsyncIterator[ASGIApp]:
-    """Without the log and the metrics, which no peer has; every check of a request is kept."""
+    """The application without log and metrics, which no peer has, but with all checks."""
     async with _opened(served, quiet=True) as opened:
         yield opened
 
@@ -61,7 +61,7 @@ async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
 
 @asynccontextmanager
 async def _reading(served: Served, *, quiet: bool) -> AsyncIterator[None]:
-    """Read from memory, or through what stands between Penstock's resolvers and its table."""
+    """Read from memory, or from the table through Penstock's instrumentation."""
     if served.endpoint is None:
         source = MemorySource(records.made())
         strawberry_types.access.source = lambda _: source

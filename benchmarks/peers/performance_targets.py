@@ -1,4 +1,4 @@
-"""What Penstock promises, beside what was measured."""
+"""The speeds that Penstock promises, compared with the measured ones."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from benchmarks.peers.rounds import Sample
 
 
 class Promise(NamedTuple):
-    """A shape of a mode shall be at least so many times as fast as another server."""
+    """In a mode, Penstock answers a shape at least `times` as fast as another server."""
 
     mode: str
     shape: str
@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(samples: Sequence[Sample], mode: str, peer: str) -> Iterator[Verdict]:
-    """Hold a server against the promises of which both sides were measured."""
+    """Compare a server with the promises for which both sides were measured."""
     for promise in PROMISES:
         if promise.mode == mode:
             found = ratios(samples, peer, promise.shape, promise.than)

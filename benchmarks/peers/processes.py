@@ -1,4 +1,4 @@
-"""Processes that are measured: started on a core, watched through /proc, ended with the block."""
+"""Measured processes: started on a core, observed through /proc, ended with the block."""
 
 import os
 import socket
@@ -17,18 +17,18 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class NotStarted(Exception):
-    """A process ended, or did not listen in time; the message is what it said last."""
+    """A process ended or did not listen in time; the message is its last output."""
 
 
 class Usage(NamedTuple):
-    """Of one process so far: processor time in seconds, and bytes of memory now."""
+    """Processor seconds of one process so far, and its present memory in bytes."""
 
     seconds: float
     memory: int
 
 
 def cores() -> tuple[int, int]:
-    """The core of the server that is measured, and the one of all else."""
+    """The core of the measured server, and the core of all other processes."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[SERVER_CORE], allowed[min(OTHER_CORE, len(allowed) - 1)]
 
@@ -41,7 +41,7 @@ def stay_on(core: int) -> None:
 def started(
     command: Sequence[str], port: int, core: int, environment: Mapping[str, str], where: Path
 ) -> Iterator[int]:
-    """Start a server on a core and wait until it listens; gives its process id."""
+    """Start a server on a core and wait until it listens; give its process id."""
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(
             ["taskset", "-c", str(core), *command],
@@ -81,7 +81,7 @@ def free_port() -> int:
 
 
 def usage(process: int) -> Usage:
-    """Read what a process, all its threads together, has used."""
+    """Read the time and memory of a process, all its threads together."""
     folder = Path("/proc") / str(process)
     return Usage(
         seconds_of((folder / "stat").read_text()), memory_of((folder / "status").read_text())
@@ -89,7 +89,7 @@ def usage(process: int) -> Usage:
 
 
 def seconds_of(stat: str) -> float:
-    """User and system time in `/proc/PID/stat`; the name in it may hold spaces."""
+    """User and system time in `/proc/PID/stat`; the process name in it may contain spaces."""
     fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 

@@ -1,4 +1,4 @@
-"""The applications in Python, each over records in memory or behind a store."""
+"""The Python applications, each over records in memory or in a store."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ SDL = Path(__file__).parent / "schema.graphql"
 
 @asynccontextmanager
 async def source_of(served: Served) -> AsyncIterator[Source]:
-    """Records in memory, or through aioboto3 where there is a store."""
+    """Records in memory, or through aioboto3 if there is a store."""
     if served.endpoint is None:
         yield MemorySource(made())
         return
@@ -35,7 +35,7 @@ async def source_of(served: Served) -> AsyncIterator[Source]:
 
 
 class Owners(DataLoader[str, Any]):
-    """The loader of one request."""
+    """The owners' loader of one request."""
 
     def __init__(self, source: Source) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def _strawberry(source: Source, schema: Schema) -> ASGIApp:
 
 @asynccontextmanager
 async def ariadne_cached(served: Served) -> AsyncIterator[ASGIApp]:
-    """Ariadne as its documentation makes it fast: documents are parsed and checked once."""
+    """Ariadne with the caches of its documentation: documents are parsed and checked once."""
     query, item = QueryType(), ObjectType("Item")
     async with source_of(served) as source:
         query.set_field("item", lambda _, _info, **given: source.item(given["id"], None))

@@ -1,4 +1,4 @@
-"""What is asked, each with variables, and what has to be answered."""
+"""The queries of the benchmark with their variables and expected answers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ PARTS = 5
 
 
 class Shape(NamedTuple):
-    """A request; `title` is what the tables call it."""
+    """A query with variables; `title` is its name in tables."""
 
     name: str
     title: str
@@ -57,7 +57,7 @@ SHAPES = (
 
 
 def expected(data: Data, shape: str) -> dict[str, Any]:
-    """The data of the only right answer, keys in the order they were asked for."""
+    """The only correct data, with keys in the order of the query."""
     match shape:
         case "one":
             return {"item": fields_of(data.items[7])}

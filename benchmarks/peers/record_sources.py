@@ -1,4 +1,4 @@
-"""Where the servers in Python find the records: in memory, or in a table through one client."""
+"""Sources of records for the Python servers: memory, or a table through one client."""
 
 from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -23,9 +23,9 @@ Soon: TypeAlias = T | Awaitable[T]
 
 
 class Source(Protocol):
-    """The four ways in which records are read; a client of a store is awaited.
+    """The five ways of reading records; a client of a store returns awaitables.
 
-    Of items, no more is needed than what is asked for.
+    `asked` are the attributes of items that the operation reads.
     """
 
     def item(self, id: str, asked: Asked) -> Soon[Item | None]: ...
@@ -62,7 +62,7 @@ class MemorySource:
 
 
 class TableSource:
-    """Reads as Penstock's resolvers do."""
+    """Reads the table in the same way as Penstock's resolvers."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -96,7 +96,7 @@ class TableSource:
 
 
 class ResourceSource:
-    """Reads through aioboto3's resource, as most servers in Python do."""
+    """Reads through aioboto3's resource, like most Python servers."""
 
     def __init__(self, resource: Any, table: Any) -> None:
         self._resource = resource

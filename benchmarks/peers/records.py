@@ -1,4 +1,4 @@
-"""What is asked for: items with tags, their owners and parts, as every server is given them."""
+"""The data of the benchmark, the same for every server: items with tags, their owners and parts."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -43,7 +43,7 @@ class Item(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Data(msgspec.Struct, frozen=True):
-    """Everything there is; the parts lie below the id of their item."""
+    """All records; the parts are stored by the id of their item."""
 
     items: tuple[Item, ...]
     owners: tuple[Owner, ...]
@@ -63,21 +63,21 @@ class Edge(msgspec.Struct, frozen=True):
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """A page of a list; cursors are ids, so that no server pays for another form of them."""
+    """A page of a list; cursors are ids, so no server spends time on encoding them."""
 
     edges: list[Edge]
     page_info: PageInfo
 
 
 def connection(nodes: Sequence[Any], first: int, after: str | None) -> Connection:
-    """Dress up to one node more than asked for."""
+    """Return a page of up to `first` nodes; one node more shows that there is a next page."""
     edges = [Edge(node.id, node) for node in nodes[:first]]
     start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
     return Connection(edges, PageInfo(len(nodes) > first, after is not None, start, end))
 
 
 def made() -> Data:
-    """The same data at every call, in the order of its ids."""
+    """The same data for each call, in the order of its ids."""
     ids = [f"item-{n:04}" for n in range(ITEMS)]
     return Data(
         tuple(_item(n, id) for n, id in enumerate(ids)),

@@ -1,4 +1,4 @@
-"""What the samples amount to, as the tables of a page."""
+"""Tables of the samples, in Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
@@ -10,7 +10,7 @@ _MICRO = 1e6
 
 
 class Spread(NamedTuple):
-    """The least, the middle and the most of several rounds."""
+    """The minimum, the median and the maximum of several rounds."""
 
     least: float
     middle: float
@@ -26,14 +26,14 @@ class Spread(NamedTuple):
 
 
 def figure(number: float) -> str:
-    """Three digits that count, and no fraction where there are as many before it."""
+    """Three significant digits, without a fraction from 100 upwards."""
     if number >= 100:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
 
 
 def ratios(samples: Sequence[Sample], peer: str, shape: str, baseline: str) -> Spread | None:
-    """How many times as fast as the baseline, by CPU time, in each round; None without both."""
+    """The speed relative to the baseline, by CPU time, in each round; None if one is missing."""
     own = {sample.round: sample.cpu for sample in chosen(samples, peer, shape)}
     other = {sample.round: sample.cpu for sample in chosen(samples, baseline, shape)}
     both = own.keys() & other.keys()
@@ -52,7 +52,7 @@ def middle(samples: Sequence[Sample], peer: str, shape: str, name: str) -> float
 def cpu_table(
     samples: Sequence[Sample], titles: Mapping[str, str], shapes: Mapping[str, str], baseline: str
 ) -> str:
-    """Microseconds a request and how many times as fast as the baseline."""
+    """Microseconds for a request, and the speed relative to the baseline."""
 
     def cell(peer: str, shape: str) -> str:
         spent = figure(middle(samples, peer, shape, "cpu") * _MICRO)
@@ -65,7 +65,7 @@ def cpu_table(
 def pace_table(
     samples: Sequence[Sample], titles: Mapping[str, str], shapes: Mapping[str, str]
 ) -> str:
-    """Requests a second of the server's core, latencies in milliseconds, and memory."""
+    """Requests a second on the server's core, latencies in milliseconds, and memory."""
 
     def cell(peer: str, shape: str) -> str:
         rate, p50, p99 = (middle(samples, peer, shape, name) for name in ("rate", "p50", "p99"))

@@ -1,4 +1,4 @@
-"""The page with the tables, of which a run replaces what lies between its marks."""
+"""Writes the tables of a run into a page, between marks."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ OURS = ("penstock", "penstock_quiet")
 
 
 def placed(page: str, mark: str, text: str) -> str:
-    """Put a text between `<!-- begin MARK -->` and its end; ValueError unless there is one such."""
+    """Put a text between `<!-- begin MARK -->` and its end; ValueError unless there is one."""
     begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
     pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)
     page, places = pattern.subn(lambda found: f"{found[1]}\n\n{text}\n\n{found[2]}", page)
@@ -29,7 +29,7 @@ def placed(page: str, mark: str, text: str) -> str:
 def tables(
     samples: Sequence[Sample], mode: str, peers: Sequence[Peer], shapes: Sequence[Shape]
 ) -> str:
-    """All that a run says of one mode."""
+    """All tables of one mode."""
     titles = {peer.name: peer.title for peer in peers}
     columns = {shape.name: shape.title for shape in shapes}
     parts = [cpu_table(samples, titles, columns, BASELINE), pace_table(samples, titles, columns)]
@@ -46,7 +46,7 @@ def promises(
 
 
 def described(versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float) -> str:
-    """The machine and how it was measured, in a sentence or two."""
+    """The machine and the measurement, in a sentence or two."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}; {named}. "

@@ -1,4 +1,4 @@
-"""Rounds in which every server is asked every shape in turn, and what each of them took."""
+"""Rounds in which every server answers every shape in turn, and the samples of each."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Length(NamedTuple):
-    """How long one measurement takes, in seconds, and over how many connections."""
+    """The length of one measurement in seconds, and its number of connections."""
 
     warm_up: float
     seconds: float
@@ -32,7 +32,7 @@ class Length(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Who is asked what, how often and how long."""
+    """The servers, the shapes, the number of rounds and the length of a measurement."""
 
     peers: Sequence[Peer]
     shapes: Sequence[Shape]
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One server, one shape, one round: CPU seconds a request, latencies in seconds, bytes."""
+    """One server, shape and round: CPU seconds for a request, latencies in seconds, bytes."""
 
     peer: str
     shape: str
@@ -54,7 +54,7 @@ class Sample(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A server that runs, and how to ask it."""
+    """A running server with its port and process id."""
 
     peer: Peer
     port: int
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
 
 
 def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) -> Iterator[Sample]:
-    """Start all servers anew for each round; raises WrongAnswer before anything is timed."""
+    """Start all servers anew in each round; raises WrongAnswer before a time is measured."""
     token = headers(place.data_dir)
     (place.data_dir / "data.json").write_bytes(msgspec.json.encode(data))
     for number in range(plan.rounds):
@@ -76,7 +76,7 @@ def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) 
 
 
 def turned(servers: Sequence[T], number: int) -> list[T]:
-    """Another server comes first in each round."""
+    """The servers in an order that starts with another one in each round."""
     start = number % len(servers)
     return [*servers[start:], *servers[:start]]
 
@@ -100,7 +100,7 @@ def sampled(server: Asked, shape: Shape, number: int, length: Length, asked: byt
 
 
 def at(loaded: Loaded, share: float) -> float:
-    """The latency that so large a share of the answers did not exceed."""
+    """The latency that this share of the answers did not exceed."""
     ordered = sorted(loaded.latencies)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
@@ -121,7 +121,7 @@ def running(peers: Sequence[Peer], place: Place) -> Iterator[list[Asked]]:
 
 
 def headers(data_dir: Path) -> dict[str, str]:
-    """What every server is sent; only Penstock looks at the token."""
+    """The headers for every server; only Penstock reads the token."""
     roles = {ROOT_GROUP: Role.ADMIN}
     token = sign_dev_token(dev_key(data_dir), "bench", roles, ROOT_GROUP, timedelta(hours=12))
     return {"Authorization": f"Bearer {token}"}
@@ -133,7 +133,7 @@ def written(server: Asked, shape: Shape, token: dict[str, str]) -> bytes:
 
 
 def check(server: Asked, shape: Shape, data: Data, asked: bytes) -> None:
-    """Compare the answer, written as JSON again, with the only right one, byte by byte."""
+    """Compare the answer, written as JSON again, with the expected one, byte by byte."""
     status, body = ask(server.port, asked)
     found = orjson.loads(body) if status == 200 else {}
     wanted = orjson.dumps({"data": expected(data, shape.name)})

@@ -1,4 +1,4 @@
-"""One server in Python, in a process of its own: `python -m benchmarks.peers.serve PEER ...`."""
+"""Runs one Python server in its own process: `python -m benchmarks.peers.serve PEER ...`."""
 
 import argparse
 import asyncio
@@ -44,7 +44,7 @@ async def _serve(peer: str, served: Served, port: int) -> None:
 
 
 def _config(app: ASGIApp, port: int) -> uvicorn.Config:
-    """What `penstock serve` gives uvicorn, for all alike."""
+    """The uvicorn options of `penstock serve`, the same for all servers."""
     return uvicorn.Config(
         app,
         host="127.0.0.1",

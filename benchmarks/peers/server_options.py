@@ -1,4 +1,4 @@
-"""What a server is told when it is started."""
+"""The options that a server process gets when it starts."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +8,7 @@ TABLE = "peers"
 
 
 class Served(NamedTuple):
-    """Where the records are and where the server may keep files; no endpoint means in memory."""
+    """The endpoint of the records and the server's folder for files; None reads from memory."""
 
     endpoint: str | None
     data_dir: Path

@@ -1,4 +1,4 @@
-"""The schema in Strawberry's types; plain Strawberry and Penstock are given the same."""
+"""The schema in Strawberry types, for plain Strawberry and for Penstock."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -13,9 +13,9 @@ Info = strawberry.Info[Any, None]
 
 
 class Access:
-    """How resolvers get at records from the context of their request.
+    """The functions by which resolvers read records, given the context of their request.
 
-    Set by the server that this process is, before it is asked anything.
+    The server of this process sets them before its first request.
     """
 
     source: Callable[[Any], Source]

@@ -1,4 +1,4 @@
-"""Finds pipelines by their tags, creates one, updates it although somebody else did, deletes it.
+"""Finds pipelines by tags, creates one, updates it despite a conflict, and deletes it.
 
 python main.py http://127.0.0.1:8000/graphql TOKEN
 """
@@ -36,11 +36,11 @@ TRANSFORMER = {
 
 
 class Refused(Exception):
-    """A failure that the schema foresees and that this program cannot mend."""
+    """A failure that the schema describes and that this program cannot handle."""
 
 
 def ask(session: SyncClientSession, operation: str, **variables: Any) -> Any:
-    """Give the data of the operation's only field; errors, such as of the token, are raised."""
+    """Return the data of the operation's only field; errors, such as a wrong token, are raised."""
     request = GraphQLRequest(DOCUMENTS[operation], variable_values=variables)
     (field,) = session.execute(request).values()
     return field
@@ -62,7 +62,7 @@ def create(session: SyncClientSession, name: str) -> Any:
         "name": name,
         "tags": [{"key": "client", "value": "python"}],
         "transformer": TRANSFORMER,
-        # Were the answer lost, the same call again would give the pipeline that this one made.
+        # If the answer is lost, a second call with this key returns the pipeline of the first.
         "idempotencyKey": str(uuid4()),
     }
     match ask(session, "CreatePipeline", input=made):
@@ -75,7 +75,7 @@ def create(session: SyncClientSession, name: str) -> Any:
 
 
 def describe(session: SyncClientSession, id: str, version: int, description: str) -> Any:
-    """Describe a pipeline that was seen at a version; where it has moved on, do it all the same."""
+    """Set a pipeline's description; after a version conflict, set it on the current version."""
     change = {"id": id, "expectedVersion": version, "description": description}
     match ask(session, "UpdatePipeline", input=change):
         case {"__typename": "UpdatePipelinePayload", "pipeline": pipeline}:
@@ -109,14 +109,14 @@ def run(session: SyncClientSession) -> None:
 
 
 def main(arguments: list[str]) -> int | str:
-    """Run against the server; gives the exit code, or the message that goes with 1."""
+    """Run against the server; return the exit code, or the message for exit code 1."""
     if len(arguments) != 2:
         print("usage: python main.py URL TOKEN", file=sys.stderr)
         return 2
     url, token = arguments
     transport = HTTPXTransport(url, headers={"Authorization": f"Bearer {token}"})
     try:
-        # Knowing the schema, the client refuses a wrong operation before it is sent.
+        # With the schema, the client refuses an invalid operation before sending it.
         with Client(schema=SCHEMA, transport=transport) as session:
             run(session)
     except (Refused, TransportError) as error:

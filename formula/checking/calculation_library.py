@@ -1,4 +1,4 @@
-"""Calculations that call calculations: what is called, who knows it, and what calls in a circle."""
+"""Calculations that call calculations: names, the library that finds them, circles of calls."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -17,9 +17,9 @@ class Callee(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """A calculation found: `identity` is its id and version; it tells one from every other.
+    """A calculation that was found; `identity` is its id and version and is unique.
 
-    Problems tell nothing of what is in one that is not `shown` to who reads them.
+    Problems do not quote the content of a calculation whose `shown` is false.
     """
 
     identity: str
@@ -30,32 +30,32 @@ class Signature(msgspec.Struct, frozen=True):
 
     @property
     def required(self) -> int:
-        """How many arguments a call must have: all up to the last required parameter."""
+        """The least number of arguments of a call: all up to the last required parameter."""
         places = [place for place, one in enumerate(self.parameters, start=1) if one.required]
         return places[-1] if places else 0
 
 
 class Library(Protocol):
-    """Knows calculations by name."""
+    """Finds calculations by name."""
 
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
-        """Find what a formula means by a name; None when nothing visible has it.
+        """Find the calculation that a formula names; None if no visible one has the name.
 
-        `within` is the identity of the calculation whose formula calls, so that its own groups
-        decide; None for the formula being checked or evaluated.
+        `within` is the identity of the calculation that contains the formula, whose groups decide;
+        None for the formula that is checked or evaluated.
         """
         ...
 
 
 class NoLibrary:
-    """Knows no calculation."""
+    """A library without calculations."""
 
     def callees(self, callee: Callee, within: str | None) -> Signature | None:
         return None
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One calculation's call of another, as found: `signature` is None when nothing was."""
+    """One calculation's call of another; `signature` is None when the name was not found."""
 
     within: str | None
     callee: Callee

@@ -1,6 +1,6 @@
-"""Everything wrong within one formula, found at once and without evaluating it.
+"""Finds all problems within one formula, without evaluating it.
 
-What lies beyond it (circles of calls, the work that called calculations add) is `link`'s.
+Problems of the calculations it calls, such as circles and total cost, are found by `linker`.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,11 @@ _NO_LIBRARY: Final = NoLibrary()
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a formula is checked against.
+    """The declarations that a formula is checked against.
 
-    `earlier` are the outputs REF may read, None where there are no earlier ones (calculations).
-    `library` finds calculations; `within` is the identity of the one being checked, if any.
+    `earlier` are the outputs that REF may read; it is None for a calculation, which has none.
+    `library` finds calculations; `within` is the identity of the calculation being checked, if it
+    is one.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -35,7 +36,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What checking found: the problems in the order of the text, and what the formula needs."""
+    """The result of a check: the problems in the order of the text, and the formula's needs."""
 
     problems: tuple[Problem, ...]
     kind: Kind = ANY
@@ -45,10 +46,10 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def check(formula: Formula, surroundings: Surroundings) -> Report:
-    """Check a formula that was read.
+    """Check a parsed formula.
 
-    Unused parameters are problems; a pipeline, whose transforms share parameters, drops those
-    which `used` of another transform has.
+    Unused parameters are problems; a pipeline, whose transforms share parameters, ignores those
+    that another transform's `used` contains.
     """
     scope = Scope(formula.text, surroundings.parameters)
     _check_parameters(scope, surroundings.parameters)

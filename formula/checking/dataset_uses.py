@@ -1,6 +1,6 @@
-"""The options which say what version is meant; as literals, so that data can be fetched first.
+"""The datasets that a formula reads, and the options that select their version.
 
-Which data a formula asks for, as far as its text tells.
+These options must be literals, so that the data can be fetched before evaluation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _MAX_VERSION = 10**9
 
 
 def pin_of(options: Sequence[Option]) -> Pin:
-    """Return the pin of options in which `pin_problems` finds no fault."""
+    """Return the pin of options in which `pin_problems` finds no problem."""
     given = {o.name: o.value.value for o in options if isinstance(o.value, Literal)}
     version, as_at, group = given.get("version"), given.get("versionAsAt"), given.get("group")
     return Pin(
@@ -29,7 +29,7 @@ def pin_of(options: Sequence[Option]) -> Pin:
 
 
 def pin_problems(options: Sequence[Option]) -> Iterator[tuple[Code, str, Position]]:
-    """Yield what is wrong with the version options of a call."""
+    """Yield the problems of a call's version options."""
     names = {option.name for option in options}
     for option in options:
         if option.name == "tenant":
@@ -55,7 +55,7 @@ def _literal_problem(option: Option) -> Iterator[tuple[Code, str, Position]]:
 
 
 class DatasetUse(msgspec.Struct, frozen=True):
-    """Data a formula asks for; `name` is None when only the row decides which."""
+    """A dataset that a formula reads; `name` is None when it depends on the row."""
 
     function: str
     name: str | None
@@ -64,7 +64,7 @@ class DatasetUse(msgspec.Struct, frozen=True):
 
 
 def datasets_of(formula: Formula) -> tuple[DatasetUse, ...]:
-    """Return what a formula that was read asks for, each once, in the order of the text."""
+    """Return the datasets that a parsed formula reads, each once, in the order of the text."""
     return tuple(dict.fromkeys(map(dataset_use, asking(formula))))
 
 
@@ -74,7 +74,7 @@ def asking(formula: Formula) -> Iterator[Call]:
 
 
 def dataset_use(node: Call) -> DatasetUse:
-    """Return what a call of IMPACT or LOOKUP asks for; it has as many arguments as they take."""
+    """Return the dataset that a call of IMPACT or LOOKUP with valid arguments reads."""
     pin = pin_of(node.options)
     if node.name == "IMPACT" or len(node.arguments) == 2:
         return DatasetUse(node.name, text_at(node, 0), pin)
@@ -83,7 +83,7 @@ def dataset_use(node: Call) -> DatasetUse:
 
 
 def text_at(node: Call, place: int) -> str | None:
-    """Return the argument that is written out as text; None for any other."""
+    """Return the argument if it is a text literal; None for any other."""
     argument = node.arguments[place]
     found = argument.value if isinstance(argument, Literal) else None
     return found if isinstance(found, str) else None

@@ -1,7 +1,4 @@
-"""What is known at a line of a formula while it is checked, and what was found so far.
-
-What each part of a formula may answer, and what is wrong with it, found from the inside out.
-"""
+"""Infers the kinds of value of each part of a formula, and collects its problems."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
@@ -56,7 +53,7 @@ _MAX_CANDIDATES: Final = 100
 
 
 class Scope:
-    """The names in force, and the problems, calls and datasets found; it keeps 50 problems."""
+    """The names in force at a line, and the problems (at most 50), calls and datasets so far."""
 
     def __init__(self, text: str, parameters: Sequence[Parameter]) -> None:
         self._text = text
@@ -79,7 +76,7 @@ class Scope:
         self._variables[name] = kind
 
     def kind_of(self, name: str, at: Position) -> Kind | None:
-        """Return what a name may hold; None, and a problem, when nothing has the name."""
+        """Return the kinds that a name may hold; None and a problem for an unknown name."""
         if name in self._parameters:
             self.used.add(name)
             return self._parameters[name]
@@ -92,7 +89,7 @@ class Scope:
         return self._variables[name]
 
     def suggestion(self, name: str, known: Iterable[str], mark: str = "") -> str:
-        """Return `; did you mean ...?` for the nearest known name, or nothing."""
+        """Return `; did you mean ...?` with the nearest known name, or an empty text."""
         near = [one for one in known if abs(len(one) - len(name)) <= 2][:_MAX_CANDIDATES]
         if self._suggestions >= _MAX_SUGGESTIONS or len(name) > 60:
             return ""
@@ -106,7 +103,7 @@ _CALL_OPTIONS = (*PIN_OPTIONS, "tenant")
 
 
 class Inference:
-    """Walks over expressions; problems go to the scope."""
+    """Infers the kinds of expressions and reports problems to the scope."""
 
     def __init__(
         self,
@@ -122,7 +119,7 @@ class Inference:
 
     @singledispatchmethod
     def kind_of(self, node: Expression) -> Kind:
-        """Return what the expression may answer."""
+        """Return the kinds of value that the expression may have."""
         raise TypeError(f"not an expression: {node!r}")
 
     @kind_of.register

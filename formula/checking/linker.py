@@ -1,4 +1,4 @@
-"""A formula together with every calculation it calls: checked, free of circles, of bounded cost."""
+"""Links a formula with all calculations it calls, checks them, and bounds their cost."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -45,14 +45,14 @@ from penstock.formula.syntax.tree import (
 )
 
 _POWER_COST: Final = 50
-_ROOT_COST: Final = 250  # a power that is not whole takes about as long as so many operations
+_ROOT_COST: Final = 250  # a fractional power takes about as long as this many operations
 _CALL_COST: Final = 3
 _THIS: Final = "this formula"
 _UNSEEN: Final = "a calculation out of sight"
 
 
 class Linked(msgspec.Struct, frozen=True):
-    """A usable formula; `steps` bounds the operations of one row, its calculations included."""
+    """A usable formula; `steps` bounds the operations of one row, calculations included."""
 
     formula: Formula
     surroundings: Surroundings
@@ -62,11 +62,11 @@ class Linked(msgspec.Struct, frozen=True):
 
 
 def examine(text: str, surroundings: Surroundings | None = None) -> Report:
-    """Return all that is wrong with a formula, the calculations it calls included.
+    """Return all problems of a formula, with those of the calculations it calls.
 
-    A text that cannot be read is a report of its one problem. When a calculation is being saved,
-    `within` is its identity, and the library must answer its own name with what is being saved:
-    otherwise a calculation that calls itself is not seen.
+    A text that cannot be parsed gives a report with one problem. When a calculation is being saved,
+    `within` is its identity, and the library must return the new text for its own name; otherwise a
+    calculation that calls itself is not detected.
     """
     around = surroundings or Surroundings()
     try:
@@ -79,9 +79,9 @@ def examine(text: str, surroundings: Surroundings | None = None) -> Report:
 
 
 def link(formula: Formula, surroundings: Surroundings) -> Linked:
-    """Return the formula with what it calls; FormulaInvalid when it cannot be used.
+    """Return the formula with the calculations it calls; raises FormulaInvalid if it is unusable.
 
-    A parameter that is not used is no obstacle here: it is for `examine` to refuse.
+    An unused parameter is allowed here; only `examine` reports it.
     """
     problems = [
         one for one in check(formula, surroundings).problems if one.code != Code.UNUSED_PARAMETER
@@ -94,7 +94,7 @@ def link(formula: Formula, surroundings: Surroundings) -> Linked:
 
 
 def closure(formula: Formula, library: Library, within: str | None) -> tuple[Found, ...]:
-    """Return every call reached from a formula, each with what it means, up to the limits."""
+    """Return every call reached from a formula with the calculation it names, up to the limits."""
     found: dict[tuple[str | None, Callee], Found] = {}
     seen = {within}
     length = 0
@@ -115,7 +115,7 @@ def closure(formula: Formula, library: Library, within: str | None) -> tuple[Fou
 
 
 def calls_of(formula: Formula) -> tuple[Callee, ...]:
-    """Return the calculations which a formula names, each once, in the order of the text."""
+    """Return the calculations that a formula names, each once, in the order of the text."""
     calls = (node for node in walk(formula) if isinstance(node, CustomCall))
     return tuple(dict.fromkeys(Callee(node.name, pin_of(node.options)) for node in calls))
 
@@ -128,7 +128,7 @@ def _parsed(signature: Signature) -> Formula | None:
 
 
 class _Linker:
-    """Links one formula; a calculation called in several places is linked once."""
+    """Links one formula; a calculation called several times is linked once."""
 
     def __init__(self, formula: Formula, surroundings: Surroundings) -> None:
         self._formula = formula
@@ -144,7 +144,7 @@ class _Linker:
         return self._link(self._formula, self._around, 0)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what is wrong with the calls; the first circle or limit ends it."""
+        """Yield the problems of the calls; the first circle or exceeded limit is the only one."""
         circle = find_cycle(self._graph())
         if circle:
             message = f"the calls go in a circle: {' -> '.join(map(self._name, circle))}"
@@ -170,7 +170,7 @@ class _Linker:
         return graph
 
     def _name(self, identity: str) -> str:
-        """Name a calculation as a formula that is shown calls it."""
+        """Return the name by which a visible formula calls a calculation."""
         known = self._identities()
         if identity not in known:
             return _THIS
@@ -181,7 +181,7 @@ class _Linker:
         return _UNSEEN
 
     def _at_call(self, code: Code, message: str) -> Problem:
-        """Return a problem at the formula's first call: it is not known which call leads there."""
+        """Return a problem at the formula's first call, as it is unknown which call leads there."""
         calls = (node.at for node in walk(self._formula) if isinstance(node, CustomCall))
         return problem(self._formula.text, code, message, next(calls, Position(1, 1)))
 
@@ -197,7 +197,7 @@ class _Linker:
         return problems
 
     def _is_shown(self, signature: Signature) -> bool:
-        """Whether what is wrong in it may be told; that may be how it calls others."""
+        """Whether problems in a calculation, or in its calls, may be quoted to the reader."""
         called = (one for (owner, _), one in self._meant.items() if owner == signature.identity)
         return signature.shown and all(one.shown for one in called)
 

@@ -1,4 +1,4 @@
-"""Arguments written out in the formula are tried when it is checked, not first when a row fails."""
+"""Checks literal arguments with the formula, so that they do not fail later on a row."""
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
@@ -55,7 +55,7 @@ _TRIALS: Final[Mapping[str, Callable[[Given], None]]] = {
 
 
 def literal_problems(call: Call, function: Function) -> Iterator[tuple[Code, str, Position]]:
-    """Yield what the written-out arguments of a call would fail with, whatever the row."""
+    """Yield the problems that the literal arguments of a call cause for every row."""
     trial = _TRIALS.get(call.name)
     if trial is None:
         return

@@ -1,9 +1,7 @@
-"""The lines of a generated Python function, the values they use, and the places they stand for.
+"""Collects the lines of a generated Python function, and maps them to places of the formula.
 
-Nothing of a formula's text enters the source: names are numbered, and constants are handed over as
-objects through the namespace.
-
-A generated function with the way back from its lines to the places of the formula.
+No text of a formula enters the source: names are numbered, and constants are passed as objects in
+the namespace.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,14 +17,14 @@ HEADER_LINES: Final = 1
 
 
 class Operand(NamedTuple):
-    """A Python name of the generated function, and what its value may be."""
+    """A Python variable of the generated function, and the kinds its value may have."""
 
     name: str
     kind: Kind
 
 
 class Emitter:
-    """Collects the body of one function; each operation is a line, so a line number is a place."""
+    """Collects the body of one function; each operation is one line, so a line has one place."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -37,37 +35,37 @@ class Emitter:
         self._count = 0
 
     def emit(self, source: str, at: Position | None) -> None:
-        """Add a line which stands for a place of the formula."""
+        """Add a line for a place of the formula."""
         self.lines.append(f"{' ' * self._indent}{source}")
         self.places.append(at)
 
     def fresh(self) -> str:
-        """Return a name which nothing else has."""
+        """Return a variable name that is not used yet."""
         self._count += 1
         return f"t{self._count}"
 
     def constant(self, value: object) -> str:
-        """Return the name under which the function finds the value."""
+        """Return the name under which the function finds a value."""
         name = f"k{len(self.namespace)}"
         self.namespace[name] = value
         return name
 
     def shared(self, value: object) -> str:
-        """Return one and the same name for one and the same (hashable) object."""
+        """Return the same name each time for the same (hashable) object."""
         if value not in self._names:
             self._names[value] = self.constant(value)
         return self._names[value]
 
     @contextmanager
     def block(self, opening: str, at: Position | None) -> Iterator[None]:
-        """Indent what is emitted within, below the opening line."""
+        """Indent the lines emitted in the block, below its opening line."""
         self.emit(opening, at)
         self._indent += 1
         yield
         self._indent -= 1
 
     def want(self, operand: Operand, wanted: Kind, at: Position) -> Operand:
-        """Add the check that a value is of the wanted kinds, unless that is known already."""
+        """Add the check that a value is of the wanted kinds, unless its kind is known."""
         if operand.kind in wanted:
             return operand
         types, words = self.shared(python_types(wanted)), self.shared(wanted)
@@ -81,7 +79,7 @@ FAULTS: Final = (Fault, DecimalException)
 
 
 class Routine:
-    """A compiled function; `run` may raise one of `FAULTS`, whose place `locate` finds."""
+    """A compiled function; `run` may raise one of `FAULTS`, and `locate` finds its place."""
 
     def __init__(self, parameters: Sequence[str], body: Emitter, kind: Kind) -> None:
         self.kind = kind
@@ -94,14 +92,14 @@ class Routine:
         self.run: Callable[..., Value] = namespace["run"]  # type: ignore[assignment]
 
     def locate(self, error: BaseException) -> Position | None:
-        """Return the place of the operation which raised; None for the reading of inputs."""
+        """Return the place of the operation that raised; None for reading inputs."""
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code is not self.run.__code__:
             trace = trace.tb_next
         return None if trace is None else self._places[trace.tb_lineno - 1 - HEADER_LINES]
 
     def as_call(self, name: str) -> Callable[..., Value]:
-        """Return the function for calls from another formula; its faults say where, in words."""
+        """Return the function for calls from another formula; its faults name the place."""
 
         def call(*arguments: object) -> Value:
             try:
@@ -115,5 +113,5 @@ class Routine:
 
 
 def fault_of(error: Fault | DecimalException) -> Fault:
-    """Return the fault an error stands for: a decimal signal is a number out of range."""
+    """Return the fault of an error: a decimal signal is a number out of range."""
     return error if isinstance(error, Fault) else out_of_range()

@@ -1,4 +1,4 @@
-"""From a checked formula to a Python function: one line for each operation, no tree at run time."""
+"""Generates a Python function from a checked formula: one line for each operation."""
 
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
@@ -41,7 +41,7 @@ _SAME: Final = frozenset((Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN))
 
 
 def for_rows(linked: Linked, traced: bool = False) -> Routine:
-    """Return the routine which takes a row's `get`; its parameters are bound first."""
+    """Return the routine that takes a row's `get` and converts the parameters first."""
     generator = Generator(linked, traced)
     for place, parameter in enumerate(linked.surroundings.parameters):
         generator.bind(f"p{place}", parameter)
@@ -49,13 +49,13 @@ def for_rows(linked: Linked, traced: bool = False) -> Routine:
 
 
 def for_arguments(linked: Linked, traced: bool = False) -> Routine:
-    """Return the routine which takes values of the parameters' kinds, as a call passes them."""
+    """Return the routine that takes values of the parameters' kinds, for calls."""
     parameters = linked.surroundings.parameters
     return Generator(linked, traced).finish([f"p{place}" for place in range(len(parameters))])
 
 
 class Generator(Emitter):
-    """Writes one function; `operand` adds what an expression needs and says where its value is."""
+    """Writes one function; `operand` adds the lines of an expression and returns its variable."""
 
     def __init__(self, linked: Linked, traced: bool) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class Generator(Emitter):
 
     @property
     def within(self) -> str | None:
-        """The identity of the calculation whose formula this is, if it is one."""
+        """The identity of the calculation that contains this formula, if it is one."""
         return self._linked.surroundings.within
 
     def bind(self, name: str, parameter: Parameter) -> None:
-        """Add the lines which read a parameter from the row."""
+        """Add the lines that read a parameter from the row."""
         key, bind = self.constant(parameter.key), self.constant(binder(parameter))
         if parameter.kind is Kind.TEXT:
             self.emit(f"{name} = get({key})", None)
@@ -102,7 +102,7 @@ class Generator(Emitter):
         return result if output is None else self.want(result, output_kind(output), last.at)
 
     def operand(self, node: Expression) -> Operand:
-        """Add the lines which compute an expression; return where its value is."""
+        """Add the lines that compute an expression; return the variable with its value."""
         operand = self._operand(node)
         if self._traced:
             self.emit(f"seen[{self.constant(id(node))}] = {operand.name}", node.at)

@@ -1,4 +1,4 @@
-"""The forms which evaluate only what they need, or ask for data: IF, SWITCH, LOOKUP and others."""
+"""Code for functions that read data or skip arguments: IF, SWITCH, LOOKUP and others."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -108,7 +108,7 @@ def _no_case(subject: Scalar) -> NoReturn:
 
 
 def _meant(code: "Generator", node: Call) -> str:
-    """Name the arguments which say what is meant by a name of data: its pin, and who asks."""
+    """Return the arguments that identify data besides its name: the pin and the calculation."""
     return f"{code.shared(pin_of(node.options))}, {code.shared(code.within)}"
 
 

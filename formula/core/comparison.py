@@ -11,7 +11,7 @@ COMPARABLE: Final = Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Whether two values are the same; null equals null and nothing else."""
+    """Whether two values are equal; null equals only null."""
     if left is None or right is None:
         return left is right
     _refuse_mixture(left, right)
@@ -50,7 +50,7 @@ COMPARE: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
 
 
 def may_compare(operator: str, left: Kind, right: Kind) -> bool:
-    """Whether values of these kinds can be compared at all, as far as is known."""
+    """Whether values of these kinds may be comparable."""
     if operator in {"==", "!="} and (left | right) & Kind.NULL:
         return True
     return bool(left & right & COMPARABLE)

@@ -1,4 +1,4 @@
-"""Where LOOKUP and IMPACT find their data: a port, and data held in memory behind it."""
+"""The port through which LOOKUP and IMPACT read data, and implementations in memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from penstock.formula.core.values import Scalar, text_of
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """Which version of a named thing a call asks for; all None means the latest, nearest one."""
+    """The version of a named resource that a call selects; all None is the latest and nearest."""
 
     version: int | None = None
     version_as_at: str | None = None
@@ -24,11 +24,11 @@ LATEST = Pin()
 
 
 class Datasets(Protocol):
-    """Data by exact key. An absent row is None; raise a Fault for an unknown dataset or column.
+    """Data by exact key. A missing row is None; an unknown dataset or column raises a Fault.
 
-    Values are text, finite Decimal, bool or None, and nothing else. `within` is the identity of the
-    calculation whose formula asks, whose own groups decide what a name means; None for the formula
-    being evaluated.
+    Values are text, finite Decimal, bool or None. `within` is the identity of the calculation that
+    contains the formula, whose groups decide which dataset a name means; None for the formula that
+    is evaluated.
     """
 
     def lookup(
@@ -76,7 +76,7 @@ class Rows:
         return key, next((column for column in self._columns if column != key), key)
 
     def find(self, key: str, columns: tuple[str, str] | None) -> Scalar:
-        """Return the value of the first row with this key; None when there is none."""
+        """Return the value of the first row with this key; None if there is no such row."""
         pair = columns or self._declared
         index = self._found.get(pair)
         if index is None:
@@ -84,7 +84,7 @@ class Rows:
         return index.get(key)
 
     def factor(self, impact: str, component: str) -> Decimal | None:
-        """Return the number in a column, of the row with this key; None without row or column."""
+        """Return the number in a column of the row with this key; None without row or column."""
         if component not in self._columns:
             return None
         found = self.find(impact, (self._declared[0], component))
@@ -104,13 +104,13 @@ class Rows:
 
 
 class NamedRows(ABC):
-    """Data whose every name means rows in memory."""
+    """Datasets whose names stand for rows in memory."""
 
     __slots__ = ()
 
     @abstractmethod
     def named(self, name: str, pin: Pin, within: str | None) -> Rows:
-        """Give the rows of a dataset; raises a Fault for an unknown one."""
+        """Return the rows of a dataset; raises a Fault for an unknown one."""
 
     def lookup(
         self,
@@ -129,14 +129,14 @@ class NamedRows(ABC):
 
 
 class NoDatasets(NamedRows):
-    """No data at all: each dataset is unknown."""
+    """A port without data: every dataset is unknown."""
 
     def named(self, name: str, pin: Pin, within: str | None) -> Rows:
         raise unknown_dataset(name)
 
 
 class InMemory:
-    """Datasets by (name, pin) and emission factors by (activity, pin), (impact, component)."""
+    """Datasets by (name, pin) and emission factors by (activity, pin) and (impact, component)."""
 
     def __init__(
         self,

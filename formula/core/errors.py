@@ -1,11 +1,12 @@
-"""Every way a formula can be wrong, as one tree.
+"""All errors of formulas, as one tree.
 
     FormulaError
-    ├── FormulaInvalid          the formula cannot be used; `problems` holds everything wrong
-    │   └── FormulaSyntax       it cannot be read; the one problem says where and what was expected
+    ├── FormulaInvalid          the formula cannot be used; `problems` holds all its problems
+    │   └── FormulaSyntax       it cannot be parsed; its one problem has the place and expectation
     └── FormulaFailure          a usable formula has no value for this row
 
-`Fault` is the position-less form which functions and datasets raise; it never leaves the package.
+`Fault` is the form without a place, which functions and datasets raise; it never leaves the
+package.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ import msgspec
 
 
 class Code(StrEnum):
-    """The closed list of codes of formula errors."""
+    """The complete list of codes of formula errors."""
 
     # the formula cannot be read
     SYNTAX = "SYNTAX"
@@ -86,7 +87,7 @@ START = Position(1, 1)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing wrong with a formula; `excerpt` shows its line with a caret below the place."""
+    """One problem of a formula; `excerpt` shows its line with a caret below the place."""
 
     code: Code
     message: str
@@ -95,11 +96,11 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class FormulaError(Exception):
-    """A formula is wrong, or has no value."""
+    """A formula is invalid or has no value."""
 
 
 class FormulaInvalid(FormulaError):
-    """The formula cannot be used, for every one of `problems`."""
+    """The formula cannot be used, because of `problems`."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(f"{p.at}: {p.message}" for p in problems))
@@ -107,7 +108,7 @@ class FormulaInvalid(FormulaError):
 
 
 class FormulaSyntax(FormulaInvalid):
-    """The formula cannot be read; `expected` says in users' words what could have stood there."""
+    """The formula cannot be parsed; `expected` says in users' words what could have stood there."""
 
     def __init__(self, problem: Problem, expected: Sequence[str] = ()) -> None:
         super().__init__((problem,))
@@ -132,7 +133,7 @@ class FormulaFailure(FormulaError):
 
 
 class Fault(Exception):
-    """What functions and datasets raise; the evaluator adds the place."""
+    """An error of a function or a dataset; the evaluator adds the place."""
 
     def __init__(self, code: Code, message: str, column: str | None = None) -> None:
         super().__init__(message)

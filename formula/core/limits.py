@@ -1,6 +1,6 @@
-"""How much one formula may ask for; docs/formula.md lists these beside what they bound.
+"""The limits of one formula, which docs/formula.md lists, and the meter of text functions.
 
-The meter of what text functions cost: it stops a row, and a batch, that ask for too much.
+The meter stops a row or a batch whose text functions do too much work.
 """
 
 from penstock.formula.core.errors import Code, Fault
@@ -18,7 +18,7 @@ MAX_CALLED_TEXT = 20_000  # characters of their formulas together
 MAX_CALL_DEPTH = 16  # calculations calling calculations
 MAX_STEPS = 20_000  # operations of one row, calculations called included
 MAX_BATCH_STEPS = 2_000_000  # operations of all rows of one call
-MAX_ROW_WORK = 1_000_000  # characters handled by one row's text functions, weighed
+MAX_ROW_WORK = 1_000_000  # units of work of one row's text functions
 MAX_BATCH_WORK = 20_000_000  # the same for all rows of one call
 MAX_PATTERN = 200  # characters of a regular expression, date pattern or JSON path
 MAX_REGEX_MEMORY = 524_288  # bytes of a compiled regular expression
@@ -26,7 +26,7 @@ MAX_JSON_DEPTH = 64  # arrays and objects within each other
 
 
 class Work:
-    """What is left to spend; one unit is about one character handled once."""
+    """The units of work that are left; a unit is about one character processed once."""
 
     __slots__ = ("_batch", "_row")
 
@@ -35,11 +35,11 @@ class Work:
         self._row = min(batch, MAX_ROW_WORK)
 
     def begin_row(self) -> None:
-        """Give the next row its own allowance, out of what the batch has left."""
+        """Set the next row's limit, from the units that the batch has left."""
         self._row = min(self._batch, MAX_ROW_WORK)
 
     def spend(self, units: int) -> None:
-        """Count units; it fails once the row or the batch has none left."""
+        """Spend units; raises Fault when the row or the batch has none left."""
         self._row -= units
         self._batch -= units
         if self._row < 0:

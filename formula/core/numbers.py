@@ -1,6 +1,6 @@
-"""Exact decimals: every digit is kept by `+ - *`; `/` and `^` keep 34, half-even.
+"""Exact decimals: `+ - *` keep every digit; `/` and `^` keep 34, half-even.
 
-Nothing here uses the thread's decimal context, so no caller can change a result.
+No function here uses the thread's decimal context, so no caller can change a result.
 """
 
 import re
@@ -82,7 +82,7 @@ def power(base: Decimal, exponent: Decimal) -> Decimal:
         return QUOTIENT.power(base, exponent)
     if base < 0:
         raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
-    # Digits beyond these change none that is kept, and a thousand of them would take 20 ms.
+    # More digits would not change the result, and a thousand of them would take 20 ms.
     return QUOTIENT.power(_OPERANDS.plus(base), _OPERANDS.plus(exponent))
 
 
@@ -104,7 +104,7 @@ def within_range(number: Decimal) -> bool:
 
 
 def read_number(text: str) -> Decimal | None:
-    """Read a number exactly, None when the text is not one; spaces around it are ignored."""
+    """Parse a number exactly; None when the text is not one. Spaces around it are ignored."""
     if len(text) > 2 * MAX_DIGITS or not _WRITTEN.fullmatch(text):
         return None
     number = Decimal(text.strip())
@@ -114,7 +114,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def number_text(number: Decimal) -> str:
-    """Write a number plainly: no exponent, no trailing zeros, no minus before zero."""
+    """Return a number as plain text: no exponent, no trailing zeros, no minus before zero."""
     if not number:
         return "0"
     plain = format(number, "f")
@@ -122,6 +122,6 @@ def number_text(number: Decimal) -> str:
 
 
 def out_of_range() -> Fault:
-    """Return the fault of a number which passes the limits; any decimal signal means this."""
+    """Return the fault of a number beyond the limits; any decimal signal means this."""
     message = f"the number needs more than {MAX_DIGITS} digits or is beyond 10^{MAX_EXPONENT}"
     return Fault(Code.NUMBER_OUT_OF_RANGE, message)

@@ -1,4 +1,4 @@
-"""From what a row holds to what a formula works on, by the declared type, losing nothing."""
+"""Converts a row's entries to values by the declared type, without loss."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -8,16 +8,16 @@ from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.numbers import out_of_range, read_number, within_range
 from penstock.formula.core.values import Parameter, Value, ValueType
 
-_FLOAT_DIGITS = 15  # a decimal of so many digits survives a binary float unchanged
+_FLOAT_DIGITS = 15  # a decimal with this many digits is exact in a binary float
 _INT_BITS = 3_400
 
 
 def binder(parameter: Parameter) -> Callable[[object], Value]:
-    """Return the function which turns a row's entry for the parameter into a value.
+    """Return the function that converts a row's entry for the parameter to a value.
 
-    Numbers may be Decimal, int, text, or a float that stands for one decimal of at most 15
-    digits. Booleans may be bool or the texts true and false. An absent entry, None and, but for
-    strings, the empty text are null, which a required parameter refuses.
+    Numbers may be Decimal, int, text, or a float that stands for one decimal of at most 15 digits.
+    Booleans may be bool or the texts true and false. An absent entry, None and, except for strings,
+    the empty text are null, which a required parameter refuses.
     """
     convert = _CONVERSIONS[parameter.type]
     empty_is_null = parameter.type is not ValueType.STRING
@@ -37,7 +37,7 @@ def binder(parameter: Parameter) -> Callable[[object], Value]:
 
 
 def typed(entry: object, type: ValueType) -> Value:
-    """Return an entry that is not null as a value of the type; raises a Fault where it is none."""
+    """Convert an entry that is not null to a value of the type; raises a Fault if it cannot."""
     value = _CONVERSIONS[type](entry)
     if value is None:
         raise Fault(Code.INVALID_INPUT, f"expected {_WANTED[type]}, found {_shown(entry)}")

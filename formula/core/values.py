@@ -1,4 +1,4 @@
-"""What a formula works on: numbers, text, booleans, null and lists of these."""
+"""The values of formulas: numbers, text, booleans, null and lists of these."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class ValueType(StrEnum):
 
 
 class Kind(IntFlag):
-    """What a value may turn out to be, as far as is known before evaluation."""
+    """The kinds that a value may have, as far as they are known before evaluation."""
 
     NUMBER = 1
     TEXT = 2
@@ -76,7 +76,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 def output_kind(output: ValueType) -> Kind:
-    """Return what a formula with this declared output may answer; a timestamp is epoch ms."""
+    """Return the kinds of result allowed for a declared output; a timestamp is epoch ms."""
     if output is ValueType.TIMESTAMP:
         return Kind.NUMBER | Kind.NULL
     if output is ValueType.STRING:
@@ -90,25 +90,25 @@ def kind_of(value: Value) -> Kind:
 
 
 def python_types(kinds: Kind) -> frozenset[type]:
-    """Return the Python types which values of the kinds have, exactly."""
+    """Return the exact Python types of the kinds."""
     return frozenset(python for kind, python in _PYTHON_TYPES.items() if kind in kinds)
 
 
 def in_words(kinds: Kind) -> str:
-    """Say the kinds for people: `a number`, `a number or null`, `text, a list or null`."""
+    """Return the kinds in words: `a number`, `a number or null`, `text, a list or null`."""
     words = [word for kind, word in _WORDS.items() if kind in kinds]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def refuse(value: Value, wanted: Kind) -> None:
-    """Raise the fault of a value which is none of the wanted kinds."""
+    """Raise the fault of a value that is not of the wanted kinds."""
     if value is None:
         raise Fault(Code.NULL_OPERAND, f"expected {in_words(wanted)}, found null")
     raise Fault(Code.WRONG_TYPE, f"expected {in_words(wanted)}, found {in_words(kind_of(value))}")
 
 
 def text_of(value: Value) -> str:
-    """Write a value as text: numbers plain, without trailing zeros; lists as JSON."""
+    """Return a value as text: numbers plain, without trailing zeros; lists as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -125,7 +125,7 @@ def _json_of(item: Scalar) -> str:
 
 
 def bounded(text: str) -> str:
-    """Return the text; it fails when it is longer than any text value may be."""
+    """Return the text; raises a Fault when it is longer than a text value may be."""
     if len(text) > MAX_STRING:
         message = f"a text of {len(text)} characters is longer than {MAX_STRING}"
         raise Fault(Code.STRING_TOO_LONG, message)

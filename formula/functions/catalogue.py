@@ -1,4 +1,4 @@
-"""The functions of the language, one row each: what they take, what they answer, what they cost."""
+"""The functions of the language: one row each with arguments, result and cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -14,17 +14,17 @@ NUMBER, TEXT, BOOLEAN = Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """A place for an argument or an option, and what may stand there."""
+    """An argument or option of a function, and the kinds of value it accepts."""
 
     name: str
     kinds: Kind
 
 
 class Function(msgspec.Struct, frozen=True):
-    """A function: the last `repeats` slots may be given again and again.
+    """A function of the language; its last `repeats` slots may be repeated.
 
     `run` gets the meter first when `metered`, then the arguments, then each option, absent ones as
-    None. Functions without `run` decide themselves which arguments they evaluate, or ask for data.
+    None. Functions without `run` evaluate some of their arguments only, or read data.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Function(msgspec.Struct, frozen=True):
     cost: int = 1
 
     def takes(self, count: int) -> bool:
-        """Whether it can be called with so many arguments."""
+        """Whether the function accepts this number of arguments."""
         if count == len(self.slots) or (self.few and count == len(self.few)):
             return True
         if self.repeats:
@@ -49,7 +49,7 @@ class Function(msgspec.Struct, frozen=True):
         return self.least is not None and self.least <= count < len(self.slots)
 
     def slots_for(self, count: int) -> Sequence[Slot]:
-        """Return the slot of each of so many arguments."""
+        """Return the slot of each argument, for a number of arguments."""
         if self.few and count == len(self.few):
             return self.few
         beyond = max(0, count - len(self.slots))
@@ -58,7 +58,7 @@ class Function(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """Its form, as in `ROUND(number, [places])`."""
+        """The form of a call, as in `ROUND(number, [places])`."""
         least = len(self.slots) if self.least is None else self.least
         names = [s.name if i < least else f"[{s.name}]" for i, s in enumerate(self.slots)]
         names += ["..."] if self.repeats else []
@@ -145,7 +145,7 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
 
 
 def result_kind(function: Function, arguments: Sequence[Kind], options: Mapping[str, Kind]) -> Kind:
-    """Return what a call may answer, given what its arguments may be."""
+    """Return the kinds of a call's result for the kinds of its arguments."""
     match function.name:
         case "IF":
             return arguments[1] | arguments[2]

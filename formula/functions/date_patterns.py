@@ -1,4 +1,4 @@
-"""Date patterns: the letters of Java's patterns which name a point in time, and nothing else.
+"""Date patterns: the letters of Java's patterns that specify a point in time.
 
 | letters | what | letters | what |
 |---|---|---|---|
@@ -11,7 +11,7 @@
 | `HH` `H` `hh` `h` | hour of day, of half a day | `'text'` `''` | itself, a quote |
 | `mm` `m` `ss` `s` | minute, second | `[...]` | may be absent |
 
-Any sign stands for itself. A field occurs once.
+Any other sign stands for itself. A field may occur once.
 """
 
 import re
@@ -60,7 +60,7 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 
 @lru_cache(maxsize=256)
 def date_pattern(pattern: str, names: Names) -> Regex:
-    """Return an expression with a group for each field: `year`, `month`, `month_name`, ..."""
+    """Return a regular expression with a named group for each field: `year`, `month`, ..."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
     parts, at = [], 0

@@ -1,8 +1,8 @@
-"""AS_TIMESTAMP: text to milliseconds since 1970-01-01T00:00Z, by the rules of real time zones.
+"""AS_TIMESTAMP: text to milliseconds since 1970-01-01T00:00Z, with real time zones.
 
-A zone or offset in the text fixes the instant; `timezone=` is the zone of texts without one, and
-the zone in which `roundDownTo=` rounds. Days that do not exist are refused; a local time skipped
-by a change of clocks is read with the offset before it, one that occurs twice as the earlier.
+A zone or offset in the text fixes the instant. `timezone=` is the zone of texts without one, and
+the zone in which `roundDownTo=` rounds. Days that do not exist are refused. A local time skipped by
+a clock change is read with the offset before it; one that occurs twice is read as the earlier one.
 """
 
 import re
@@ -19,7 +19,7 @@ from penstock.formula.functions.locales import Locale, Names, locale_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_COST: Final = 1_000  # reading a date costs about as much as handling a thousand characters
+_COST: Final = 1_000  # parsing a date costs about 1,000 units
 _ZONE: Final = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*", re.ASCII)
 _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])(\d\d?)(?::?(\d\d))?", re.ASCII)
 
@@ -27,7 +27,7 @@ PERIODS: Final = ("day", "week", "month", "quarter", "year")
 
 
 def as_timestamp(work: Work, text: str, pattern: str, *options: str | None) -> Decimal:
-    """Return epoch milliseconds of a text; finer fractions of a second are cut off.
+    """Return the epoch milliseconds of a text; smaller fractions of a second are cut off.
 
     The options are the time zone, the locale and the period to round down to; None means absent.
     """
@@ -122,7 +122,7 @@ def _round_down(moment: datetime, period: str, locale: Locale, wished: tzinfo | 
 
 
 def period_named(text: str) -> str:
-    """Return the period to which `roundDownTo=` rounds, letter case apart."""
+    """Return the period that `roundDownTo=` names, ignoring letter case."""
     if text.lower() not in PERIODS:
         message = f"`roundDownTo` must be one of {', '.join(PERIODS)}"
         raise Fault(Code.INVALID_ARGUMENT, message)

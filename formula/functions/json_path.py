@@ -1,4 +1,4 @@
-"""GET_VALUE: a part of a JSON text, by a path.
+"""GET_VALUE: the part of a JSON text at a path.
 
 Paths: `$`, `.name`, `['name']`, `[0]`, `[-1]`, `[*]`, `.*` and `..name`. Filters, slices and
 scripts are refused. Numbers keep every digit; an object, or a list within a list, is JSON text.
@@ -23,15 +23,15 @@ _STEP: Final = re.compile(
     re.VERBOSE,
 )
 _MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
-_PARSE_COST: Final = 10  # reading JSON costs about as much as handling ten times the characters
+_PARSE_COST: Final = 10  # parsing a character of JSON costs about 10 units
 
 
 class _Every:
-    """The step to every element or member."""
+    """The step to all elements of a list or members of an object."""
 
 
 class _Deep(str):
-    """The step to a member of this name, at any depth."""
+    """The step to members with this name, at any depth."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ _EVERY: Final = _Every()
 
 
 def get_value(work: Work, text: str, path: str) -> Value:
-    """Return what stands at the path: one value, or a list when the path can match several."""
+    """Return the value at the path, or a list when the path can match several."""
     steps = steps_of(path)
     work.spend(_PARSE_COST * len(text))
     found = [_document(text)]
@@ -59,7 +59,7 @@ def get_value(work: Work, text: str, path: str) -> Value:
 
 @lru_cache(maxsize=256)
 def steps_of(path: str) -> tuple[Step, ...]:
-    """Return the steps of a path, or fail when it is not understood."""
+    """Return the steps of a path; raises Fault for an invalid path."""
     if len(path) > MAX_PATTERN or not path.startswith("$"):
         _refuse(path)
     steps: list[Step] = []

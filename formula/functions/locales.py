@@ -1,4 +1,4 @@
-"""Names of months and days, and the first day of the week, for the locales AS_TIMESTAMP knows."""
+"""Names of months and days, and the first day of the week, for the locales of AS_TIMESTAMP."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ SUNDAY: Final = 6
 
 
 class Names(msgspec.Struct, frozen=True):
-    """Full names first, short names second; January and Monday are index 0."""
+    """Full and short names of months and days; January and Monday have index 0."""
 
     months: tuple[str, ...]
     short_months: tuple[str, ...]
@@ -71,7 +71,7 @@ DEFAULT: Final = Locale(_ENGLISH, MONDAY)
 
 
 def locale_of(tag: str | None) -> Locale:
-    """Return the locale of a tag such as `en-GB` or `en_GB`; none means English, ISO weeks."""
+    """Return the locale of a tag such as `en-GB` or `en_GB`; None means English with ISO weeks."""
     if tag is None:
         return DEFAULT
     found = _FOLDED.get(tag.replace("_", "-").lower())

@@ -1,7 +1,7 @@
 r"""Regular expressions that users write, matched by RE2 in time linear in the text.
 
-This is the one module that knows RE2. Refused are what needs backtracking (back-references,
-look-around, possessive and atomic groups), `\C`, which would cut a character into bytes, and `\Q`.
+Only this module uses RE2. It refuses patterns that need backtracking (back-references, look-around,
+possessive and atomic groups), `\C`, which would cut a character into bytes, and `\Q`.
 """
 
 import re
@@ -16,10 +16,10 @@ from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, Work
 
 Span = tuple[int, int]
 
-_MATCH_COST: Final = 20  # a match found costs about as much as so many characters handled
-_COMPILE_COST: Final = 8  # an instruction compiled, likewise
-_SCAN_RATE: Final = 64  # RE2 passes over so many characters while one is handled
-_SMALL: Final = 18  # instructions whose every automaton fits into MAX_REGEX_MEMORY
+_MATCH_COST: Final = 20  # units for a match
+_COMPILE_COST: Final = 8  # units for a compiled instruction
+_SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
+_SMALL: Final = 18  # instructions; the automaton of such a pattern fits into MAX_REGEX_MEMORY
 _INNER_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
@@ -57,7 +57,7 @@ class _Compiled(Protocol):
 
 
 class Regex:
-    """A compiled pattern; places in a text count its characters."""
+    """A compiled pattern; positions in a text count characters."""
 
     __slots__ = ("_compiled", "_endless", "_plain", "groups", "names", "size")
 
@@ -70,7 +70,7 @@ class Regex:
         self.size = self._compiled.programsize
 
     def matches(self, text: str, work: Work) -> Iterator[Span]:
-        """Yield where each match begins and ends, left to right, none overlapping."""
+        """Yield the begin and end of each match, left to right, without overlaps."""
         return _find_plain(self._plain, text) if self._plain else self._find(text, work)
 
     def _find(self, text: str, work: Work) -> Iterator[Span]:
@@ -84,7 +84,7 @@ class Regex:
         work.spend(self._scan_cost(len(text) - at, len(text) - at))
 
     def captures(self, text: str) -> tuple[str | None, ...] | None:
-        """Return the whole text and its groups if the whole of it matches."""
+        """Return the whole text and its groups if the pattern matches the whole text."""
         # RE2's wrapper counts bytes faster than characters; in ASCII they are the same.
         searchable = text.encode() if text.isascii() else _without_surrogates(text)
         match = self._compiled.fullmatch(searchable)
@@ -94,14 +94,14 @@ class Regex:
         return tuple([text[begin:end] if begin >= 0 else None for begin, end in spans])
 
     def named_captures(self, text: str) -> dict[str, str | None] | None:
-        """Return the groups that have a name if the whole text matches."""
+        """Return the named groups if the pattern matches the whole text."""
         found = self.captures(text)
         if found is None:
             return None
         return {name: found[group] for name, group in self.names.items()}
 
     def _byte_spans(self, encoded: bytes) -> Iterator[Span]:
-        """Yield each match once: RE2's own iterator repeats an empty one, and splits characters."""
+        """Yield each match once: RE2's own iterator repeats empty ones and splits characters."""
         found: Span | None = None
         for match in self._compiled.finditer(encoded):
             before, found = found, match.span()
@@ -110,10 +110,11 @@ class Regex:
                 yield found
 
     def _scan_cost(self, rest: int, passed: int) -> int:
-        """Weigh one search; RE2 does not say how far it looked, so the farthest counts.
+        """Return the units of one search, for the farthest that RE2 can have scanned.
 
-        A pattern without an endless repetition looks ahead by its own size at most. A large one
-        may have more states than its memory holds, and is then followed instruction by instruction.
+        RE2 does not report how far it scanned. A pattern without unlimited repetition looks ahead
+        by at most its own size. A large one may have more states than its memory holds; RE2 then
+        follows it instruction by instruction.
         """
         looked = rest if self._endless else min(rest, passed + self.size)
         return looked * (2 * self.size if self.size > _SMALL else 1) // _SCAN_RATE
@@ -142,7 +143,7 @@ def _compile(pattern: str) -> _Compiled:
 
 
 def _escape(found: re.Match[str]) -> str:
-    """Return an escape as RE2 reads it, which takes no backslash before a sign beyond ASCII."""
+    """Return an escape for RE2, which allows no backslash before a non-ASCII sign."""
     sign = found[1]
     if sign in "CQ":
         _refuse(f"`\\{sign}` is not understood")
@@ -171,7 +172,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _in_characters(spans: Iterator[Span], text: str, encoded: bytes) -> Iterator[Span]:
-    """Turn places counted in bytes into places counted in characters."""
+    """Convert positions in bytes to positions in characters."""
     if len(text) == len(encoded):
         yield from spans
         return

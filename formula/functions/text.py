@@ -1,4 +1,4 @@
-"""The functions on text: CONCAT, LOWERCASE, UPPERCASE, SEARCH, SPLIT, and a list's element."""
+"""The functions on text and numbers: CONCAT, SEARCH, SPLIT, NUMBER, ROUND and others."""
 
 from decimal import Decimal
 from typing import Final
@@ -10,7 +10,7 @@ from penstock.formula.core.numbers import read_number
 from penstock.formula.core.values import Scalar, Value, bounded, text_of
 from penstock.formula.functions.regex import regex
 
-_FOLD_COST: Final = 4  # changing case costs about as much as handling four characters
+_FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
 
 
 def concat(work: Work, *parts: Value) -> str:
@@ -31,7 +31,7 @@ def uppercase(work: Work, text: str) -> str:
 
 
 def search(work: Work, text: str, needle: str, ignore_case: bool | None) -> Decimal:
-    """Return where the needle first stands, from 0 in characters; -1 if nowhere."""
+    """Return the position of the first occurrence, counted from 0 in characters; -1 if none."""
     work.spend(len(text) + len(needle))
     if ignore_case:
         work.spend(_FOLD_COST * (len(text) + len(needle)))
@@ -40,7 +40,7 @@ def search(work: Work, text: str, needle: str, ignore_case: bool | None) -> Deci
 
 
 def same_text(left: str, right: str, ignore_case: bool | None) -> bool:
-    """Whether two texts are the same, letter case apart if so wished."""
+    """Whether two texts are equal, ignoring letter case if requested."""
     return _folded(left) == _folded(right) if ignore_case else left == right
 
 
@@ -54,7 +54,7 @@ def _folded(text: str) -> str:
 def split(work: Work, text: str, pattern: str, limit: Decimal | None) -> tuple[str, ...]:
     """Cut the text at each match of the pattern; empty pieces at the end are dropped.
 
-    A limit of n > 0 makes n pieces at most, and keeps empty ones. An empty match cuts between two
+    A limit of n > 0 gives at most n pieces and keeps empty ones. An empty match cuts between two
     characters, never before the first.
     """
     pieces: list[str] = []
@@ -91,7 +91,7 @@ def element(values: tuple[Scalar, ...], index: int) -> Scalar:
 
 
 def number_of(value: Decimal | str) -> Decimal:
-    """Read text as a number, exactly."""
+    """Convert a text to a number, exactly."""
     if isinstance(value, Decimal):
         return value
     number = read_number(value)

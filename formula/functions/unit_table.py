@@ -1,7 +1,8 @@
-"""The units CONVERT knows. A line is: labels | symbols | size in the kind's first unit.
+"""The units that CONVERT knows. A line is: labels | symbols | size in the kind's first unit.
 
-Sizes are exact by definition, as fractions where no decimal is. Temperatures add where zero lies.
-A label shared by two units is ambiguous on purpose: `gallon` alone does not say which.
+Sizes are exact by definition, as fractions where no decimal is exact. A temperature also has the
+offset of its zero. A label shared by two units is ambiguous on purpose: `gallon` alone does not say
+which one.
 """
 
 from collections.abc import Mapping

@@ -35,7 +35,7 @@ def convert(
     quality_kind: str | None = None,
     quantity_kind: str | None = None,
 ) -> Decimal:
-    """Convert a number from a unit to another, each by symbol (`kWh`) or label (`kilowatt hour`).
+    """Convert a number between units, each given by symbol (`kWh`) or label (`kilowatt hour`).
 
     Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
     """
@@ -68,7 +68,7 @@ def _decimals(slope: Fraction, shift: Fraction) -> _Line:
 
 
 def _is_finite(divisor: int) -> bool:
-    """Whether one part of `divisor` has finitely many decimals."""
+    """Whether 1 / `divisor` has finitely many decimals."""
     for prime in (2, 5):
         while divisor % prime == 0:
             divisor //= prime

@@ -1,6 +1,6 @@
-"""Which newlines separate lines, and the limits that hold while a formula is being read.
+"""Parses the text of a formula into a tree, or raises a syntax error with place and expectation.
 
-Reading a formula: text in, tree out, or a syntax error that says where and what was expected.
+Newlines separate lines except in brackets and beside operators. Limits hold while tokens are read.
 """
 
 import re
@@ -46,11 +46,11 @@ from penstock.formula.syntax.tree import (
 _OPENS = frozenset(("_LPAR", "LSQB"))
 _CLOSES = frozenset(("_RPAR", "_RSQB"))
 _WANTS_MORE = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "ASSIGN", "SET"))
-_GOES_ON = _WANTS_MORE - {"MINUS", "SET"}  # a minus may begin a line: it is also a sign
+_GOES_ON = _WANTS_MORE - {"MINUS", "SET"}  # a minus may begin a line as a sign
 
 
 class Layout:
-    """Drops newlines that are mere space: in brackets, beside operators, repeated, at the ends."""
+    """Drops newlines that are only space: in brackets, beside operators, repeated, at the ends."""
 
     always_accept: tuple[str, ...] = ("_NEWLINE",)
 
@@ -109,7 +109,7 @@ def _refusal(code: Code, message: str, at: Position) -> FormulaSyntax:
 
 @v_args(inline=True)
 class _Builder(Transformer[Token, Formula]):
-    """Builds the tree while the text is being read; one method for each rule of the grammar."""
+    """Builds the tree while the text is parsed; it has one method for each rule of the grammar."""
 
     def number(self, token: Token) -> Literal:
         try:
@@ -195,7 +195,7 @@ _READ_LOCK: Final = Lock()
 
 
 def parse(text: str) -> Formula:
-    """Read a whole formula; it raises FormulaSyntax, and nothing else, whatever the text is."""
+    """Parse a whole formula; it raises FormulaSyntax and no other exception, for any text."""
     with _READ_LOCK:
         kept = _READ.get(text)
     if kept is not None:
@@ -207,7 +207,7 @@ def parse(text: str) -> Formula:
 
 
 def parse_anew(text: str) -> Formula:
-    """Read a formula without looking whether it was read before."""
+    """Parse a formula without the cache."""
     if len(text) > MAX_TEXT:
         message = f"the formula has {len(text)} characters, more than {MAX_TEXT}"
         raise FormulaSyntax(Problem(Code.FORMULA_TOO_LONG, message, START))
@@ -226,7 +226,7 @@ def parse_anew(text: str) -> Formula:
 
 
 def is_writable(key: str) -> bool:
-    """Whether a parameter of this key can be written in a formula, as `:key`."""
+    """Whether a parameter with this key can be written in a formula as `:key`."""
     return _NAME.fullmatch(key) is not None
 
 

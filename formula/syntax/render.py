@@ -1,4 +1,4 @@
-"""Formulas as text again, in one canonical form."""
+"""Renders a parsed formula as text in a canonical form."""
 
 from functools import singledispatch
 
@@ -23,7 +23,7 @@ _COMPARISON = 1
 
 
 def render(node: Line) -> str:
-    """Write a node with single spaces and only the brackets it needs; reading it gives it back."""
+    """Render a node with single spaces and the fewest brackets; parsing restores the node."""
     return _render(node)
 
 

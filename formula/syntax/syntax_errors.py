@@ -1,4 +1,4 @@
-"""What the reader of a formula expected, in the words of the people who write formulas."""
+"""Syntax errors that say, in users' words, which tokens could have stood at a place."""
 
 from collections.abc import Callable, Iterator, Set
 from typing import cast
@@ -24,7 +24,7 @@ _SIGNS = {
 
 
 def unexpected_token(text: str, token: Token, reader: InteractiveParser) -> FormulaSyntax:
-    """Return the syntax error of `token`, which cannot stand where it does.
+    """Return the syntax error of a `token` that is not allowed at its place.
 
     `reader` is at the start of the text.
     """
@@ -40,7 +40,7 @@ def unexpected_token(text: str, token: Token, reader: InteractiveParser) -> Form
 def unexpected_character(
     text: str, error: UnexpectedCharacters, reader: InteractiveParser
 ) -> FormulaSyntax:
-    """Return the syntax error of a character with which nothing begins."""
+    """Return the syntax error of a character with which no token begins."""
     at = Position(error.line, error.column)
     character = error.char
     if character == "'":
@@ -54,10 +54,10 @@ def unexpected_character(
 
 
 def _expected(reader: InteractiveParser, stop: int | None) -> tuple[Token | None, tuple[str, ...]]:
-    """Read up to `stop` again; return the last word and what could follow it.
+    """Parse up to `stop` again; return the last token and the tokens that could follow it.
 
-    The state in which reading failed will not do: by then the parser has closed what stood
-    before, and no longer knows that an operator was possible.
+    The parser's state after the failure cannot be used: the parser has reduced the tokens before
+    the place and no longer knows that an operator was possible.
     """
     before = None
     tokens = cast("Callable[[object], Iterator[Token]]", reader.lexer_thread.lex)

@@ -1,4 +1,4 @@
-"""The parts of a formula once read; chains of operators are flat, so long formulas are not deep."""
+"""The tree of a parsed formula; chains of operators are flat, so long formulas are not deep."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -27,14 +27,14 @@ class Name(msgspec.Struct, frozen=True):
 
 
 class Negate(msgspec.Struct, frozen=True):
-    """Unary minus."""
+    """A unary minus."""
 
     at: Position
     operand: "Expression"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One operator of a chain with the operand on its right; `at` is the operator's place."""
+    """One operator of a chain with its right operand; `at` is the operator's place."""
 
     at: Position
     operator: Operator
@@ -58,7 +58,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A function of the language; `name` is in capitals."""
+    """A call of a function of the language; `name` is in capitals."""
 
     at: Position
     name: str
@@ -67,7 +67,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class CustomCall(msgspec.Struct, frozen=True):
-    """A calculation by its name, written `#name(...)`."""
+    """A call of a calculation by its name, written `#name(...)`."""
 
     at: Position
     name: str
@@ -84,7 +84,7 @@ class Index(msgspec.Struct, frozen=True):
 
 
 class Assign(msgspec.Struct, frozen=True):
-    """A line which names a value for the lines below: `SET :name = value`."""
+    """A line that names a value for the lines below: `SET :name = value`."""
 
     at: Position
     name: str
@@ -96,14 +96,14 @@ Line = Assign | Expression
 
 
 class Formula(msgspec.Struct, frozen=True):
-    """A whole formula: its text and its lines, the last of which is its value."""
+    """A whole formula: its text and its lines, the last of which is the result."""
 
     text: str
     lines: tuple[Line, ...]
 
 
 def children(node: Line) -> tuple[Expression, ...]:
-    """Return the parts directly inside a node, in the order in which they are written."""
+    """Return the parts directly inside a node, in the order of the text."""
     match node:
         case Negate() | Index():
             return (node.operand,)

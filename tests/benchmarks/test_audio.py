@@ -1,4 +1,4 @@
-"""The costs of audio, counted on a small library: the numbers grow with it."""
+"""The costs of audio, measured on a small library; they grow with its size."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from benchmarks.audio import BEGIN, END, Row, main, measured, with_table
 
 async def test_no_operation_costs_more_than_the_design_calculated() -> None:
     rows = {row.operation: row for row in await measured(400)}
-    # Parts of units weigh more in short lists.
+    # Rounding to whole units counts more in short lists.
     whole = {name for name in rows if name.startswith(("2 all", "5 ", "6 ", "7 "))}
     assert [str(row) for name, row in rows.items() if not row.is_kept and name not in whole] == []
     assert rows["1 one audio, RCU"].measured == 0.5

@@ -1,4 +1,4 @@
-"""The benchmark of DynamoDB clients asks both for the same and gets whole answers."""
+"""The benchmark of DynamoDB clients sends both the same requests and gets whole answers."""
 
 from collections.abc import Iterator
 
@@ -44,6 +44,6 @@ async def test_every_call_is_measured_with_both() -> None:
 
 @pytest.fixture
 def _nobody() -> Iterator[None]:
-    """Never the credentials of whoever runs the tests."""
+    """Replace the credentials of the person who runs the tests."""
     with aws_environment():
         yield

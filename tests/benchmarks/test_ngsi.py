@@ -1,4 +1,4 @@
-"""The benchmark of the sink stores alike on both sides, and counts what it says."""
+"""The benchmark of the sink stores the same items on both sides, and counts them correctly."""
 
 import sqlite3
 from pathlib import Path
@@ -12,7 +12,7 @@ COUNT = 8
 
 
 async def stored(folder: Path, plan: Plan) -> list[str]:
-    """What a plan stores, but for the times and what follows from them."""
+    """Return the items that a plan stores, without times and values derived from them."""
     async with opened(folder, plan) as (send, settled):
         for number, body in enumerate(bodies(COUNT)):
             await send(body, f"c{number}")

@@ -1,4 +1,4 @@
-"""The benchmark of peers asks what it says, and its arithmetic and its tables are right."""
+"""The benchmark of peers sends the right requests, and its arithmetic and tables are correct."""
 
 import os
 import socket
@@ -62,7 +62,7 @@ async def owner_of(source: Source, owner: str) -> Owner:
 
 
 async def answered(source: Source, shape: Shape) -> bytes:
-    """What Strawberry makes of a shape over a source."""
+    """Return Strawberry's answer to a shape over a source."""
     strawberry_types.access.source = lambda _: source
     strawberry_types.access.owner = lambda _, owner: owner_of(source, owner)
     found = await Schema(strawberry_types.Query).execute(
@@ -114,10 +114,10 @@ def test_the_two_schemas_are_one() -> None:
 
 @contextmanager
 def served(answers: list[bytes], connections: int) -> Iterator[int]:
-    """A server that gives each of its connections these pieces for each request; its port."""
+    """Serve these pieces for each request on each connection; give the port."""
 
     def answer(connection: socket.socket) -> None:
-        # A client that has seen enough may leave with answers on their way.
+        # A client may close the connection before it has read all answers.
         with connection, suppress(OSError):
             while connection.recv(65536):
                 for piece in answers:

@@ -1,4 +1,4 @@
-"""The benchmark of rows comes to the same records every way."""
+"""The benchmark of decoding produces the same records in every way."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The profile of requests: every function belongs to an area, and the shares are of one whole."""
+"""The profile of requests: every function is in an area, and the shares add up to one."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The benchmark of the search by tags reads what the server reads, and would notice a loss."""
+"""The benchmark of the tag search reads the same as the server, and detects missing matches."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -259,7 +259,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
 
 
 async def units(store: Store, group: GroupPath) -> tuple[int, float, int]:
-    """Matches, read units and calls of a first page, the pipelines themselves included."""
+    """Matches, read units and calls of a first page, including the pipelines themselves."""
     view = store.seen_by(ADMIN)
     both = TagFilter(all=(Tag(key="x", value="1"), Tag(key="y", value="1")))
     page = await view.pipelines.listing.page(Listed(group=group, tags=both), Window())

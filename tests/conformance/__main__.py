@@ -1,4 +1,4 @@
-"""Runs graphql-core's own tests of execution with compiled execution in its place."""
+"""Runs graphql-core's own execution tests with compiled execution instead."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Fetch the source distribution, which is pinned by its digest, and run its tests."""
+    """Download the source distribution, pinned by its digest, and run its tests."""
     with TemporaryDirectory() as directory:
         try:
             source = fetched(Path(directory))
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
 
 
 def fetched(directory: Path) -> Path:
-    """Give the unpacked source distribution; CalledProcessError where it cannot be had."""
+    """Return the unpacked source distribution; CalledProcessError if the download fails."""
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     pip += ["--no-deps", "--no-binary", "graphql-core", "--require-hashes"]
     subprocess.run(

@@ -1,4 +1,4 @@
-"""A pytest plugin that puts compiled execution in the place of graphql-core's own functions."""
+"""A pytest plugin that replaces graphql-core's execute functions by compiled execution."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ EXCEPTIONS = {
     f"{CHAIN}throws": ORDER,
 }
 
-# Functions bear the names of their modules, and hide them.
+# The modules have the names of functions, which hide them as attributes of the package.
 module: Any = import_module("graphql.execution.execute")
 places = [module, *map(import_module, ("graphql", "graphql.execution", "graphql.graphql"))]
 
@@ -50,7 +50,7 @@ _execute_event = module.execute_subscription_event
 
 
 def operation_of(document: Any, name: str | None) -> OperationDefinitionNode | None:
-    """Give the operation to run, as graphql-core chooses it; None where it would refuse."""
+    """Return the operation that graphql-core would run; None where it would refuse."""
     if not isinstance(document, DocumentNode):
         return None
     found = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
@@ -61,7 +61,7 @@ def operation_of(document: Any, name: str | None) -> OperationDefinitionNode | N
 
 
 def compiled(schema: GraphQLSchema, document: Any, given: Mapping[str, Any], **options: Any) -> Any:
-    """Compile an operation; gives the reason where something asked for is not supported."""
+    """Compile an operation; return the reason where an option is not supported."""
     extra = {name for name, value in given.items() if value is not None}
     unknown = extra.difference(TAKEN, NEUTRAL, ("max_coercion_errors",))
     unknown.difference_update(options, ("hide_suggestions",))
@@ -146,7 +146,7 @@ def execute_event(executor: Any) -> Any:
 
 
 def pytest_configure() -> None:
-    """Replace the functions wherever the tests and graphql-core itself find them."""
+    """Replace the functions wherever the tests and graphql-core import them."""
     for place in places:
         for name, function in (("execute", execute), ("execute_sync", execute_sync)):
             if callable(getattr(place, name, None)):
@@ -155,7 +155,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect the exceptions, and no others, to fail."""
+    """Mark exactly the listed exceptions as expected failures."""
     for item in items:
         if item.nodeid in EXCEPTIONS:
             item.add_marker(pytest.mark.xfail(reason=EXCEPTIONS[item.nodeid], strict=True))
@@ -166,7 +166,7 @@ def counted(reasons: Counter[Any]) -> dict[str, int]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tell how many operations ran compiled, and why the others did not."""
+    """Print how many operations ran compiled, and the reasons for the others."""
     terminalreporter.write_line(
         f"operations compiled: {counted(ran)}; left to graphql-core: {counted(left)}"
     )

@@ -1,4 +1,4 @@
-"""Short ways to evaluate a formula in a test."""
+"""Short functions that evaluate a formula in a test."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -56,7 +56,7 @@ def value(text: str, datasets: Datasets | None = None, /, **row: object) -> Valu
 
 
 def written(text: str, **row: object) -> str:
-    """Return a number as it was computed, trailing zeros included."""
+    """Return a number as it was computed, with trailing zeros."""
     return str(value(text, **row))
 
 
@@ -83,7 +83,7 @@ def table(columns: Sequence[str], *rows: Sequence[Scalar]) -> InMemory:
 
 
 class Shelf:
-    """A library of calculations by name; each is seen from everywhere, at its latest version."""
+    """A library of calculations by name; each is visible everywhere, at its latest version."""
 
     def __init__(self, **calculations: tuple[tuple[Parameter, ...], str]) -> None:
         self.signatures = {

@@ -1,4 +1,4 @@
-"""Random formulas, most of them usable, and rows for them."""
+"""Random formulas, most of them valid, and rows for them."""
 
 from decimal import Decimal
 from typing import ClassVar
@@ -129,7 +129,7 @@ def _loose(n: str, t: str, b: str, x: str) -> list[str]:
 
 @st.composite
 def formulas(draw: st.DrawFn) -> str:
-    """Build from the leaves up, so that a formula of few draws is small."""
+    """Build a formula from its leaves up, so that few draws give a small one."""
     pools = {"n": list(NUMBERS), "t": list(TEXTS), "b": list(BOOLEANS), "x": list(LOOSE)}
     makers = {"n": _numbers, "t": _texts, "b": _booleans, "x": _loose}
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""A formula evaluated the plain way, by walking its tree: what generated code must agree with."""
+"""A reference evaluator that walks a formula's tree; generated code must agree with it."""
 
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext

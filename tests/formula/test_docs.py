@@ -1,4 +1,4 @@
-"""The page on the language says what the code does."""
+"""The page on the language agrees with the code."""
 
 import re
 from decimal import Decimal

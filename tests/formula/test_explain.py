@@ -12,7 +12,7 @@ N = (Parameter("n", NUMBER),)
 
 
 def found(part: Part) -> dict[str, object]:
-    """Return the value of every evaluated part by its text, the parts of bodies included."""
+    """Return the value of every evaluated part by its text, including the parts of bodies."""
     values: dict[str, object] = {part.text: part.value} if part.evaluated else {}
     for inner in (*part.parts, *part.body):
         values |= found(inner)

@@ -1,4 +1,4 @@
-"""Each flaw of the retired engine, done right."""
+"""Flaws of the retired engine that this one does not have."""
 
 from decimal import Decimal, localcontext
 

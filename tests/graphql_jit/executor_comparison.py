@@ -1,4 +1,4 @@
-"""Runs an operation by graphql-core and compiled, and holds the answers against each other."""
+"""Runs an operation by graphql-core and compiled, and compares the answers."""
 
 import asyncio
 import gc
@@ -16,18 +16,18 @@ from penstock.graphql_jit import Compiled, Options, Reason
 from penstock.graphql_jit.msgspec_lists import written_of
 
 _TURNS: Final = 30
-"""Of the event loop, in which what goes on in the background comes to its end."""
+"""Turns of the event loop in which work in the background ends."""
 
 
 class Answer(NamedTuple):
-    """A result as a client sees it; `data` is a text, in which the order of keys counts."""
+    """A result as a client sees it; `data` is a text, so that the order of keys counts."""
 
     data: str
     errors: list[tuple[Any, ...]]
 
 
 def answer(result: ExecutionResult, *, written: bool = False) -> Answer:
-    """Give what a client sees; `written` data holds what only orjson can write."""
+    """Return a result as a client sees it; `written` data has fragments that only orjson writes."""
     data = orjson.loads(orjson.dumps(result.data)) if written else result.data
     return Answer(
         json.dumps(data),
@@ -60,7 +60,7 @@ async def reference(
 ) -> Answer:
     """Run the only operation of a document by graphql-core.
 
-    Where fields fail it leaves some of what it began unawaited, which is not ours to be told of.
+    After failures, graphql-core leaves coroutines unawaited; its warnings about them are ignored.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -73,9 +73,9 @@ async def reference(
 
 
 class Prepared:
-    """The only operation of a document, to be run compiled any number of times.
+    """The only operation of a document, compiled once for any number of runs.
 
-    One that is left to graphql-core fails the test.
+    If graphql-core runs it instead, the test fails.
     """
 
     def __init__(
@@ -108,10 +108,10 @@ async def compiled(
 
 
 def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:
-    """Compare answers, errors in any order unless said otherwise.
+    """Compare answers; the order of errors counts only `in_order`.
 
-    Where several failures compete to take the same object away, which of them is told is open:
-    then only the places that they took away have to be the same.
+    Where several failures make the same object null, either may be reported: then only the places
+    that became null are compared.
     """
     assert one.data == other.data
     if in_order:
@@ -122,7 +122,7 @@ def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:
 
 
 def landings(data: Any, errors: list[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
-    """Give the positions that are null for errors."""
+    """Return the positions that are null because of errors."""
     return {landing(data, path) for path, _, _ in errors}
 
 

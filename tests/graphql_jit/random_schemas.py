@@ -1,7 +1,7 @@
-"""Random schemas over faulty data, and random documents to ask of them.
+"""Random schemas over faulty data, and random documents for them.
 
-What a field gives depends on nothing but a seed and the field's place in the answer, so that it is
-the same whatever runs the operation and in whatever order.
+The value of a field depends only on a seed and on its place in the answer, so that it is the same
+for both executors and for any order of execution.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from graphql import (
 
 
 class Held:
-    """An object with attributes, whose text is the same wherever it lies."""
+    """An object with attributes, whose text is the same everywhere."""
 
     kind: str
 
@@ -44,7 +44,7 @@ class Held:
 
 
 class Later:
-    """A value to be awaited, which nobody need do."""
+    """A value to be awaited; nobody has to await it."""
 
     def __init__(self, now: Callable[[], Any], turns: int) -> None:
         self.now = now
@@ -57,7 +57,7 @@ class Later:
 
 
 class Stranger:
-    """A value of no known type."""
+    """A value of an unknown type."""
 
     def __repr__(self) -> str:
         return "<Stranger>"
@@ -84,7 +84,7 @@ FAULTY: list[Any] = [object, Stranger, 2147483648, float("nan"), "?", [], {}, Va
 
 
 class Source:
-    """Makes values; `faults` of a hundred are not what the type says, `waits` are awaited."""
+    """Creates values; `faults` percent do not fit their type, `waits` percent are awaitable."""
 
     def __init__(self, seed: int, faults: int, waits: int) -> None:
         self.seed = seed
@@ -128,7 +128,7 @@ class Source:
         return chosen() if isinstance(chosen, type) else chosen
 
     def held(self, kind: Any, place: tuple[Any, ...], random: Random) -> Any:
-        """Make an object: a mapping or with attributes, of a possible type as a rule."""
+        """Return an object, a mapping or one with attributes, usually of a possible type."""
         if is_abstract_type(kind):
             kind = random.choice(self.possible(kind))
         values: dict[str, Any] = {"kind": kind.name}
@@ -144,7 +144,7 @@ class Source:
         return held
 
     def has(self, kind: Any, place: tuple[Any, ...], random: Random) -> bool:
-        """Tell whether an object has a value; objects hold no others without end."""
+        """Return whether an object has a value; nesting of objects ends."""
         if random.randrange(100) < self.faults:
             return False
         return is_leaf_type(get_named_type(kind)) or random.randrange(len(place)) < 2
@@ -160,12 +160,12 @@ class Source:
 
 
 def runtime_type(value: Any, _info: Any, _kind: Any) -> Any:
-    """Tell an object's type, which may be no type at all."""
+    """Return an object's type name, which may be invalid."""
     return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
 
 
 class SchemaMaker:
-    """Makes a schema of a few types that refer to each other, with every way of resolving."""
+    """Creates a schema of a few types that refer to each other, with all kinds of resolver."""
 
     def __init__(self, source: Source, random: Random) -> None:
         self.source = source
@@ -234,7 +234,7 @@ class SchemaMaker:
 
 
 class DocumentMaker:
-    """Makes a document for a schema, in which no two fields are in each other's way."""
+    """Creates a document for a schema, in which no two fields conflict."""
 
     def __init__(self, schema: GraphQLSchema, random: Random) -> None:
         self.schema = schema

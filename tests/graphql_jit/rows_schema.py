@@ -1,4 +1,4 @@
-"""A schema of Strawberry's whose objects are read from attributes, over data of any kind."""
+"""A Strawberry schema whose objects are read from attributes, over data of any kind."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +22,7 @@ class Held:
 
 
 class Raising(Held):
-    """An object one of whose attributes raises."""
+    """An object with an attribute that raises."""
 
     @property
     def text(self) -> str:
@@ -30,7 +30,7 @@ class Raising(Held):
 
 
 class Context:
-    """The rows to answer with; `batches` are the rows that were asked for owners at once."""
+    """The rows of the answer; `batches` are the rows whose owners were requested together."""
 
     def __init__(self, rows: Any, owners: Callable[[Sequence[Any]], Any] | None = None) -> None:
         self.rows: Any = rows
@@ -44,7 +44,7 @@ def tag(key: Any = "k", value: Any = "v") -> Held:
 
 
 def row(number: Any = 0, kind: type[Held] = Held, /, **others: Any) -> Held:
-    """Make a row as its type says, but for what is given."""
+    """Return a row whose values fit its type, except those given."""
     fine = {
         "id": f"row {number}",
         "perhaps": None,
@@ -167,6 +167,6 @@ Give = Callable[[Any], Any | Awaitable[Any]]
 
 @cache
 def prepared(text: str) -> tuple[DocumentNode, Prepared]:
-    """Parse and compile once what hundreds of rows are asked for by."""
+    """Parse and compile a document once for hundreds of runs."""
     document = parse(text)
     return document, Prepared(SCHEMA, document)

@@ -1,4 +1,4 @@
-"""A schema of Strawberry's with one of everything that compiled execution reads in its own way."""
+"""A Strawberry schema with one of everything that compiled execution treats specially."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -62,7 +62,7 @@ class Nobody(BasePermission):
 
 
 class Context:
-    """What resolvers saw: `batches` the parents of each level, `log` the order of calls."""
+    """Records of resolver calls: `batches` are the parents of each level, `log` is the order."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -137,7 +137,7 @@ class Order:
 
 @strawberry.input
 class Odd:
-    """What only Strawberry can make."""
+    """An input that only Strawberry can convert."""
 
     maker: strawberry.Maybe[str | None]
     wish: Wish

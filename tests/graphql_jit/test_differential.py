@@ -1,4 +1,4 @@
-"""Compiled execution and graphql-core answer alike, whatever the schema, document and data."""
+"""Compiled execution and graphql-core give the same answers for random schemas and data."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lists of objects are answered alike by graphql-core, by compiled code and by msgspec."""
+"""graphql-core, compiled code and msgspec give the same answers for lists of objects."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def raised(message: str) -> Any:
     raise ValueError(message)
 
 
-# What a row holds in place of what its type says, made anew for each run.
+# Attributes with values that do not fit their type, created for each run.
 ODD: list[tuple[str, Callable[[], Any]]] = [
     ("id", lambda: 7),
     ("id", lambda: None),
@@ -141,7 +141,7 @@ async def compare(text: str, make: Callable[[], Context], *, in_order: bool) -> 
     document, plain = prepared(text)
     expected = await reference(SCHEMA, document, context=make())
     assert_alike(expected, await plain.answer(None, make()), in_order=in_order)
-    # Compiled anew: it would remember how often such rows were no good, and try them no more.
+    # A new compilation each time: after several refusals msgspec would not be tried.
     written = await compiled(SCHEMA, document, context=make(), written=True)
     assert_alike(expected, written, in_order=in_order)
 

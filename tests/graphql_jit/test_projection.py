@@ -1,4 +1,4 @@
-"""What resolvers are told of all that an operation asks of the objects below them."""
+"""The attributes that an operation reads of the objects of one type."""
 
 from collections import Counter
 from dataclasses import dataclass

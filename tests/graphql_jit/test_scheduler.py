@@ -1,4 +1,4 @@
-"""Compiled execution waits for a level together, no longer than it must, and stops when told."""
+"""Compiled execution awaits the values of a level together, and stops when cancelled."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ from tests.graphql_jit.executor_comparison import finished, operation_of
 
 
 def schema_of(**resolvers: Any) -> GraphQLSchema:
-    """Make a schema of items whose fields are nullable; those that end in `_` are not."""
+    """Return a schema of items whose fields are nullable, except those whose names end in `_`."""
 
     def field(name: str, resolve: Any) -> GraphQLField:
         kind: Any = GraphQLNonNull(GraphQLString) if name.endswith("_") else GraphQLString
@@ -50,7 +50,7 @@ async def fail(source: Any, *_: Any) -> str:
 
 
 class Hanging:
-    """A resolver that never ends; it notes how often it began and was cancelled."""
+    """A resolver that never ends; it counts how often it was started and cancelled."""
 
     def __init__(self) -> None:
         self.began = 0

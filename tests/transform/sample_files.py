@@ -1,4 +1,4 @@
-"""Plans and files that tests of the kernel share, and the ways to run one over the other."""
+"""Plans and files that the tests of `transform` share, and functions that run them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -27,7 +27,7 @@ ERRORS = "row,column,code,message\r\n"
 
 
 def fed(transform: Transform, chunks: Iterable[bytes]) -> tuple[str, str, Ending]:
-    """Run a transform over chunks; both files as text, and how it ended."""
+    """Run a transform over chunks; return both files as text, and its ending."""
     written = Written()
     for chunk in chunks:
         written = written.then(transform.feed(chunk))
@@ -51,7 +51,7 @@ def rows(*lines: str) -> bytes:
 
 
 def errors(text: str) -> list[Sequence[str]]:
-    """The lines of an errors file without messages that hold commas, split."""
+    """Split the lines of an errors file whose messages contain no commas."""
     assert text.startswith(ERRORS)
     return [line.split(",", 3) for line in text.removeprefix(ERRORS).splitlines()]
 

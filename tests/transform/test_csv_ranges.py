@@ -1,4 +1,4 @@
-"""However a file is cut, what comes out is the same."""
+"""The output of a file is the same for every way of cutting it."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A file of CSV in; output and errors out."""
+"""Transforms of CSV files, with their output and errors."""
 
 import csv
 import io

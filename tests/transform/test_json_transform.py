@@ -1,4 +1,4 @@
-"""Rows given as JSON."""
+"""Transforms of rows given as JSON."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hostile formulas get a typed error at once. Time is processor time: the machine may be busy."""
+"""Hostile formulas get a typed error quickly, measured in processor time."""
 
 # ruff: noqa: E501 - a table reads best with a row on a line
 

@@ -11,7 +11,7 @@ from penstock.formula.functions.dates import PERIODS, as_timestamp
 
 
 def moment(text: str, pattern: str, *options: str | None) -> str:
-    """Return the instant in UTC, with options given as time zone, locale, period."""
+    """Return the instant in UTC; the options are time zone, locale and period."""
     padded = (*options, None, None, None)[:3]
     milliseconds = as_timestamp(Work(), text, pattern, *padded)
     instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(milliseconds))

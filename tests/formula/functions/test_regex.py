@@ -29,7 +29,7 @@ def spans(pattern: str, text: str) -> list[tuple[int, int]]:
 
 
 def of_a_backtracking_engine(pattern: str) -> re.Pattern[str]:
-    """Python's own, with the end of a text spelt as it spells it."""
+    """Return a match of Python's `re`, with the end of the text in its notation."""
     return re.compile(pattern.replace("$", r"\Z"), re.ASCII)
 
 
