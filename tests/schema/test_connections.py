@@ -1,4 +1,4 @@
-"""Every list of the schema, walked both ways a node at a time, and what its arguments may be."""
+"""Every list of the schema, read one node at a time in both directions, with all its arguments."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "materi
 
 
 class Listing(NamedTuple):
-    """A list: where it lies, its own arguments, what tells its nodes, and all of them."""
+    """A list: its path and arguments, the fields that identify a node, and all its nodes."""
 
     field: str
     path: tuple[str, ...]
@@ -307,7 +307,7 @@ LISTS = {
 
 
 async def catalogue(ask: Ask) -> None:
-    """Pipelines p0 to p5, granted in turn to a group and to the one above it; calculations."""
+    """Make pipelines p0 to p5, granted in turn to a group and to its parent, and calculations."""
     await ask.grow("/usa", "/usa/west", "/usa/east", "/usa/west coast")
     for n, tag in enumerate(TAGS):
         more = ["scope=1", "k: 1=#a", "k%2=b:c"][:n]
@@ -342,7 +342,7 @@ async def catalogue(ask: Ask) -> None:
 
 
 async def discover(ask: Ask) -> None:
-    """Runs r0 to r3 of Snowplow, of which r1 is claimed, and one run each of two others."""
+    """Enter runs r0 to r3 of Snowplow, with r1 claimed, and one run each of two other manifests."""
     for name, ids in (("Snowplow", ("r0", "r1", "r2", "r3")), ("a:b", ("r",)), ("z", ("r",))):
         for id in ids:
             run = {"group": "/usa", "manifest": name, "runId": id}
@@ -352,7 +352,7 @@ async def discover(ask: Ask) -> None:
 
 
 async def listen(ask: Ask) -> None:
-    """Playlists l0 to l2; l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
+    """Make playlists l0 to l2: l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
     b, a = SONG, global_id("Audio", FIXED.format(1))
     numbered = Ask(counting(ask.store, 10))
     mixes = [(await numbered.input(CREATE_PLAYLIST, name=f"l{n}"))["playlist"]["id"] for n in "012"]
@@ -371,7 +371,7 @@ async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) ->
 
 
 async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What tells the nodes of a page, and where the page lies; its two forms say the same."""
+    """Return the identifying values of a page's nodes and its pageInfo; edges and nodes agree."""
     found = (await asked(ask, name, **arguments)).data
     while "list" not in found:
         found = found["around"]
@@ -388,7 +388,7 @@ async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[s
 
 @pytest.fixture(scope="module")
 async def catalogued(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ask]:
-    """Somebody who asks what all the lists are of; tests that only read share it."""
+    """Ask a store that holds the content of all lists; tests that only read share it."""
     async with open_embedded(tmp_path_factory.mktemp("catalogued")) as store:
         ask = Ask(store)
         await catalogue(ask)

@@ -1,4 +1,4 @@
-"""How often a request asks the table, and how often one after another: never once a node."""
+"""The number of reads of a request, in total and in sequence, does not grow with its nodes."""
 
 from asyncio import gather
 from pathlib import Path
@@ -35,14 +35,14 @@ NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id ...on Pipeline { name } } }
 
 @pytest.fixture(scope="module", params=NOUNS)
 def noun(request: pytest.FixtureRequest) -> str:
-    """The kind of resource that is asked for; all have the same budgets."""
+    """Name the kind of resource; all kinds have the same budgets."""
     found: str = request.param
     return found
 
 
 @pytest.fixture(scope="module")
 async def traced(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with 60 resources of two versions, and the table that counts what it is asked."""
+    """Fill a store with 60 resources of two versions, on a table that counts its reads."""
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table, open_files(folder) as files:
         ask = Ask(Store(table, files=files), noun)
@@ -57,7 +57,7 @@ async def traced(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def ask(traced: Traced, noun: str) -> Ask:
-    """Asks the filled store; the count starts anew."""
+    """Ask the filled store; the count starts again for each test."""
     traced.start()
     return Ask(Store(traced), noun)
 

@@ -1,4 +1,4 @@
-"""How often a request for playlists asks the table, and how often one after another."""
+"""The number of reads of a request for playlists, in total and in sequence."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ FAVOURITES = """{ viewer { favouriteAudio(first: 50) { nodes { title rating } }
 
 @pytest.fixture(scope="module")
 async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with 60 playlists of three tracks and one of 60, whose tracks are favourites."""
+    """Fill a store with 60 playlists of three tracks, and one of 60 favourite tracks."""
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table:
         ask = Ask(Store(table))
