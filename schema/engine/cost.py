@@ -49,7 +49,7 @@ FREE: Final = Price(0)
 
 
 def costs(own: int, sized_by: str | None = None) -> dict[object, Price]:
-    """Declare a field's price: `strawberry.field(metadata=costs(5))`.
+    """Declare a field's price, as the `metadata` of its `strawberry.field`.
 
     `sized_by` names a list argument; the field and everything below it count once for each of its
     values.
