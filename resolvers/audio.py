@@ -1,4 +1,4 @@
-"""Reads and writes of audio that take more than a call of a repository."""
+"""Reads and writes of audio that take more than one call of a repository."""
 
 from asyncio import gather
 from collections.abc import Awaitable, Mapping
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 async def linked(context: Context, link: AudioLink) -> Audio | None:
-    """The track that a list names; None where it is gone by now."""
+    """Load the track of a link in a list; None if it was deleted."""
     return await _if_there(context.loaders.audio.tracks, link.audio_id)
 
 
 async def newest(
     context: Context, window: Window, asked: Asked, *, newest_first: bool
 ) -> Slice[Audio]:
-    """A page of tracks, which the loader then knows as well, where they are whole."""
+    """Read a page of tracks, and put those that are read whole into the loader."""
     lists = context.view.audio.lists
     found = await lists.audios(window, newest_first=newest_first, asked=asked)
     loader = context.loaders.audio.tracks
@@ -35,7 +35,7 @@ async def newest(
 
 
 async def tracks_in(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:
-    """The tracks that a page of a list names; what is gone by now is left out."""
+    """Load the tracks of a page of links; deleted tracks are left out."""
     links = await page
     found = await gather(*(linked(context, link) for _, link in links.entries))
     entries = [
@@ -47,7 +47,7 @@ async def tracks_in(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slic
 
 
 async def artists_of(context: Context, track: Audio) -> list[Artist]:
-    """The artists of a track in the order of the tag, but for those that an edit just took."""
+    """Load the artists of a track in the order of its tag; removed artists are left out."""
     places = dict.fromkeys(artist_place(name) for name in track.artists)
     found = await gather(*(_artist(context, place) for place in places))
     return [artist for artist in found if artist is not None]
@@ -58,7 +58,7 @@ async def album_of(context: Context, track: Audio) -> Album | None:
 
 
 async def storage_of(context: Context, track: Audio) -> Connection | None:
-    """The user's own bucket that a track lies in; None in the server's, or where it is gone."""
+    """Load the user's own bucket that holds a track; None if it is the server's or was deleted."""
     if track.connection_id is None:
         return None
     return await _if_there(context.loaders.audio.storages, track.connection_id)
@@ -103,9 +103,9 @@ async def _if_there(loader: "DataLoader[str, T]", key: str) -> "T | None":
 
 
 def _renewed(context: Context, track: Audio) -> Audio:
-    """Let later fields of the document see the track as it was written, or last was.
+    """Let later fields of the request see the track as it was written, or before it was deleted.
 
-    What counts it may have changed as well.
+    The change may also affect the counts of artists and albums, so their loaders are cleared.
     """
     loaders = context.loaders.audio
     loaders.tracks.clear(track.id).prime(track.id, track)

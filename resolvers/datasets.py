@@ -1,4 +1,4 @@
-"""The content of a reference dataset from what a user gives."""
+"""The content of a reference dataset from the input of a user."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from penstock.resolvers.context import Context
 
 
 class Source(NamedTuple):
-    """Where a file comes from: a text, or an upload by its id; one of them."""
+    """The origin of a file: a text, or the id of an upload. Exactly one of the two is given."""
 
     csv: str | None
     upload: str | None
@@ -18,7 +18,7 @@ class Source(NamedTuple):
 async def bring(
     context: Context, columns: Sequence[DatasetColumn], key_column: str | None, source: Source
 ) -> Brought:
-    """The content of a dataset from what the user gave."""
+    """Read the content of a dataset from the input of a user."""
     files = context.view.dataset_files
     if source.csv is not None and source.upload is None:
         return await files.inline(columns, key_column, source.csv)

@@ -1,4 +1,4 @@
-"""Reads and writes of executions that take more than a call of a repository."""
+"""Reads and writes of executions that take more than one call of a repository."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,14 +24,14 @@ async def page(
     window: Window,
     asked: Asked,
 ) -> Slice[Execution]:
-    """A page of executions, which the loader then knows as well, where they are whole."""
+    """Read a page of executions, and put those that are read whole into the loader."""
     found = await context.view.executions.listing.page(pipeline, listed, window, asked)
     loader = context.loaders.executions
     return known(found, asked, lambda execution: loader.prime(execution.id, execution))
 
 
 async def upload(context: Context, execution: Execution) -> UploadForm | None:
-    """The form, for those who may use it."""
+    """Return the upload form; None if the caller may not upload."""
     try:
         return await context.view.executions.uploads.form(execution.id)
     except NotPermitted:
@@ -89,6 +89,6 @@ async def fail(context: Context, id: str, fence: int, code: str, message: str) -
 
 
 def _renewed(context: Context, written: Execution) -> Execution:
-    """Let later fields of the document see what this one wrote."""
+    """Let later fields of the request see the execution as it was written."""
     context.loaders.executions.clear(written.id).prime(written.id, written)
     return written

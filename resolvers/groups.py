@@ -1,4 +1,4 @@
-"""Reads and writes of groups that take more than a call of a repository."""
+"""Reads and writes of groups that take more than one call of a repository."""
 
 from penstock.datastore.errors import about
 from penstock.datastore.jobs.jobs import Job
@@ -32,7 +32,7 @@ async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Grou
 
 
 def _forget(context: Context, path: GroupPath) -> None:
-    """Read the group and the one above anew after what this field does to them."""
+    """Let later reads load the group and its parent again."""
     context.loaders.groups.clear(path)
     if (above := parent(path)) is not None:
         context.loaders.groups.clear(above)

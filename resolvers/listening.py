@@ -1,4 +1,4 @@
-"""Favourites, ratings, plays and places: reads that combine, and writes that loaders learn of."""
+"""Favourites, ratings, plays and play positions: combined reads, and writes that update loaders."""
 
 from asyncio import gather
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from penstock.resolvers.context import Context
 
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
-    """A page of favourites; those that were deleted are left out."""
+    """Read a page of favourite tracks; deleted ones are left out."""
     page = await context.view.listening.favourites.page(Kind.AUDIO, window)
     found = await audio_by_ids(context, [each.id for _, each in page.entries])
     pairs = zip(page.entries, found, strict=True)
@@ -22,7 +22,7 @@ async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
 
 
 async def favourite_playlists(context: Context, window: Window) -> Slice[Playlist]:
-    """A page of favourites; those that were deleted are left out."""
+    """Read a page of favourite playlists; deleted ones are left out."""
     page = await context.view.listening.favourites.page(Kind.PLAYLIST, window)
     ids = [each.id for _, each in page.entries]
     found = await context.view.playlists.reading.many(ids)
@@ -37,7 +37,7 @@ async def track_of(context: Context, play: Play) -> Audio | None:
 
 
 async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | None]:
-    """The caller's tracks of these ids, aligned; None for one that is not there."""
+    """Load the caller's tracks of these ids in the same order; None for a missing one."""
     loads = (context.loaders.audio.tracks.load(id) for id in ids)
     found = await gather(*loads, return_exceptions=True)
     for each in found:
@@ -66,7 +66,7 @@ async def record(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
 
 
 def _noted(context: Context, written: Kept) -> Audio | Playlist:
-    """The thing written about; later fields of the document see what is kept about it now."""
+    """Return the annotated object, and let later fields of the request see the annotation."""
     thing, kept = written
     key = (kept.kind, kept.id)
     context.loaders.listener.annotations.clear(key).prime(key, kept)

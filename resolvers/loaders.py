@@ -1,11 +1,4 @@
-"""How a read of many keys becomes a loader.
-
-Loaders of what a library of audio is read by: tracks, artists, albums, storages and streams.
-
-The loaders of playlists and of what is kept about things, for one request and one caller.
-
-One loader for each thing that is read by key, made for one request and one caller.
-"""
+"""Loaders that batch reads by key, made for one request and one caller."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -40,7 +33,7 @@ MAX_BATCH = 100
 
 
 def known(page: Slice[T], asked: Asked, know: Callable[[T], object]) -> Slice[T]:
-    """Have a loader know what a page holds, unless that is only what was asked for."""
+    """Put the entries of a page into a loader, unless only some of their attributes were read."""
     if asked is None:
         for _, entry in page.entries:
             know(entry)
@@ -53,7 +46,10 @@ def loader(
     read: Callable[[Sequence[K]], Awaitable[Sequence[T | Exception]]],
     cache_key: Callable[[K], Any] | None = None,
 ) -> "DataLoader[K, T]":
-    """A loader over a read that answers aligned; a failure in the answer fails that key alone."""
+    """Make a loader over a read that answers in the order of its keys.
+
+    An exception in the answer fails its own key only.
+    """
 
     async def batch(keys: list[K]) -> list[T]:
         ended = watch(name, len(keys))
@@ -67,9 +63,9 @@ def loader(
 
 @dataclass(frozen=True, slots=True)
 class AudioLoaders:
-    """Loaders by id, but of artists and albums by their places.
+    """The loaders of an audio library: by id, except artists and albums, which are read by place.
 
-    A stream is read by its track and whether it is to be saved, the totals by the caller alone.
+    A stream is read by its track and by whether it is to be saved, the totals by the caller.
     """
 
     tracks: "DataLoader[str, Audio]"
@@ -102,7 +98,7 @@ def _told_apart(key: tuple[Audio, bool]) -> tuple[str, int, bool]:
 
 @dataclass(frozen=True, slots=True)
 class ListenerLoaders:
-    """Loaders of playlists by id, of annotations by thing, and of pages, read side by side."""
+    """The loaders of playlists by id, annotations by object, and pages, read concurrently."""
 
     playlists: "DataLoader[str, Playlist]"
     entries: "DataLoader[tuple[Playlist, Window], Slice[Entry]]"
@@ -121,7 +117,7 @@ class ListenerLoaders:
 
 
 def _by_id_and_window(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
-    """A thing in hand is told from others by its id and version."""
+    """Return a cache key that identifies an object by its id and version."""
     return key[0].id, key[0].version, key[1]
 
 
@@ -213,10 +209,10 @@ class Loaders:
 
 
 def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:
-    """A resource in hand is told from others by its id and version."""
+    """Return a cache key that identifies a resource by its id and version."""
     return key[0].id, key[0].version, key[1]
 
 
 def _by_run(name: RunName) -> object:
-    """One run is known by all spellings of its manifest; texts too long to be a name by none."""
+    """Return one cache key for all spellings of a manifest's name; too long texts have none."""
     return name if short_problem(name.manifest.name) else name.text

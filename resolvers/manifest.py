@@ -1,4 +1,4 @@
-"""Reads and writes of manifest runs that loaders learn of."""
+"""Reads and writes of manifest runs that keep the loaders up to date."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -14,7 +14,7 @@ from penstock.resolvers.context import Context
 
 
 def manifest_named(context: Context, group: GroupPath | None, name: str) -> ManifestName:
-    """The manifest of the group, or of the caller's default one."""
+    """Return the name of a manifest in a group, or in the caller's default group."""
     return ManifestName(context.view.runs.scope.group_or_default(group), name)
 
 
@@ -56,7 +56,7 @@ async def reset(
 
 
 async def delete(context: Context, name: RunName, output: Output, force: bool) -> Run:
-    """Delete a run; later fields of the document read that it is gone."""
+    """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
     deleted = await context.view.recovery.delete(name, output, force=force)
     context.loaders.runs.clear(deleted.name)
@@ -64,13 +64,13 @@ async def delete(context: Context, name: RunName, output: Output, force: bool) -
 
 
 def _known(context: Context, found: Slice[Run]) -> Slice[Run]:
-    """Let the loader know the runs of a list."""
+    """Put the runs of a list into the loader."""
     for _, run in found.entries:
         context.loaders.runs.prime(run.name, run)
     return found
 
 
 def _renewed(context: Context, written: Run) -> Run:
-    """Let later fields of the document see what this one wrote."""
+    """Let later fields of the request see the run as it was written."""
     context.loaders.runs.clear(written.name).prime(written.name, written)
     return written

@@ -1,4 +1,4 @@
-"""Reads and writes of NGSI that take more than a call of a repository."""
+"""Reads and writes of NGSI that take more than one call of a repository."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -76,7 +76,7 @@ async def put_rules(context: Context, document: str) -> Documents:
 async def samples(
     context: Context, at: ServicePath, entity: tuple[str, str], name: str
 ) -> AsyncIterator[Sample]:
-    """Yield the latest sample of an attribute, then each that is stored; raises NotFound."""
+    """Yield the latest sample of an attribute, then each new one; raises NotFound."""
     notified = context.view.notified
     path = await notified.directory.path(at.service, checked_path(at.path))
     found = await notified.directory.entity(path, *entity)
@@ -89,7 +89,7 @@ async def samples(
 
 
 def span_of(start: str | None, end: str | None) -> Span:
-    """The span between two instants, each open where it is left out."""
+    """Return the span between two instants; it is open at an end that is left out."""
     return Span(*(None if each is None else datetime.fromisoformat(each) for each in (start, end)))
 
 

@@ -32,7 +32,7 @@ Record: TypeAlias = (
 )
 Named: TypeAlias = tuple[str, str]
 AskedOf: TypeAlias = Callable[[str], Asked]
-"""Gives what is asked of the objects of a type."""
+"""Returns the attributes that the request reads of the objects of a type."""
 
 
 BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
@@ -44,15 +44,15 @@ BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
     "Storage": lambda loaders, key: loaders.audio.storages.load(key),
     "Playlist": lambda loaders, key: loaders.listener.playlists.load(key),
 }
-"""The types whose objects are read by one key, by their loaders."""
+"""The loader of each type whose objects are read by one key."""
 
 
 async def by_ids(
     context: Context, ids: Sequence[Named | None], asked: AskedOf
 ) -> list[Record | None]:
-    """One answer for each id, aligned: None for what is not there, not visible, or no id.
+    """Load one object for each id, in the same order; None if it is missing, hidden or no id.
 
-    Of a resource, at least what is asked for of its type is there.
+    Of a resource, at least the attributes that the request reads are loaded.
     """
     return list(await gather(*(_one(context, id, asked) for id in ids)))
 
@@ -92,6 +92,6 @@ async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) 
 
 
 def _number(text: str) -> int:
-    """Read a number in the one way we write it; 0, which no version has, for any other text."""
+    """Read a number in the form that the server writes; 0, which no version has, otherwise."""
     number = int(text) if text.isascii() and text.isdecimal() else 0
     return number if str(number) == text else 0

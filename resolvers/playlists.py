@@ -1,4 +1,4 @@
-"""Reads and writes of playlists that take more than a call of a repository."""
+"""Reads and writes of playlists that take more than one call of a repository."""
 
 from asyncio import to_thread
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from penstock.resolvers.context import Context
 
 
 async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
-    """A page of playlists, which the loader then knows as well."""
+    """Read a page of playlists, and put them into the loader."""
     found = await context.view.playlists.reading.page(window, newest_first=newest_first)
     for _, playlist in found.entries:
         context.loaders.listener.playlists.prime(playlist.id, playlist)
@@ -23,7 +23,7 @@ async def page(context: Context, window: Window, newest_first: bool) -> Slice[Pl
 
 
 async def track_of(context: Context, entry: Entry) -> Audio | None:
-    """None where the entry never had a track, or it was deleted."""
+    """Load the track of an entry; None if the entry never had one, or it was deleted."""
     try:
         return await context.loaders.audio.tracks.load(entry.audio_id) if entry.audio_id else None
     except NotFound:
@@ -68,7 +68,7 @@ async def remove(context: Context, target: Target, entry_ids: Sequence[str]) -> 
 
 
 async def exported(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
-    """Read it all and write it in a thread: a long one takes longer than the loop may wait."""
+    """Write a playlist file in a thread, since a long one would block the event loop."""
     playlist = await context.loaders.listener.playlists.load(id)
     document = await context.view.playlists.exporting.document(playlist)
     return await to_thread(file_of, format, document)
@@ -85,7 +85,7 @@ async def imported(
 
 
 def _renewed(context: Context, written: Playlist) -> Playlist:
-    """Let later fields of the document see what this one wrote, or last was."""
+    """Let later fields of the request see the playlist as written, or before it was deleted."""
     context.loaders.listener.playlists.clear(written.id).prime(written.id, written)
     context.loaders.listener.holding.clear_all()
     return written

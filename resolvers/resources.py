@@ -1,9 +1,4 @@
-"""The lists of tags in use, by the kind of resource.
-
-The formula that an evaluation is asked for.
-
-Reads and writes of a kind of resource, at the desk of that kind.
-"""
+"""Reads and writes of resources of every kind, of the tags on them, and of drafts to evaluate."""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
@@ -26,7 +21,7 @@ from penstock.resolvers.loaders import Desk, known
 
 
 class ResourceKind(StrEnum):
-    """A kind of resource, by the letter of its rows."""
+    """A kind of resource, by the letter of its rows in the table."""
 
     PIPELINE = "P"
     CALCULATION = "C"
@@ -37,7 +32,7 @@ _KINDS: Final[Mapping[str, Kind[Any]]] = {kind.letter: kind for kind in KINDS}
 
 
 def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
-    """The lists of the tags in use on resources of a kind."""
+    """Return the lists of the tags in use on resources of a kind."""
     return context.view.of(_KINDS[kind]).tags
 
 
@@ -50,7 +45,10 @@ class Draft(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What to evaluate: one of `id`, `name` and `draft`; `group` is that of the latter two."""
+    """The calculation to evaluate: exactly one of `id`, `name` and `draft` is given.
+
+    `group` is the group in which `name` or `draft` is looked up.
+    """
 
     id: str | None
     name: str | None
@@ -60,7 +58,10 @@ class Subject(NamedTuple):
 
 
 async def prepare(context: Context, subject: Subject) -> tuple[Calculation | None, Prepared]:
-    """The formula with what it needs, and the calculation as its version has it, if it is saved."""
+    """Prepare the formula to evaluate; also return its calculation, if it is a saved one.
+
+    The calculation is that of the version that the subject names.
+    """
     if sum(one is not None for one in (subject.id, subject.name, subject.draft)) != 1:
         raise Invalid([FieldProblem(["id"], "give either `id` or `name` or `draft`")])
     if subject.draft is not None and subject.version is not None:
@@ -77,18 +78,18 @@ R = TypeVar("R", bound=Resource)
 
 
 async def as_at(desk: Desk[R], id: str, time: str) -> R:
-    """The resource as its version of that time has it."""
+    """Read the version of a resource that was the latest at a time."""
     return await desk.repository.versions.as_at(await desk.latest(id), time)
 
 
 async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
-    """A page of resources, which the loader then knows as well, where they are whole."""
+    """Read a page of resources, and put those that are read whole into the loader."""
     found = await desk.repository.listing.page(listed, window, asked)
     return known(found, asked, desk.prime)
 
 
 async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Change]:
-    """What differs between two versions; NotFound, about `from` or `to`, where there is none."""
+    """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist."""
 
     async def numbered(number: int, field: str) -> R:
         with about(field):
@@ -101,14 +102,14 @@ async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Cha
 async def granted_through(
     context: Context, resource: Resource, group: GroupPath
 ) -> GroupPath | None:
-    """The group whose grant lets this one see the resource: itself, or one above."""
+    """Return the group whose grant lets `group` see the resource: itself or one above it."""
     with about("group"):
         await context.loaders.groups.load(group)
     return next((granted for granted in resource.groups if covers(granted, group)), None)
 
 
 async def owner_group(context: Context, resource: Resource) -> Group | None:
-    """None where the caller, to whom a grant shows the resource, may not know its owner."""
+    """Load the group that owns a resource; None if the caller may not know it."""
     try:
         return await context.loaders.groups.load(resource.owner)
     except NotFound:
@@ -116,7 +117,7 @@ async def owner_group(context: Context, resource: Resource) -> Group | None:
 
 
 class Given(NamedTuple):
-    """What a user gives: fields, what is wrong that they cannot show, and a file if one comes."""
+    """The input of a user: fields, problems that the fields cannot show, and an optional file."""
 
     content: Mapping[str, Any]
     noted: Sequence[FieldProblem]
@@ -149,6 +150,6 @@ async def revoke(desk: Desk[R], id: str, group: GroupPath) -> R:
 
 
 def _renewed(desk: Desk[R], written: R) -> R:
-    """Let later fields of the document see what this one wrote, or last was."""
+    """Let later fields of the request see the resource as written, or before it was deleted."""
     desk.renew(written)
     return written

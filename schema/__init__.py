@@ -1,4 +1,4 @@
-"""The GraphQL schema: the systems merged into one."""
+"""The GraphQL schema: the fields of all areas, merged into one query and one mutation type."""
 
 import strawberry
 from strawberry.schema.config import StrawberryConfig
@@ -115,5 +115,5 @@ schema = strawberry.Schema(
 
 
 def sdl() -> str:
-    """The schema in the definition language, as `schema.graphql` holds it."""
+    """Return the schema in the schema definition language, as `schema.graphql` holds it."""
     return schema.as_str() + "\n"

@@ -1,4 +1,4 @@
-"""Evaluating calculations: the query field, its input, and what it answers."""
+"""The query field that evaluates calculations, with its input and its result."""
 
 from typing import Annotated
 

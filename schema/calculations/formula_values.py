@@ -1,4 +1,4 @@
-"""Values of formulas, failures of rows, and how a row comes to its value."""
+"""The values of formulas, the errors of rows, and the explanation of a value."""
 
 from enum import Enum
 

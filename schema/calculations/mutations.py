@@ -1,4 +1,4 @@
-"""The mutations of calculations, and the inputs that are theirs alone."""
+"""The mutations of calculations with their inputs, payloads and results."""
 
 from typing import Annotated
 

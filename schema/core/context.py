@@ -1,7 +1,4 @@
-"""Page arguments and the sealed cursors that connections hand out.
-
-What all types share: the request's info, page arguments and tags.
-"""
+"""The context of a request, page arguments, sealed cursors, and types that several areas share."""
 
 import binascii
 import hmac
@@ -35,8 +32,9 @@ _MIN_KEY_BYTES: Final = 16
 class Cursors:
     """Seals positions in lists, so that a cursor opens only in the list that gave it.
 
-    A scope names all that decides what the list holds: list, partition, digest of the filter, and
-    what the caller may see. Positions can be read by whoever holds the cursor; they cannot be made.
+    A scope names everything that decides the content of the list: the list, its partition, a digest
+    of the filter, and the rights of the caller. Clients can read the position in a cursor but
+    cannot make a cursor themselves.
     """
 
     __slots__ = ("_key",)
@@ -47,12 +45,12 @@ class Cursors:
         self._key = key
 
     def seal(self, scope: str, position: str) -> str:
-        """Make the cursor of a position: 12 bytes of HMAC and the position, base64url."""
+        """Make the cursor of a position: 12 bytes of HMAC and the position, in base64url."""
         payload = position.encode()
         return urlsafe_b64encode(self._seal(scope, payload) + payload).rstrip(b"=").decode()
 
     def open(self, scope: str, cursor: str) -> str:
-        """Read the position back; BadInput unless this key sealed it for this very scope."""
+        """Read the position of a cursor; BadInput unless this key sealed it for the same scope."""
         raw = _decoded(cursor)
         seal, payload = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(scope, payload)):
@@ -66,7 +64,7 @@ class Cursors:
 
 
 def _decoded(cursor: str) -> bytes:
-    """Decode base64url that re-encodes to itself: one position has one cursor."""
+    """Decode base64url that encodes to the same text again, so that a position has one cursor."""
     if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
         raise _invalid()
     try:
@@ -84,7 +82,7 @@ def _invalid() -> BadInput:
 
 @dataclass(frozen=True, slots=True)
 class PageArguments:
-    """A page to read: `size` edges behind `cursor`, walking from the end when `backward`."""
+    """A page to read: `size` edges after `cursor`, or before it when `backward`."""
 
     size: int = DEFAULT_PAGE_SIZE
     cursor: str | None = None
@@ -97,9 +95,9 @@ def page_arguments(
     last: int | None = None,
     before: str | None = None,
 ) -> PageArguments:
-    """Settle a connection's arguments; BadInput names the one that cannot stand.
+    """Check a connection's arguments; BadInput names the argument that is wrong.
 
-    `first` goes with `after` and `last` with `before`; with neither size, the first 20 are meant.
+    `first` goes with `after` and `last` with `before`. Without a size, the page has 20 edges.
     """
     if first is not None and last is not None:
         raise BadInput("Give `first` or `last`, not both.")
@@ -124,14 +122,14 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Lets the long lists of an answer be put together one by one, and other work in between."""
+    """Lets only one long list of an answer be assembled at a time, with other work in between."""
 
     @cached_property
     def _taken(self) -> Lock:
         return Lock()
 
     async def take(self) -> None:
-        """Wait for a turn; it lasts until the next time the caller awaits anything."""
+        """Wait for a turn, which lasts until the caller awaits something else."""
         async with self._taken:
             await sleep(0)
 
@@ -336,5 +334,5 @@ class TagInput:
 
 
 def given(value: T | None) -> T | None:
-    """An optional argument's value: None also where it was left out."""
+    """Return the value of an optional argument; None if it was left out."""
     return None if value is strawberry.UNSET else value

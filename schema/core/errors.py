@@ -1,4 +1,4 @@
-"""What a client may learn of an error: a code from the closed list, and nothing of the inside."""
+"""Errors as clients see them: a code of the closed list, and no internals of the server."""
 
 import logging
 import re
@@ -15,14 +15,14 @@ logger = logging.getLogger("penstock.graphql")
 
 _CODES: Final = frozenset(code.value for code in ErrorCode)
 _MAX_MESSAGE: Final = 300
-# graphql-core repeats input behind these words, and the texts of exceptions behind the last ones.
+# graphql-core repeats the input after these words, and texts of exceptions after the last ones.
 _ECHO: Final = re.compile(
     r"[,;] found: .*|(?<= value)(?<!invalid value): .*|, but encountered error .*", re.DOTALL
 )
 
 
 class Report(NamedTuple):
-    """Errors in their answered form, and the seconds after which to try again, if that may help."""
+    """Errors in the form of the answer, and the seconds to wait before a retry that may help."""
 
     errors: list[FormattedError]
     retry_after: int | None = None
@@ -31,12 +31,12 @@ class Report(NamedTuple):
 def formatted(
     message: str, code: ErrorCode, extensions: dict[str, object] | None = None
 ) -> FormattedError:
-    """Make an answered error that belongs to no place in a document."""
+    """Format an error that belongs to no position in a document."""
     return {"message": message, "extensions": {"code": code.value, **(extensions or {})}}
 
 
 def syntax_error(error: GraphQLError) -> FormattedError:
-    """Answer what the parser refused; its own limits have codes of their own."""
+    """Format an error of the parser; its own limits have codes of their own."""
     code = ErrorCode.GRAPHQL_PARSE_FAILED
     if error.message.endswith("nested too deeply. Parsing aborted."):
         code = ErrorCode.QUERY_TOO_DEEP
@@ -46,12 +46,12 @@ def syntax_error(error: GraphQLError) -> FormattedError:
 
 
 def request_error(error: GraphQLError) -> FormattedError:
-    """Answer what a rule or a limit refused before anything ran."""
+    """Format an error of a validation rule or a limit, raised before the operation ran."""
     return _own(error, ErrorCode.GRAPHQL_VALIDATION_FAILED)
 
 
 def report(errors: Sequence[GraphQLError], request_id: str, most: int) -> Report:
-    """Answer the errors of an execution: at most `most`, unexpected ones logged and masked."""
+    """Format the errors of an execution: at most `most`; unexpected ones are logged and masked."""
     answered = [_executed(error, request_id) for error in errors[:most]]
     if len(errors) > most:
         logger.warning(
@@ -62,7 +62,7 @@ def report(errors: Sequence[GraphQLError], request_id: str, most: int) -> Report
 
 
 def known(error: PenstockError) -> FormattedError:
-    """Answer an error of ours: its message is meant for the client."""
+    """Format an error of Penstock's own, whose message is meant for the client."""
     extensions = dict(error.extensions)
     if error.path is not None:
         extensions["path"] = error.path
@@ -70,7 +70,7 @@ def known(error: PenstockError) -> FormattedError:
 
 
 def internal(error: BaseException, request_id: str) -> FormattedError:
-    """Log an unexpected exception with its traceback; the answer holds the request id alone."""
+    """Log an unexpected exception with its traceback; the client sees the request id only."""
     logger.error("unexpected exception", exc_info=error, extra={"request_id": request_id})
     return formatted("Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id})
 
@@ -85,7 +85,7 @@ def _executed(error: GraphQLError, request_id: str) -> FormattedError:
 
 
 def _cause(error: GraphQLError) -> Exception:
-    """Find what was raised first: graphql-core wraps exceptions, some of them more than once."""
+    """Find the exception that was raised first; graphql-core wraps some more than once."""
     cause: Exception = error
     while isinstance(cause, GraphQLError) and cause.original_error is not None:
         cause = cause.original_error
@@ -97,7 +97,7 @@ def _is_coded(error: GraphQLError) -> bool:
 
 
 def _is_argument_error(cause: Exception) -> bool:
-    """Tell a refused argument from a result that does not fit the schema, which is our fault."""
+    """Tell an invalid argument from a result that does not fit the schema, our own fault."""
     return (
         isinstance(cause, GraphQLError)
         and bool(cause.nodes)

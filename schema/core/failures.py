@@ -1,4 +1,4 @@
-"""Expected failures as members of the mutations' unions."""
+"""The expected failures of mutations as members of their result unions."""
 
 import strawberry
 from msgspec.structs import asdict

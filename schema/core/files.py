@@ -1,4 +1,4 @@
-"""Files as clients meet them: forms to upload with, and URLs to download from."""
+"""Forms to upload files with, and URLs to download them from."""
 
 from typing import Annotated
 

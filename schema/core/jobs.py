@@ -1,4 +1,4 @@
-"""Jobs: type and query field."""
+"""The type of jobs and the query field that finds one."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""JSON values across the GraphQL boundary: numbers stay exact, sizes stay bounded."""
+"""The JSON scalar: numbers stay exact, and the size and the depth of a value are bounded."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -28,14 +28,14 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def exact_number(text: str) -> Decimal:
-    """Read a number; GraphQLError beyond 38 digits or outside 1e-130 .. 1e+126."""
+    """Read a number; GraphQLError if it has more than 38 digits or is outside 1e-130 .. 1e+126."""
     if len(text) > 2 * MAX_DIGITS + 200:
         raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
     return bounded(Decimal(text))
 
 
 def bounded(number: Decimal) -> Decimal:
-    """Give the number back; GraphQLError when no store could keep it exactly."""
+    """Return a number unchanged; GraphQLError if no store could keep it exactly."""
     if not number.is_finite():
         raise GraphQLError("A number must be finite.")
     if len(number.as_tuple().digits) > MAX_DIGITS:
@@ -46,7 +46,7 @@ def bounded(number: Decimal) -> Decimal:
 
 
 class _Budget:
-    """How many values one JSON value may still hold."""
+    """The number of values that one JSON value may still contain."""
 
     __slots__ = ("left",)
 
@@ -62,7 +62,7 @@ class _Budget:
 
 
 def json_input(value: object) -> Value:
-    """Read what a variable holds; each non-integer becomes the Decimal of its shortest text."""
+    """Read the value of a variable; a non-integer becomes the Decimal of its shortest text."""
     return _input(value, 0, _Budget())
 
 
@@ -99,14 +99,14 @@ def _key(key: object) -> str:
 
 
 def json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Value:
-    """Read a literal of a document; variables may stand anywhere inside it.
+    """Read a literal of a document, which may contain variables.
 
     A variable without a value leaves its object field out, and is null in a list.
     """
     try:
         return _literal(node, variables or {}, 0, _Budget())
     except GraphQLError as error:
-        # The node tells a refused argument from a result that went wrong.
+        # The node shows that an argument was invalid, and not a result.
         raise GraphQLError(error.message, node) from None
 
 
@@ -143,9 +143,9 @@ def _leaf(node: ValueNode) -> Value:
 
 
 def json_output(value: object) -> object:
-    """Check a value for the answer's encoder, which writes a Decimal digit by digit.
+    """Check a value for the encoder of the answer, which writes a Decimal digit by digit.
 
-    Raises ValueError for NaN and infinities, TypeError for what JSON has no form for.
+    Raises ValueError for NaN and infinities, and TypeError for types that JSON does not have.
     """
     kept = _OUTPUT.get(type(value))
     if kept is not None:

@@ -1,6 +1,6 @@
-"""Relay connections over slices: full pages both ways, with sealed cursors.
+"""Relay connections with sealed cursors, and Relay nodes with their global ids.
 
-Relay nodes and their global ids: base64 of `Type:key`.
+A global id is the base64 of `Type:key`.
 """
 
 import binascii
@@ -82,7 +82,7 @@ class Connection(Generic[T]):
 
 
 class _Entry(msgspec.Struct, Generic[T], frozen=True):
-    """What an edge shows; most pages are asked for without the cursors of their edges."""
+    """An edge that computes its cursor when it is read; most requests read no cursors of edges."""
 
     node: T
     at: str
@@ -94,7 +94,7 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:
-    """The page that a connection's arguments ask for; raises BadInput for odd ones."""
+    """Read the page that a connection's arguments request; BadInput if they are inconsistent."""
     return page_arguments(given(first), given(after), given(last), given(before))
 
 
@@ -104,9 +104,10 @@ async def connect(
     page: PageArguments,
     read: Callable[[Window], Awaitable[Slice[T]]],
 ) -> Connection[T]:
-    """Read a page of the list that `scope` names and dress it as a connection.
+    """Read a page of the list that `scope` names and return it as a connection.
 
-    `scope` holds all that decides what the list holds besides the caller, who is added here.
+    `scope` holds everything that decides the content of the list, except the caller, who is added
+    here.
     """
     cursors, bound = info.context.cursors, _bound(info, scope)
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
@@ -123,7 +124,7 @@ async def connect(
 
 
 def positions(info: Info, scope: tuple[object, ...], cursors: Sequence[str]) -> tuple[str, ...]:
-    """Where the cursors of a list lie; those of other lists lie nowhere."""
+    """Return the positions of the cursors of a list; cursors of other lists are ignored."""
     bound, found = _bound(info, scope), []
     for cursor in cursors:
         with suppress(BadInput):
@@ -183,7 +184,7 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     },
     Playlist: ("Playlist", lambda playlist: playlist.id),
 }
-"""The type of a node and the key of one among its like, by the type of its record."""
+"""The GraphQL type of a record, and the function that reads its key, by the record's type."""
 
 
 _ID_ALONE = ("Audio", "Execution", "Job", "Playlist", "Storage", *(kind.title for kind in KINDS))
@@ -191,11 +192,11 @@ _READ: Reads = {
     **dict.fromkeys(_ID_ALONE, ("id",)),
     **{kind.version_title: ("id", "version") for kind in KINDS},
 }
-"""What of a record its key is made of."""
+"""The attributes of a record from which its key is made, by GraphQL type."""
 
 
 class GlobalId(NamedTuple):
-    """The type a global id names, and the key of the object among its like."""
+    """The two parts of a global id: the type, and the key of the object in that type."""
 
     type: str
     key: str
@@ -220,7 +221,7 @@ class Node:
 
 
 def shows(record: type[NodeRecord]) -> Any:
-    """Make the `is_type_of` of a type: versions are records of a class derived from the latest."""
+    """Make the `is_type_of` of a type; records of versions derive from those of the latest."""
     return staticmethod(lambda value, _info: record_type(value) is record)
 
 
@@ -230,7 +231,7 @@ def _named(node: NodeRecord) -> GlobalId:
 
 
 def parsed(text: str) -> GlobalId | None:
-    """The parts of a global id; None for a text that we never gave out."""
+    """Split a global id into its parts; None for a text that the server never returned."""
     if len(text) > MAX_LENGTH:
         return None
     try:
@@ -242,7 +243,7 @@ def parsed(text: str) -> GlobalId | None:
 
 
 def key_of(type: str, text: str) -> str:
-    """The key in a global id of the type; raises NotFound for any other text."""
+    """Read the key from a global id of the type; NotFound for any other text."""
     id = parsed(text)
     if id is None or id.type != type:
         raise NotFound(f"There is no {type} with this id.", ("id",))

@@ -1,7 +1,4 @@
-"""Rows across the GraphQL boundary: flat, and every number as it was sent.
-
-The scalars of the schema, for `StrawberryConfig(scalar_map=SCALARS)`.
-"""
+"""The scalars of the schema and their parsers, for `StrawberryConfig(scalar_map=SCALARS)`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -29,11 +26,11 @@ from penstock.datastore.roles import GroupPath
 from penstock.schema.core.json_scalar import exact_number, json_input, json_literal, json_output
 
 MAX_NUMBER: Final = 1_200
-"""Characters of a number in the document; formulas take a thousand digits."""
+"""The most characters of a number in the document; formulas take a thousand digits."""
 
 
 def row_input(value: object) -> dict[str, object]:
-    """Read what a variable holds; a float stays one, for formulas to say whether it is exact."""
+    """Read the value of a variable; a float stays one, and the formula checks that it is exact."""
     if not isinstance(value, dict):
         raise _not_a_row()
     if not all(isinstance(key, str) and _is_flat(entry) for key, entry in value.items()):
@@ -77,7 +74,7 @@ def _not_a_row(node: ValueNode | None = None) -> GraphQLError:
 
 
 DateTime = NewType("DateTime", str)
-"""An instant as kept: UTC, ISO 8601, milliseconds, `2022-08-10T23:55:20.322Z`."""
+"""A stored instant: ISO 8601 in UTC with milliseconds, `2022-08-10T23:55:20.322Z`."""
 
 JSON = NewType("JSON", object)
 """Any JSON value; numbers are int or Decimal."""
@@ -97,7 +94,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def instant(value: object) -> DateTime:
-    """Make an RFC 3339 instant canonical; digits below a millisecond are cut off."""
+    """Convert an RFC 3339 instant to UTC with milliseconds; further digits are cut off."""
     found = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise _not_an_instant()
@@ -167,7 +164,7 @@ def _decimal_out(value: object) -> str:
 def _literal(
     parse: Callable[[object], object], *kinds: type[StringValueNode | IntValueNode | FloatValueNode]
 ) -> Callable[[ValueNode, dict[str, Any] | None], object]:
-    """Make a literal parser that takes the text of the given kinds of literal only."""
+    """Make a parser of literals that accepts the text of the given kinds of literal only."""
 
     def parse_literal(node: ValueNode, _variables: dict[str, Any] | None = None) -> object:
         try:

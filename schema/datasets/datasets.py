@@ -67,7 +67,7 @@ class DatasetContent:
 
 @strawberry.type
 class _Holding:
-    """The fields that both types have; itself no type of the schema."""
+    """The fields that a dataset and its versions share; not a type of the schema itself."""
 
     content: DatasetContent = strawberry.field(description="The content of this version.")
 

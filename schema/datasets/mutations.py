@@ -1,4 +1,4 @@
-"""The mutations of reference datasets, and the inputs that are theirs alone."""
+"""The mutations of reference datasets with their inputs, payloads and results."""
 
 from typing import Annotated
 

@@ -1,7 +1,4 @@
-"""What fields cost: one for each object read from a store, or what the field declares.
-
-How much the variables of a request hold, which decides how long it takes to read them.
-"""
+"""The cost of fields in objects read from a store, and the size of the variables of a request."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -38,7 +35,7 @@ _KEY: Final = "penstock.price"
 
 
 class Price(NamedTuple):
-    """The cost of one object of a field, and the argument whose size multiplies it."""
+    """The cost of one object of a field, and the arguments whose size multiplies it."""
 
     own: int
     sized_by: tuple[str, ...] = ()
@@ -52,15 +49,16 @@ FREE: Final = Price(0)
 
 
 def costs(own: int, sized_by: str | None = None) -> dict[object, Price]:
-    """Declare a field's price: `strawberry.field(metadata=costs(5))`.
+    """Declare a field's price, as the `metadata` of its `strawberry.field`.
 
-    `sized_by` names a list argument; the field and all below it count once for each of its values.
+    `sized_by` names a list argument; the field and everything below it count once for each of its
+    values.
     """
     return {_KEY: Price(own, (sized_by,) if sized_by else ())}
 
 
 def price_of(definition: GraphQLField | None) -> Price:
-    """Look up what a field declares; without a declaration, a resolved object costs 1."""
+    """Look up the price that a field declares; without one, an object with a resolver costs 1."""
     if definition is None:
         return FREE
     field = definition.extensions.get("strawberry-definition")
@@ -75,10 +73,11 @@ def price_of(definition: GraphQLField | None) -> Price:
 
 
 class Sizes:
-    """How many objects the arguments of a field ask for.
+    """Computes the number of objects that the arguments of a field request.
 
-    `values` holds the operation's variables with their defaults; None stands for not yet known,
-    which counts as `maximum`. `consulted` gathers the names of variables that decide a size.
+    `values` holds the variables of the operation with their defaults; None means that they are not
+    known yet, so that each counts as `maximum`. `consulted` collects the names of the variables
+    that decide a size.
     """
 
     __slots__ = ("consulted", "maximum", "values")
@@ -103,7 +102,7 @@ class Sizes:
         return of_literal(node) if node is not None else None
 
     def of_variable(self, name: str) -> int | None:
-        """Give the size a variable stands for; None where it is absent or null."""
+        """Return the size that a variable stands for; None if it is absent or null."""
         self.consulted.add(name)
         value = self.maximum if self.values is None else self.values.get(name)
         if isinstance(value, list):
@@ -114,7 +113,7 @@ class Sizes:
 
 
 def of_literal(node: ValueNode) -> int | None:
-    """Give the size a literal stands for; None for null."""
+    """Return the size that a literal stands for; None for null."""
     if isinstance(node, NullValueNode):
         return None
     if isinstance(node, IntValueNode):
@@ -128,16 +127,17 @@ _Typed: TypeAlias = "tuple[object, GraphQLType | None]"
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Numbers of values: those that types of the schema describe, and those inside of scalars."""
+    """Numbers of values: those with a type of the schema, and those inside scalars."""
 
     values: int
     inside: int
 
 
 class Declared(NamedTuple):
-    """A variable of an operation: its type, and how often its value is read.
+    """A variable of an operation: its type, and the number of times that its value is read.
 
-    A value that holds no other counts as `single` values: one stands for a list of one.
+    A value that is not a list or an input counts as `single` values, as it may stand for a list of
+    one.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Declared(NamedTuple):
 def declared(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
 ) -> tuple[Declared, ...]:
-    """Give the variables of an operation; each mention of one reads its value anew."""
+    """Return the variables of an operation; each use of a variable reads its value again."""
     definitions = operation.variable_definitions
     if not definitions:
         return ()
@@ -170,7 +170,7 @@ def _single(kind: GraphQLType | None) -> int:
 
 
 def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
-    """Count how often an operation names each of its variables; fragments count once."""
+    """Count the uses of each variable in an operation; a fragment counts once."""
     fragments = {
         node.name.value: node
         for node in document.definitions
@@ -191,10 +191,10 @@ def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Cou
 def count_values(
     declared: tuple[Declared, ...], variables: Mapping[str, object], most: Counts
 ) -> Counts:
-    """Count what the variables of an operation hold; beyond `most` the numbers are not exact.
+    """Count the values in the variables of an operation; beyond `most` the numbers are not exact.
 
-    Lists and inputs are values too, each counted every time that its variable is read. What is
-    inside the value of a scalar is read but once.
+    Lists and inputs are values too, and each is counted every time that its variable is read. The
+    inside of a scalar is read only once.
     """
     values = inside = 0
     for name, kind, reads, single in declared:
@@ -212,7 +212,7 @@ def count_values(
 
 
 def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
-    """Count one value with all that it holds."""
+    """Count one value with everything in it."""
     values, inside = 1, 0
     waiting: list[_Typed] = [(value, kind)]
     while waiting and values <= most.values and inside <= most.inside:
@@ -227,11 +227,11 @@ def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
 
 
 def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | None:
-    """Give what a list or an input holds, with types; None for a scalar, and where it is odd."""
+    """Return the members of a list or an input with their types; None for anything else."""
     if isinstance(kind, GraphQLNonNull):
         kind = kind.of_type
     if isinstance(kind, GraphQLList):
-        # One value stands for a list of one.
+        # A single value stands for a list of one.
         values = value[: most + 1] if isinstance(value, list) else [value]
         return [(one, kind.of_type) for one in values]
     if not isinstance(kind, GraphQLInputObjectType) or not isinstance(value, dict):
@@ -241,7 +241,7 @@ def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | 
 
 
 def _size(value: object, most: int) -> int:
-    """Count what lists and objects hold, as far as `most`."""
+    """Count the members of lists and objects, up to `most`."""
     counted, waiting = 0, [value]
     while waiting and counted <= most:
         one = waiting.pop()

@@ -1,6 +1,6 @@
-"""How much a schema's own description holds, which decides how long it takes to give.
+"""One walk over a document that measures its depth, fields and cost, each fragment once.
 
-One walk over a document that measures every fragment once, whatever spreads it.
+The size of the schema's own description is estimated for introspection.
 """
 
 from collections.abc import Iterable, Mapping, Sized
@@ -35,14 +35,15 @@ from graphql import (
 from penstock.schema.engine.cost import Sizes, price_of
 
 NAMED = ""
-"""Stands for the type that `__type` is asked of, whichever that is."""
+"""Stands for any type as the argument of `__type`."""
 
 
 @lru_cache(maxsize=8)
 def lengths(schema: GraphQLSchema) -> Mapping[tuple[str, str], float]:
-    """Give the mean length of each list, and of what is mostly null, by its type and field.
+    """Return the mean length of each list of the schema's description, by its type and field.
 
-    Means are those over all types: few of them have fields, values and possible types at once.
+    A field that is mostly null has a mean below 1. Means are taken over all types, as few types
+    have fields, values and possible types at once.
     """
     types = list(schema.type_map.values())
     fields: list[GraphQLField] = []
@@ -64,13 +65,13 @@ def lengths(schema: GraphQLSchema) -> Mapping[tuple[str, str], float]:
         ("__Type", "ofType"): _wrapped(typed),
         ("__Field", "args"): _total(field.args for field in fields) / max(1, len(fields)),
         ("__Directive", "args"): _total(one.args for one in directives) / max(1, len(directives)),
-        # Whoever asks for one type may ask for the one that holds most.
+        # The type that a client asks for may be the largest one.
         (NAMED, "__type"): _largest(schema) * len(types) / max(1, len(fields)),
     }
 
 
 def _largest(schema: GraphQLSchema) -> int:
-    """Give the size of the type with most fields and arguments."""
+    """Return the number of fields and arguments of the type that has most of them."""
     return max(
         sum(1 + len(field.args) for field in one.fields.values())
         for one in schema.type_map.values()
@@ -83,7 +84,7 @@ def _total(lists: Iterable[Sized]) -> int:
 
 
 def _wrapped(typed: list[GraphQLField | GraphQLInputField | GraphQLArgument]) -> float:
-    """Give the share of types that are lists of another or exclude null, of all in references."""
+    """Return the share of wrapping types (lists and non-null) in all references to types."""
     wrapped = 0
     for one in typed:
         kind = one.type
@@ -100,15 +101,15 @@ _LISTED: Final = frozenset(("edges", "nodes"))
 
 
 class NestedTooDeeply(Exception):
-    """Selections nest, through fragments or without, beyond what is worth measuring."""
+    """The selections nest too deeply, with or without fragments, to be measured."""
 
 
 class Measure(NamedTuple):
-    """What a selection set amounts to with its fragments written out; each number saturates.
+    """The sizes of a selection set with its fragments written out; each number saturates.
 
-    `root_fields` are those of the set's own level. `listed` is the cost of its `edges` and `nodes`,
-    which a connection multiplies; `other` is the cost of the rest. Introspection counts apart:
-    `introspection_values` is about how many values it gives.
+    `root_fields` counts the fields of the set's own level. `listed` is the cost of its `edges` and
+    `nodes`, which a connection multiplies; `other` is the cost of the rest. Introspection is
+    counted separately: `introspection_values` estimates the number of values in its answer.
     """
 
     depth: int = 0
@@ -127,7 +128,7 @@ class Measure(NamedTuple):
         return min(self.listed + self.other, _SATURATED)
 
     def plus(self, other: "Measure") -> "Measure":
-        """Both side by side: depths take the larger, all else adds up."""
+        """Combine two measures that lie side by side: the larger depths, the sums of the rest."""
         return Measure(
             max(self.depth, other.depth),
             _sum(self.aliases, other.aliases),
@@ -153,9 +154,9 @@ NOTHING: Final = Measure()
 
 
 class Walk:
-    """Measures the definitions of one document under one set of variables.
+    """Measures the definitions of one document with one set of variables.
 
-    `visited` counts the selections looked at: never more than the document holds.
+    `visited` counts the selections that were read, which are never more than the document holds.
     """
 
     __slots__ = ("_fragments", "_measured", "_schema", "_sizes", "visited")
@@ -172,7 +173,7 @@ class Walk:
         self.visited = 0
 
     def operation(self, node: OperationDefinitionNode) -> Measure:
-        """Measure an operation; NestedTooDeeply where that is no use."""
+        """Measure an operation; NestedTooDeeply if it nests too deeply to be measured."""
         root = self._schema.get_root_type(node.operation)
         directives = len(node.directives or ()) + sum(
             len(variable.directives or ()) for variable in node.variable_definitions or ()
@@ -180,7 +181,7 @@ class Walk:
         return self._selections(node.selection_set, root, 0).plus(Measure(directives=directives))
 
     def unused_fragments(self) -> Measure:
-        """Measure fragments that no operation led to: the other rules still have to read them."""
+        """Measure the fragments that no operation uses; the other rules still have to read them."""
         total = NOTHING
         for name in self._fragments:
             if name not in self._measured:
@@ -193,7 +194,7 @@ class Walk:
         node = self._fragments.get(name)
         if node is None:
             return NOTHING
-        # A spread that closes a cycle finds nothing here; the rule against cycles refuses it.
+        # A spread that closes a cycle finds nothing here; the rule against cycles rejects it.
         self._measured[name] = NOTHING
         own = Measure(directives=len(node.directives or ()))
         on = self._composite(node.type_condition.name.value)
@@ -257,7 +258,7 @@ class Walk:
         )
 
     def _described(self, parent: str, name: str, below: Measure) -> float:
-        """Count the values of a field of the schema's description with all below it."""
+        """Estimate the number of values that an introspection field gives, with all below it."""
         length = lengths(self._schema).get((parent, name), 1.0)
         return min((below.introspection_values + 1) * length, _SATURATED)
 

@@ -1,6 +1,6 @@
-"""Documents named instead of sent: automatic persisted queries and trusted documents.
+"""Documents of a schema: each text is parsed, measured and validated once and cached.
 
-Documents parsed, measured and validated once for each text, refusals included.
+Persisted documents are named by an id instead of being sent.
 """
 
 import re
@@ -28,10 +28,10 @@ _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 
 
 class PersistedMode(StrEnum):
-    """Which documents may be named.
+    """The documents that a client may name by an id.
 
     OFF: none. AUTOMATIC: those that were sent once with their digest. TRUSTED: those of a fixed
-    list, and no other document is run at all.
+    list, and no other document runs at all.
     """
 
     OFF = "off"
@@ -40,7 +40,7 @@ class PersistedMode(StrEnum):
 
 
 class Persisted:
-    """The texts behind document ids. An id is a SHA-256 in hex, or any text of the trusted list."""
+    """The texts of documents by id: a SHA-256 in hex, or any text of the trusted list."""
 
     __slots__ = ("_automatic", "_digests", "_trusted", "mode")
 
@@ -60,22 +60,22 @@ class Persisted:
 
     @property
     def kept(self) -> int:
-        """How many texts are kept under the digests they were sent with."""
+        """The number of texts that are cached under the digests that came with them."""
         return len(self._automatic)
 
     def text_of(self, document_id: str) -> str:
-        """Find the text behind an id; GraphQLError with a code where there is none."""
+        """Find the text of an id; GraphQLError with a code if there is none."""
         if self.mode is PersistedMode.OFF:
             _unsupported()
         known = self._trusted if self.mode is PersistedMode.TRUSTED else self._automatic
         text = known.get(_bare(document_id))
         if text is None:
-            # Clients of automatic persisted queries look for this very message.
+            # Clients of automatic persisted queries look for exactly this message.
             raise refused("PersistedQueryNotFound", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
         return text
 
     def check(self, text: str, digest: str | None) -> None:
-        """Refuse a sent text that may not run, or that is not the one its digest names."""
+        """Reject a text that must not run or does not match its digest, with a GraphQLError."""
         if digest is not None and self.mode is PersistedMode.OFF:
             _unsupported()
         if digest is not None and _digest(text) != _bare(digest):
@@ -84,14 +84,14 @@ class Persisted:
             raise refused("Only trusted documents run here.", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
 
     def remember(self, text: str, digest: str) -> None:
-        """Keep a text that proved valid under the digest it was sent with."""
+        """Cache a valid text under the digest that came with it."""
         if self.mode is PersistedMode.AUTOMATIC:
             with suppress(ValueError):  # one that weighs more than the bound is not kept
                 self._automatic[_bare(digest)] = text
 
 
 def digest_of(extensions: Mapping[str, object]) -> str | None:
-    """Read `extensions.persistedQuery`; GraphQLError where its form is not version 1."""
+    """Read `extensions.persistedQuery`; GraphQLError if its form is not that of version 1."""
     asked = extensions.get("persistedQuery")
     if asked is None:
         return None
@@ -118,17 +118,17 @@ def _digest(text: str) -> str:
 
 _RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
 _BYTES_PER_CHARACTER: Final = 320
-"""Of a text that is parsed (75), measured and validated, and compiled once (100 to 165)."""
+"""Memory of a text that is parsed (75), measured, validated and compiled once (100 to 165)."""
 
 _BYTES_PER_ENTRY: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Document:
-    """A text's parsed form with its operations; `errors` alone when it cannot be run.
+    """The parsed form of a text with its operations; only `errors` if it cannot be run.
 
-    `digest` is the SHA-256 of a text that can be run, in hex: it is logged at every run. `compiled`
-    keeps what has been compiled of it, by the names of operations.
+    `digest` is the SHA-256 in hex of a text that can be run; each run logs it. `compiled` caches
+    the compiled operations by name.
     """
 
     text: str
@@ -140,9 +140,9 @@ class Document:
 
 
 class Documents:
-    """The documents of one schema, kept by text: at most `count` of about `size` bytes in all.
+    """The documents of one schema, cached by text: at most `count`, of about `size` bytes in all.
 
-    Each is taken to weigh a `count`-th of `size` or more, so that one bound is both.
+    Each counts as a `count`-th of `size` or more, so that one bound covers both.
     """
 
     __slots__ = ("_kept", "_limits", "_schema")
@@ -159,7 +159,7 @@ class Documents:
         return len(self._kept)
 
     def of(self, text: str) -> Document:
-        """Give the document of a text; never raises for what the text says."""
+        """Return the document of a text; never raises for the content of the text."""
         found = self._kept.get(text)
         if found is not None:
             return found
@@ -170,7 +170,7 @@ class Documents:
         return document
 
     async def read(self, text: str, executor: Executor) -> None:
-        """Make the document of a text elsewhere than on the event loop, if it is worth making."""
+        """Parse and check a text in an executor instead of the event loop, if it is not cached."""
         if len(text) <= self._limits.source_length and self._kept.get(text) is None:
             self._keep(await get_running_loop().run_in_executor(executor, self._made, text))
 
@@ -200,7 +200,7 @@ class Documents:
 
 
 def core_schema(schema: Schema) -> GraphQLSchema:
-    """Reach the graphql-core schema, which Strawberry has no public name for."""
+    """Return the graphql-core schema, for which Strawberry has no public name."""
     inner: Any = schema._schema  # noqa: SLF001
     if not isinstance(inner, GraphQLSchema):
         raise TypeError("Strawberry no longer keeps its graphql-core schema in `_schema`.")
@@ -208,7 +208,7 @@ def core_schema(schema: Schema) -> GraphQLSchema:
 
 
 def _weight(document: Document) -> int:
-    """Estimate the memory of a kept document, in bytes."""
+    """Estimate the memory of a cached document, in bytes."""
     parsed = _BYTES_PER_CHARACTER if document.ast else 4
     return _BYTES_PER_ENTRY + len(document.text) * parsed
 

@@ -1,6 +1,6 @@
-"""Two ways to run a prepared operation: compiled, and by graphql-core.
+"""From a request to its answer: find the document, check its limits, run it, mask its errors.
 
-From a request to its answer: find the document, check its limits, run it, mask its errors.
+An operation runs compiled, or is interpreted by graphql-core.
 """
 
 from asyncio import get_running_loop, sleep
@@ -37,16 +37,16 @@ Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 _Source: TypeAlias = AsyncGenerator[Any] | ExecutionResult
 
 LONG: Final = 1_000
-"""Documents of more characters are read, checked and compiled in a thread."""
+"""Documents with more characters are parsed, checked and compiled in a thread."""
 
-# One thread: several would keep the event loop waiting for the interpreter's lock.
+# One thread, since several would make the event loop wait for the interpreter's lock.
 aside: Final = ThreadPoolExecutor(1, "graphql")
 
 _is_awaitable: Final = cast("Callable[[object], TypeGuard[Awaitable[Any]]]", optimized_is_awaitable)
 
 
 class Executor(Protocol):
-    """Runs a prepared operation against a context value and, for events, a root value."""
+    """Runs a prepared operation with a context value and, for events, a root value."""
 
     def __call__(
         self, prepared: "Prepared", context: object, root: object = None, /
@@ -54,11 +54,11 @@ class Executor(Protocol):
 
 
 class CompiledExecutor:
-    """Runs operations as plans, which are kept with their documents.
+    """Runs operations as compiled plans, which are cached with their documents.
 
-    The first `interpreted_runs` of each operation are left to graphql-core: a document that comes
-    once is not worth a plan. Data is plain unless it may be what orjson writes (`written`).
-    `fallbacks` counts why operations were not run compiled.
+    The first `interpreted_runs` of each operation are left to graphql-core, since a plan is not
+    worth its cost for a document that runs once. Data is plain unless it may be what orjson writes
+    (`written`). `fallbacks` counts the reasons for which operations were not run compiled.
     """
 
     __slots__ = ("_options", "fallbacks")
@@ -103,7 +103,7 @@ class CompiledExecutor:
 
 
 class Interpreter:
-    """Runs operations with graphql-core, as Strawberry would without extensions."""
+    """Runs operations with graphql-core, as Strawberry does without extensions."""
 
     __slots__ = ("_coercion_errors", "_executor_class", "_schema")
 
@@ -129,7 +129,7 @@ class Interpreter:
         )
 
     def source(self, prepared: "Prepared", context: object) -> _Source | Awaitable[_Source]:
-        """Open the events of a subscription, or give the errors that keep it from having any."""
+        """Open the event stream of a subscription, or return the errors that prevent it."""
         executor = CoreExecutor.build(
             self._schema,
             _ast(prepared),
@@ -142,7 +142,7 @@ class Interpreter:
         )
         if isinstance(executor, list):
             return ExecutionResult(errors=executor)
-        # Every source of ours is a generator, which can be closed.
+        # Every event source in Penstock is a generator, which can be closed.
         return cast("_Source | Awaitable[_Source]", create_source_event_stream(executor))
 
 
@@ -153,7 +153,7 @@ def _ast(prepared: "Prepared") -> DocumentNode:
 
 
 class OperationRequest(msgspec.Struct, frozen=True):
-    """What a client asks to run, whatever it came over."""
+    """An operation that a client requests, independent of the transport."""
 
     query: str | None = None
     document_id: str | None = None
@@ -163,7 +163,7 @@ class OperationRequest(msgspec.Struct, frozen=True):
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """An operation that may run: valid, within the limits, `cost` objects at the most."""
+    """An operation that may run: valid, within the limits, and reading at most `cost` objects."""
 
     document: Document
     operation: Operation
@@ -180,7 +180,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 class Refused(Exception):
-    """There is no result to answer with, only `errors`, in their answered form."""
+    """The operation cannot run; `errors` are in the form of the answer."""
 
     def __init__(self, *errors: FormattedError) -> None:
         super().__init__(errors[0]["message"])
@@ -188,14 +188,14 @@ class Refused(Exception):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The `data` and `errors` of a response, and when to try again if the store was away."""
+    """The `data` and `errors` of a response, and the seconds to wait if the store was away."""
 
     body: dict[str, Any]
     retry_after: int | None = None
 
 
 class Engine:
-    """Runs the operations of one schema, compiled unless `executor` runs them in another way."""
+    """Runs the operations of one schema: compiled, unless another `executor` is given."""
 
     __slots__ = ("_documents", "_executor", "_interpreter", "_persisted", "limits")
 
@@ -215,27 +215,27 @@ class Engine:
 
     @property
     def documents_kept(self) -> int:
-        """How many checked documents are in memory."""
+        """The number of checked documents in the cache."""
         return len(self._documents)
 
     @property
     def persisted_kept(self) -> int:
-        """How many texts were sent with their digest and are in memory."""
+        """The number of texts that came with their digest and are in the cache."""
         return self._persisted.kept
 
     def reads_aside(self, request: OperationRequest) -> bool:
-        """Tell whether `read` has anything to do."""
+        """Tell whether the document is long enough for `read` to parse it in a thread."""
         return request.query is not None and len(request.query) > LONG
 
     async def read(self, request: OperationRequest) -> None:
-        """Read a long document in a thread, so that `prepare` finds it read and checked."""
+        """Parse and check a long document in a thread, so that `prepare` finds it in the cache."""
         if request.query is not None and self.reads_aside(request):
             await self._documents.read(request.query, aside)
 
     def prepare(self, request: OperationRequest, *, introspection: bool = True) -> Prepared:
-        """Settle what to run and what it costs; Refused where it may not run.
+        """Choose the operation and check its cost; Refused if it may not run.
 
-        Reads the document if `read` was not awaited before.
+        Parses the document itself if `read` was not awaited before.
         """
         try:
             document = self._document(request)
@@ -250,20 +250,20 @@ class Engine:
         return Prepared(document, operation, dict(request.variables), cost)
 
     async def run(self, prepared: Prepared, context: object, request_id: str) -> Answer:
-        """Execute a prepared operation; errors come back masked, only cancellation is raised."""
+        """Execute a prepared operation; errors are masked, and only cancellation is raised."""
         measure = prepared.operation.measure
         if measure.introspection_values > self.limits.introspection_beside:
             result = await self._begun_aside(prepared, context)
         else:
             result = self._executor(prepared, context)
         if type(result) is not ExecutionResult and isawaitable(result):
-            # Large variables have been read, and resolvers read them anew: others go in between.
+            # Large variables were read, and resolvers read them again: other tasks run in between.
             await sleep(0)
             result = await result
         return self.answer(result, request_id)
 
     async def _begun_aside(self, prepared: Prepared, context: object) -> Outcome:
-        """Begin in a thread: a large description of the schema is all that there is."""
+        """Begin in a thread an operation that only reads a large description of the schema."""
         loop = get_running_loop()
         return await loop.run_in_executor(aside, self._executor, prepared, context)
 
@@ -297,7 +297,7 @@ class Engine:
         return self.answer(result, request_id)
 
     def answer(self, result: ExecutionResult, request_id: str) -> Answer:
-        """Give a result its answered form; `data` is absent when execution never began."""
+        """Format a result as an answer; `data` is absent if execution never began."""
         if not result.errors:
             return Answer({"data": result.data})
         errors, retry_after = report(result.errors, request_id, self.limits.errors)

@@ -1,6 +1,7 @@
-"""How many pairs of fields have to be compared before they are merged into one answer.
+"""The number of pairs of fields that are compared before they are merged into one answer.
 
-The specified rule looks at each two fields that answer under one name, and at each two fragments.
+The rule of the specification compares every two fields with the same response name, and every two
+fragments.
 """
 
 from collections import Counter
@@ -20,20 +21,20 @@ _MOST_VISITS = 20_000
 
 
 class TooManyToMerge(Exception):
-    """The document repeats itself beyond what is worth counting."""
+    """The document repeats its fields too often to be counted."""
 
 
 class Place(NamedTuple):
-    """Where in an answer selections are merged: the number of the place, and a response name."""
+    """A position in the answer where selections merge: the number of the parent, and a name."""
 
     parent: int
     name: str
 
 
 def pairs(document: DocumentNode) -> int:
-    """Count the pairs of fields under one name in every operation and fragment.
+    """Count the pairs of fields with the same response name in every operation and fragment.
 
-    Fragments are written out, once for each place. Raises TooManyToMerge where there is no end.
+    Fragments are written out, once for each position. Raises TooManyToMerge after 20,000 visits.
     """
     counting = _Counting(document)
     for definition in document.definitions:
@@ -43,7 +44,7 @@ def pairs(document: DocumentNode) -> int:
 
 
 class _Counting:
-    """Counts the fields at each place; `visits` bounds the work."""
+    """Counts the fields at each position; `visits` bounds the work."""
 
     def __init__(self, document: DocumentNode) -> None:
         self._fragments = {
@@ -58,7 +59,7 @@ class _Counting:
         self._visits = 0
 
     def begin(self, selections: SelectionSetNode) -> None:
-        """Count all below a root, which is a place of its own."""
+        """Count everything below a root, which is a position of its own."""
         waiting = [(self._number(Place(0, "")), selections)]
         while waiting:
             waiting += self._merged(*waiting.pop())
@@ -68,7 +69,7 @@ class _Counting:
         return sum(count * (count - 1) // 2 for count in self._fields.values())
 
     def _merged(self, at: int, selections: SelectionSetNode) -> list[tuple[int, SelectionSetNode]]:
-        """Count the fields of a selection set; give the sets within it and where those belong."""
+        """Count the fields of a selection set; return the sets in it with their positions."""
         below: list[tuple[int, SelectionSetNode]] = []
         for node in selections.selections:
             self._visits += 1
@@ -86,7 +87,7 @@ class _Counting:
         return below
 
     def _spread_out(self, at: int, name: str) -> list[tuple[int, SelectionSetNode]]:
-        """Give what a fragment holds, the first time that it is spread at the place."""
+        """Return the content of a fragment when it is first spread at a position."""
         place = Place(at, name)
         if place in self._spread or name not in self._fragments:
             return []

@@ -1,4 +1,4 @@
-"""The limits of an operation, and the one rule that holds it to them."""
+"""The limits of an operation and the checks that enforce them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _REMEMBERED_SIZES: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one request may ask for; each limit stands by itself."""
+    """The limits of one request; each applies by itself."""
 
     body_bytes: int = 1_000_000
     url_bytes: int = 16_384
@@ -54,12 +54,12 @@ class Limits:
 
 
 def refused(message: str, code: ErrorCode) -> GraphQLError:
-    """Make the error of a request that is not let through."""
+    """Make the error of a request that is rejected."""
     return GraphQLError(message, extensions={"code": code.value})
 
 
 class _Source(NamedTuple):
-    """What a cost is measured again from; `sized_by` are the variables that decide it."""
+    """The input of a new measurement; `sized_by` names the variables that decide the cost."""
 
     schema: GraphQLSchema
     document: DocumentNode
@@ -96,7 +96,7 @@ class Operation:
         self._largest_cost: Final = measure.cost
 
     def cost(self, variables: Mapping[str, object]) -> int:
-        """Bound what the operation costs with these variables, in objects read."""
+        """Compute an upper bound of the cost with these variables, in objects read."""
         source = self._source
         if not source.sized_by:
             return self._largest_cost
@@ -109,7 +109,7 @@ class Operation:
         return self._costs[key]
 
     def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
-        """Count what the variables hold; beyond `most` the numbers are not exact."""
+        """Count the values in the variables; beyond `most` the numbers are not exact."""
         return count_values(self._declared, variables, most)
 
     def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
@@ -126,9 +126,9 @@ class Operation:
 def operations_of(
     schema: GraphQLSchema, document: DocumentNode, limits: Limits
 ) -> tuple[Operation, ...]:
-    """Measure every operation of a parsed document; GraphQLError where a limit is passed.
+    """Measure every operation of a parsed document; GraphQLError if it exceeds a limit.
 
-    Runs before the rules of the specification, some of which take far longer than linear time.
+    This runs before the rules of the specification, some of which take far longer than linear time.
     """
     nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
     _most("operations", len(nodes), limits.operations)
@@ -180,7 +180,7 @@ def _hold_introspection(measure: Measure, limits: Limits) -> None:
 
 
 def _hold_merging(document: DocumentNode, limits: Limits) -> None:
-    """Bound what the rule on merging has to do, which is more than linear in the document."""
+    """Bound the work of the rule on merging, which is more than linear in the document."""
     try:
         merged = pairs(document)
     except TooManyToMerge:
@@ -200,7 +200,7 @@ def _too_large(what: str, actual: int, most: int) -> GraphQLError:
 
 
 def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
-    """Give the cost of the operation; GraphQLError for what is too dear, or given too much."""
+    """Return the cost of the operation; GraphQLError if the cost or the variables are too large."""
     most = Counts(limits.input_values, limits.json_values)
     given = operation.given(variables, most)
     if given.values > most.values:
@@ -217,7 +217,7 @@ def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limit
 
 
 def chosen(operations: tuple[Operation, ...], name: str | None) -> Operation:
-    """Find the operation a request means; GraphQLError where that is unknown or ambiguous."""
+    """Find the operation that a request names; GraphQLError if it is unknown or ambiguous."""
     if name is None and len(operations) == 1:
         return operations[0]
     found = [operation for operation in operations if operation.name == name]

@@ -1,4 +1,4 @@
-"""The mutations of pipelines, and the inputs that are theirs alone."""
+"""The mutations of pipelines with their inputs, payloads and results."""
 
 from typing import Annotated, Any
 
@@ -59,7 +59,7 @@ class UpdatePipelineInput(Change):
 
 
 def _attributes(value: object) -> dict[str, Any] | None:
-    """The record keeps an object, where the scalar allows any JSON value."""
+    """Return the value if it is an object; the scalar allows any JSON value."""
     return value if isinstance(value, dict) else None
 
 

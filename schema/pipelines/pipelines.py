@@ -1,7 +1,4 @@
-"""The fields of a pipeline that list its executions, and the tags in use on them.
-
-Pipelines and their versions: types and query fields.
-"""
+"""Pipelines and their versions: types, query fields, and the list of a pipeline's executions."""
 
 from datetime import datetime
 from typing import Annotated
@@ -85,7 +82,7 @@ ExecutionsInOrder = Annotated[
 
 @strawberry.type
 class HasExecutions:
-    """The fields; itself no type of the schema."""
+    """The fields about executions of a pipeline; not a type of the schema itself."""
 
     @strawberry.field(
         graphql_type=Connection[Execution],

@@ -1,4 +1,4 @@
-"""The inputs of the mutations that all kinds of resources have, and how they are read."""
+"""The inputs of the mutations that all kinds of resources have, and the reading of their fields."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ Read = Callable[[Any], Any]
 
 
 class Brought(Protocol):
-    """The value of a field that comes with a file, what is wrong with that, and the file."""
+    """The value of a field that comes with a file, its problems, and the file."""
 
     @property
     def content(self) -> Any: ...
@@ -47,7 +47,7 @@ Bring = Callable[[Context, Any], Awaitable[Brought]]
 
 @strawberry.input
 class Creation:
-    """The common fields of what is to be created; itself no type of the schema."""
+    """The common fields of inputs that create a resource; not a type of the schema itself."""
 
     group: GroupPath | None = strawberry.field(
         default=UNSET,
@@ -63,7 +63,7 @@ class Creation:
 
 @strawberry.input
 class Change:
-    """The common fields of what is to be changed; itself no type of the schema."""
+    """The common fields of inputs that change a resource; not a type of the schema itself."""
 
     expected_version: int = strawberry.field(
         description=(
@@ -81,12 +81,12 @@ class Change:
 
 
 def id_of(noun: str) -> Any:
-    """Make the field that names one."""
+    """Make the field with the global id of a resource."""
     return strawberry.field(description=f"The global id of the {noun}.")
 
 
 def key_for(noun: str) -> Any:
-    """Make the field that makes a retried create safe."""
+    """Make the field with the key that makes a repeated create safe."""
     return strawberry.field(
         default=UNSET,
         description=(
@@ -97,21 +97,21 @@ def key_for(noun: str) -> Any:
 
 
 def as_given(value: object) -> object:
-    """The value of a field that the record keeps as the input has it."""
+    """Return a value unchanged, for a field that the record stores in the form of the input."""
     return value
 
 
 def records_of(values: list[Any] | None) -> tuple[Any, ...]:
-    """The records of a list of inputs; none where there is no list."""
+    """Return the records of a list of inputs; none if there is no list."""
     return tuple(value.record() for value in values or ())
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """How the fields of a kind are read; `required` are those that no update may clear.
+    """The reading of the fields of a kind; an update may not clear the `required` ones.
 
-    `problem` tells what is wrong with the value of a field where the record cannot show it. `file`
-    names the field that comes with a file, and brings it.
+    `problem` describes the problem of a field's value that the record cannot show. `file` names the
+    field that comes with a file, with the function that fetches it.
     """
 
     own: Mapping[str, Read]
@@ -120,12 +120,12 @@ class Content:
     file: tuple[str, Bring] | None = None
 
     async def of(self, context: Context, input: Creation) -> Given:
-        """What a user gives for a new resource."""
+        """Read the fields of a new resource."""
         fields = {name: read(given(getattr(input, name))) for name, read in self._read.items()}
         return await self._given(context, input, fields)
 
     async def changed_by(self, context: Context, input: Change) -> Given:
-        """The fields that were given, but for a null where there must be a value."""
+        """Read the fields that the input contains, except a null where a value is required."""
         read = {**self._read, "state": as_given}
         found = {name: getattr(input, name) for name in read}
         nulls = self._nulls(input)
@@ -150,7 +150,7 @@ class Content:
         )
 
     def _problems(self, input: Creation | Change) -> list[FieldProblem]:
-        """What is wrong that the fields as they are read cannot show."""
+        """Return the problems that the fields, once read, cannot show."""
         nulls = [FieldProblem([name], "must not be null") for name in self._nulls(input)]
         found = {name: tell(given(getattr(input, name))) for name, tell in self.problem.items()}
         return nulls + [FieldProblem([name], message) for name, message in found.items() if message]

@@ -1,4 +1,4 @@
-"""The work of the mutations that every kind of resource has, and the words that they share."""
+"""The steps of the mutations that all kinds of resources have, and their common descriptions."""
 
 from typing import Final, TypeVar
 
@@ -38,23 +38,23 @@ async def create_resource(
 
 
 async def update_resource(info: Info, kind: Kind[R], content: Content, input: Change, id: str) -> R:
-    """Make a new version of a resource from the fields that an input gives."""
+    """Create a new version of a resource from the fields that an input contains."""
     key = key_of(kind.title, id)
     changes = await content.changed_by(info.context, input)
     return await resources.update(info.context.desk(kind), key, input.expected_version, changes)
 
 
 async def delete_resource(info: Info, kind: Kind[R], id: str, expected_version: int | None) -> R:
-    """Delete a resource with all its versions, and return what it was."""
+    """Delete a resource with all its versions, and return it as it was."""
     key, expected = key_of(kind.title, id), given(expected_version)
     return await resources.delete(info.context.desk(kind), key, expected)
 
 
 async def grant_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> tuple[R, bool]:
-    """Grant a group access to a resource, and return whether that changed anything."""
+    """Grant a group access to a resource, and return whether the grant is new."""
     return await resources.grant(info.context.desk(kind), key_of(kind.title, id), group)
 
 
 async def revoke_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> R:
-    """Revoke the grant that a group has itself."""
+    """Revoke the grant that a group itself has."""
     return await resources.revoke(info.context.desk(kind), key_of(kind.title, id), group)

@@ -1,7 +1,4 @@
-"""Tags: filters by them, and the keys and values in use.
-
-The work of the query fields that every kind of resource has, and their arguments.
-"""
+"""Tags and tag filters, and the query fields that all kinds of resources have."""
 
 from typing import Annotated, Final, TypeAlias, TypeVar
 
@@ -212,7 +209,7 @@ LIST: Final = (
 
 
 async def find_resource(info: Info, kind: Kind[R], id: str, as_at: str | None) -> R:
-    """Read a resource by its global id, now or as it was at a time."""
+    """Read a resource by its global id, as it is now or as it was at a given time."""
     desk, key, time = info.context.desk(kind), key_of(kind.title, id), given(as_at)
     if time is None:
         return await desk.latest(key, attributes_asked(info, kind.title))
@@ -226,7 +223,7 @@ def selection(
     include_child_groups: bool | None,
     order: Order | None,
 ) -> Listed:
-    """The resources that the arguments of a list select, and their order."""
+    """Return the selection of resources, and their order, that the arguments of a list describe."""
     return Listed(
         group=given(group) or info.context.caller.default_group,
         tags=(given(tags) or TagFilter()).filter(),
@@ -238,7 +235,7 @@ def selection(
 async def list_resources(
     info: Info, kind: Kind[R], selected: Listed, page: PageArguments
 ) -> Connection[R]:
-    """Read a page of the resources that are selected."""
+    """Read a page of the selected resources."""
     asked = attributes_asked(info, kind.title)
     return await connect(
         info,

@@ -1,7 +1,4 @@
-"""The changes between two versions of a resource, of whatever kind.
-
-The fields that the types of every kind of resource share, and the work of those of versions.
-"""
+"""The fields of resources and versions of every kind, and the changes between two versions."""
 
 from typing import Annotated, Final, TypeAlias, TypeVar
 
@@ -74,7 +71,7 @@ R = TypeVar("R", bound=records.Resource)
 
 @strawberry.type
 class Resource(Node):
-    """The common fields of the latest version; itself no type of the schema."""
+    """The common fields of the latest version; not a type of the schema itself."""
 
     name: str = strawberry.field(
         description=(
@@ -141,7 +138,7 @@ class Resource(Node):
 
 @strawberry.type
 class ResourceVersion(Node):
-    """The common fields of one version; itself no type of the schema."""
+    """The common fields of one version; not a type of the schema itself."""
 
     version: int = strawberry.field(description="The number of the version, counted from 1.")
     name: str = strawberry.field(description="The name that the resource had in this version.")
@@ -190,7 +187,7 @@ async def list_versions(
 
 
 async def find_version(info: Info, kind: Kind[R], resource: R, number: int) -> R | None:
-    """Read the version of a number; None where there is none."""
+    """Read the version with a number; None if there is none."""
     try:
         return await info.context.desk(kind).versions.load((resource, number))
     except NotFound:

@@ -1,4 +1,4 @@
-"""Transformers: parameters, formulas and outputs, as output and as input."""
+"""Transformers with their parameters, formulas and outputs, as types and as inputs."""
 
 import strawberry
 from strawberry import UNSET

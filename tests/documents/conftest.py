@@ -1,4 +1,4 @@
-"""The patterns of the documents hold on the embedded store and on DynamoDB."""
+"""The patterns of the documents are tested on the embedded store and on DynamoDB."""
 
 import pytest
 

@@ -23,7 +23,7 @@ KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 
 
 async def shelf(store: Store) -> AudioLibrary:
-    """Two albums of Ann's, and one of Bob's under the same names."""
+    """Make two albums of Ann's, and one of Bob's with the same names."""
     library = listener(store)
     tracks = [
         draft(f"{n}", f"t{n}", "AC/DC", album=("Live", "Black")[n % 2], track=n, genres=("Rock",))
@@ -38,7 +38,7 @@ async def shelf(store: Store) -> AudioLibrary:
 async def titles(
     store: Store, page: Callable[[AudioLibrary, Window], Awaitable[Slice[Any]]]
 ) -> list[str]:
-    """Ann's list in one request, and again a track at a time."""
+    """Read Ann's list in one request, and again one track at a time."""
     traced = Traced(store.table)
     library = listener(replace(store, table=traced))
     found = [each for _, each in (await page(library, Window(size=50))).entries]

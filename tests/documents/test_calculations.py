@@ -100,7 +100,7 @@ async def create(ask: Ask, group: str, caller: Caller = ROOT, **changes: Any) ->
 
 
 async def vehicle(ask: Ask, **changes: Any) -> str:
-    """The groups, and the document's calculation in `/usa`; gives its global id."""
+    """Make the groups and the document's calculation in `/usa`; return its global id."""
     await ask.grow()
     made = await create(ask, "/usa", **changes)
     assert made["__typename"] == "CreateCalculationPayload", made
@@ -269,7 +269,7 @@ async def test_call_a_calculation_by_name(ask: Ask) -> None:
 
 
 async def factors(ask: Ask) -> None:
-    """The reference data that the document's calculation looks up."""
+    """Make the reference data in which the document's calculation looks up values."""
     columns = [{"name": "vehicleType", "type": "STRING"}, {"name": "co2e", "type": "NUMBER"}]
     for name, factor in (("vehicles", "0.3502"), ("passenger_vehicles", "0.175")):
         content = {"columns": columns, "csv": f"vehicleType,co2e\ncar,{factor}\n"}

@@ -1,4 +1,4 @@
-"""What reference datasets are asked for: one test for each row."""
+"""The access patterns of reference datasets, one test for each row."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ async def create(ask: Ask, group: str, **changes: Any) -> Any:
 
 
 async def vehicles(ask: Ask, **changes: Any) -> str:
-    """The groups, and a dataset in `/usa`; gives its global id."""
+    """Make the groups and a dataset in `/usa`; return its global id."""
     await ask.grow()
     made = await create(ask, "/usa", **changes)
     assert made["__typename"] == "CreateReferenceDatasetPayload", made

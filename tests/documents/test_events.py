@@ -1,4 +1,4 @@
-"""What the documents do when they hear of an event has happened by then: a test for each row."""
+"""The access patterns for events: their effect has already happened; one test for each row."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.support.graphql_client import Ask, tagged
 
 @pytest.fixture(params=["pipeline", "calculation"])
 def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
-    """Asks of each kind what the documents say of pipelines."""
+    """Ask of each kind of resource what the documents ask of pipelines."""
     return Ask(store, request.param)
 
 

@@ -1,4 +1,4 @@
-"""The uses of the manifest document, in its words, one test for each row."""
+"""The uses that the manifest document describes, in its words, one test for each row."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ SHOWN = """runId state addedAt addedBy toSkip processedAt shredTypes savedTo loa
 
 
 async def do(ask: Ask, verb: str, **input: Any) -> Any:
-    """Ask one thing of the run; gives the run as it is then, or the code of the failure."""
+    """Send one mutation about the run; return the run afterwards, or the code of the failure."""
     field = f"{verb[0].lower()}{verb[1:]}"
     document = f"""mutation($input: {verb}Input!) {{ {field}(input: $input) {{
       ...on {verb}Payload {{ run {{ {SHOWN} }} }} ...on UserError {{ code }} }} }}"""

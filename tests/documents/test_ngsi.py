@@ -1,4 +1,4 @@
-"""What the sink's document stores, read back: one test for each row."""
+"""The access patterns of the sink's data, one test for each row."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every row of docs/access-patterns.md has its one test, and its method is there."""
+"""Every row of docs/access-patterns.md has one test, and names a method that exists."""
 
 import inspect
 import re
@@ -81,7 +81,7 @@ def rows(heading: str) -> list[Pattern]:
 
 
 def docstrings(module: ModuleType) -> list[str]:
-    """The first line of each test's docstring."""
+    """Return the first line of each test's docstring."""
     tests = [test for name, test in vars(module).items() if name.startswith("test_")]
     return [(inspect.getdoc(test) or "").partition("\n")[0] for test in tests]
 
@@ -99,7 +99,7 @@ def test_a_row_is_written_once() -> None:
 
 
 def gist(text: str) -> tuple[str, ...]:
-    """The words of a pattern that tell it from others, in its own order."""
+    """Return the words that tell a pattern from the others, in its own order."""
     words = re.findall("[a-z]+", text.lower().replace("groups access", "group access"))
     return tuple(word for word in words if word not in UNSAID)
 

@@ -1,4 +1,4 @@
-"""The access patterns of playlists and of what listeners keep, one test for each row."""
+"""The access patterns of playlists and of listeners' own data, one test for each row."""
 
 from typing import Any
 

@@ -47,7 +47,7 @@ VALUES = """query($group: GroupPath!) { tagValues(kind: PIPELINE, key: "scope", 
 
 @pytest.fixture(params=["pipeline", "calculation"])
 def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
-    """Asks of each kind what the documents say of pipelines."""
+    """Ask of each kind of resource what the documents ask of pipelines."""
     return Ask(store, request.param)
 
 

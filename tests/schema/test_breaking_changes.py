@@ -1,8 +1,8 @@
-"""Clients of the last release go on working: what they ask of its schema means the same now.
+"""Clients of the last release keep working: their documents mean the same in the served schema.
 
-`released.graphql` is the schema of the last release; before the first one, that of the day when it
-was put here. A release copies `schema.graphql` over it, and nothing else does: whoever has to break
-clients marks the field as deprecated first, and removes it in a release that says so.
+`released.graphql` is the schema of the last release; before the first release, that of the day when
+it was added. Only a release copies `schema.graphql` over it. A change that breaks clients first
+marks the field as deprecated, and a later release removes it and says so.
 """
 
 from pathlib import Path
@@ -31,9 +31,10 @@ RELEASED = (Path(__file__).parent / "released.graphql").read_text()
 
 
 def breaches(released: GraphQLSchema, served: GraphQLSchema) -> list[str]:
-    """What no longer works, or has another meaning where an argument is left out.
+    """List what no longer works, and defaults of arguments that have changed.
 
-    New members of unions and enums are no breach: clients are told to expect them.
+    New members of unions and enums are no breach, since the documentation tells clients to expect
+    them.
     """
     found: list[BreakingChange | DangerousChange] = [*find_breaking_changes(released, served)]
     found += [

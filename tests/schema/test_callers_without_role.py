@@ -1,5 +1,7 @@
-"""Who has no role on the line learns nothing, is told what is told of what is not there, and
-changes nothing: every field of the schema, asked by outsiders."""
+"""A caller without a role on the line of groups learns nothing and changes nothing.
+
+Every field of the schema answers such a caller as it answers for objects that do not exist.
+"""
 
 import json
 from base64 import urlsafe_b64decode
@@ -43,11 +45,11 @@ RUNS: Mapping[str, dict[str, Any]] = {
     "ResetRun": {"force": True, "delete": True},
     "ReloadRun": {"reason": "mine", "force": True},
 }
-"""The mutations of runs, each with an input that whoever may would be granted."""
+"""The mutations of runs, each with an input that succeeds for a caller with the role."""
 
 
 class World(NamedTuple):
-    """Names of things in the tree of others, or of things that are nowhere."""
+    """Names of things in a foreign tree of groups, or of things that do not exist."""
 
     id: str
     version_id: str
@@ -61,11 +63,11 @@ class World(NamedTuple):
 
     @property
     def service(self) -> str:
-        """The service whose group that is."""
+        """The name of the NGSI service that belongs to the group."""
         return self.group.strip("/")
 
     def blurred(self, answer: object) -> str:
-        """The answer as text, without the names that were asked for."""
+        """Return the answer as text, with the names of this world replaced by `?`."""
         text = json.dumps(answer)
         names = (self.group, self.name, self.service, self.letter)
         ids = (_uuid(self.id), _uuid(self.job), _uuid(self.execution))
@@ -79,7 +81,7 @@ def mutation(field: str, input: str) -> str:
 
 
 def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
-    """For each field of Query and Mutation the documents that ask for what the world names."""
+    """Return the documents that ask for the things of a world, by field of Query and Mutation."""
     id, group = {"id": world.id}, {"group": world.group}
     return {
         "viewer": [("{ viewer { roles { group } defaultGroup apiKeys { nodes { id } } } }", {})],
@@ -269,7 +271,7 @@ def ngsi_cases(world: World) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
 
 
 def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
-    """The same for the fields of executions."""
+    """Return the documents that ask for executions, by field."""
     id, fence = {"id": world.execution}, {"fence": 1}
     progress = dict.fromkeys(("rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"), 1)
     told: Mapping[str, Mapping[str, Any]] = {
@@ -302,7 +304,7 @@ KINDS = NOUNS
 
 
 def nowhere(noun: str) -> World:
-    """Names of nothing, in the form that those of the kind have."""
+    """Return names that fit their kind but belong to nothing."""
     key = "01a1fd33-4531-77f0-8555-cdb912a93fef"
     return World(
         id=GlobalId(title_of(noun), key).text(),
@@ -344,7 +346,7 @@ def _uuid(global_id: str) -> str:
 
 
 async def others(ask: Ask) -> World:
-    """A tree of others with something of everything in it."""
+    """Make a foreign tree of groups with one thing of every kind in it."""
     await ask.grow("/usa", "/usa/northwest", "/usa/gone", "/usa2", "/eu")
     id = await ask.make("/usa", "theirs", "scope=1", "material=metal/steel")
     await ask.change(id, 1, description="changed")

@@ -1,4 +1,4 @@
-"""Every list of the schema, walked both ways a node at a time, and what its arguments may be."""
+"""Every list of the schema, read one node at a time in both directions, with all its arguments."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ TAGS = "material=metal/steel", "material=metal/copper", "material=wood", "materi
 
 
 class Listing(NamedTuple):
-    """A list: where it lies, its own arguments, what tells its nodes, and all of them."""
+    """A list: its path and arguments, the fields that identify a node, and all its nodes."""
 
     field: str
     path: tuple[str, ...]
@@ -307,7 +307,7 @@ LISTS = {
 
 
 async def catalogue(ask: Ask) -> None:
-    """Pipelines p0 to p5, granted in turn to a group and to the one above it; calculations."""
+    """Make pipelines p0 to p5, granted in turn to a group and to its parent, and calculations."""
     await ask.grow("/usa", "/usa/west", "/usa/east", "/usa/west coast")
     for n, tag in enumerate(TAGS):
         more = ["scope=1", "k: 1=#a", "k%2=b:c"][:n]
@@ -342,7 +342,7 @@ async def catalogue(ask: Ask) -> None:
 
 
 async def discover(ask: Ask) -> None:
-    """Runs r0 to r3 of Snowplow, of which r1 is claimed, and one run each of two others."""
+    """Enter runs r0 to r3 of Snowplow, with r1 claimed, and one run each of two other manifests."""
     for name, ids in (("Snowplow", ("r0", "r1", "r2", "r3")), ("a:b", ("r",)), ("z", ("r",))):
         for id in ids:
             run = {"group": "/usa", "manifest": name, "runId": id}
@@ -352,7 +352,7 @@ async def discover(ask: Ask) -> None:
 
 
 async def listen(ask: Ask) -> None:
-    """Playlists l0 to l2; l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
+    """Make playlists l0 to l2: l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
     b, a = SONG, global_id("Audio", FIXED.format(1))
     numbered = Ask(counting(ask.store, 10))
     mixes = [(await numbered.input(CREATE_PLAYLIST, name=f"l{n}"))["playlist"]["id"] for n in "012"]
@@ -371,7 +371,7 @@ async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) ->
 
 
 async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
-    """What tells the nodes of a page, and where the page lies; its two forms say the same."""
+    """Return the identifying values of a page's nodes and its pageInfo; edges and nodes agree."""
     found = (await asked(ask, name, **arguments)).data
     while "list" not in found:
         found = found["around"]
@@ -387,9 +387,9 @@ async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[s
 
 
 @pytest.fixture(scope="module")
-async def catalogued(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ask]:
-    """Somebody who asks what all the lists are of; tests that only read share it."""
-    async with open_embedded(tmp_path_factory.mktemp("catalogued")) as store:
+async def listed_store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ask]:
+    """Ask a store that holds the content of all lists; tests that only read share it."""
+    async with open_embedded(tmp_path_factory.mktemp("listed_store")) as store:
         ask = Ask(store)
         await catalogue(ask)
         yield ask
@@ -407,23 +407,23 @@ def test_every_list_of_the_schema_is_walked() -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, catalogued: Ask) -> None:
+async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, listed_store: Ask) -> None:
     nodes = LISTS[name].nodes
-    assert await page(catalogued, name) == (nodes, (await page(catalogued, name))[1])
+    assert await page(listed_store, name) == (nodes, (await page(listed_store, name))[1])
     after = before = None
     for n, node in enumerate(nodes):
-        found, info = await page(catalogued, name, first=1, after=after)
+        found, info = await page(listed_store, name, first=1, after=after)
         assert found == [node]
         assert info["hasNextPage"] is (n + 1 < len(nodes))
         assert info["hasPreviousPage"] is (n > 0)
         after = info["endCursor"]
     for n, node in enumerate(reversed(nodes)):
-        found, info = await page(catalogued, name, last=1, before=before)
+        found, info = await page(listed_store, name, last=1, before=before)
         assert found == [node]
         assert info["hasPreviousPage"] is (n + 1 < len(nodes))
         assert info["hasNextPage"] is (n > 0)
         before = info["startCursor"]
-    assert await page(catalogued, name, first=1, after=after) == (
+    assert await page(listed_store, name, first=1, after=after) == (
         [],
         {
             "hasNextPage": False,
@@ -435,13 +435,13 @@ async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, catalogued
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_a_page_of_two_ends_with_the_list(name: str, catalogued: Ask) -> None:
+async def test_a_page_of_two_ends_with_the_list(name: str, listed_store: Ask) -> None:
     nodes = LISTS[name].nodes
-    found, info = await page(catalogued, name, first=2)
+    found, info = await page(listed_store, name, first=2)
     assert (found, info["hasNextPage"]) == (nodes[:2], len(nodes) > 2)
-    found, info = await page(catalogued, name, last=2)
+    found, info = await page(listed_store, name, last=2)
     assert (found, info["hasPreviousPage"]) == (nodes[-2:], len(nodes) > 2)
-    found, info = await page(catalogued, name, first=len(nodes))
+    found, info = await page(listed_store, name, first=len(nodes))
     assert (found, info["hasNextPage"], info["hasPreviousPage"]) == (nodes, False, False)
 
 
@@ -463,24 +463,24 @@ BAD: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("bad", BAD)
 async def test_arguments_that_cannot_mean_anything_are_refused_by_every_list(
-    bad: str, catalogued: Ask
+    bad: str, listed_store: Ask
 ) -> None:
     for name in LISTS:
-        (error,) = (await asked(catalogued, name, **BAD[bad])).errors
+        (error,) = (await asked(listed_store, name, **BAD[bad])).errors
         assert error["extensions"]["code"] == "BAD_USER_INPUT", name
 
 
 async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_made_for(
-    catalogued: Ask,
+    listed_store: Ask,
 ) -> None:
     other = as_caller("other", "/=admin")
     for name in LISTS:
-        cursor = (await page(catalogued, name, first=1))[1]["endCursor"]
+        cursor = (await page(listed_store, name, first=1))[1]["endCursor"]
         for elsewhere in LISTS:
-            errors = (await asked(catalogued, elsewhere, first=1, after=cursor)).errors
+            errors = (await asked(listed_store, elsewhere, first=1, after=cursor)).errors
             codes = [error["extensions"]["code"] for error in errors]
             assert codes == ([] if elsewhere == name else ["BAD_USER_INPUT"]), elsewhere
-        told = await asked(catalogued, name, other, first=1, after=cursor)
+        told = await asked(listed_store, name, other, first=1, after=cursor)
         assert told.errors or told.data == {"around": None}, name
 
 

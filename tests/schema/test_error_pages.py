@@ -1,4 +1,4 @@
-"""Every code a client can meet has its page."""
+"""Every error code that a client can receive has a page in docs/errors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every member of every result union really occurs, with its code and its path."""
+"""Every member of every result union occurs in practice, with its code and its path."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -51,13 +51,13 @@ DETAILS = {
 
 
 def key(group: str = "/usa", **more: Any) -> dict[str, Any]:
-    """The input of an API key that may read the group until tomorrow."""
+    """Return the input of an API key that may read the group until tomorrow."""
     until = canonical(datetime.now(UTC) + timedelta(days=1))
     return {"name": "k", "roles": [{"group": group, "role": "READER"}], "expiresAt": until, **more}
 
 
 class Case(NamedTuple):
-    """An input that ends in a failure; ids stand under the names that `resources` gives them."""
+    """An input that ends in a failure; the names that `resources` gives stand for ids."""
 
     field: str
     input: dict[str, Any]
@@ -330,7 +330,7 @@ STRANGE = dict.fromkeys(("rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritt
 
 
 def _of_executions() -> dict[tuple[str, str], Case]:
-    """What every mutation of one execution refuses, and what some refuse besides."""
+    """Return the failures of every mutation of one execution, and the failures of some of them."""
     inputs: dict[str, dict[str, Any]] = {
         "startExecution": {},
         "cancelExecution": {},
@@ -467,7 +467,7 @@ CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
 
 
 async def resources(ask: Ask) -> dict[str, str]:
-    """What the cases need, by name; rows of the heavy ones just fit one transaction."""
+    """Make the resources of the cases, by name; rows of the heavy ones just fit one transaction."""
     await ask.grow()
     made = {"one": await ask.make("/usa", "one", "a=b")}
     made["two"] = await ask.make("/usa/northwest", "two")
@@ -495,7 +495,7 @@ async def resources(ask: Ask) -> dict[str, str]:
 
 
 async def runs(ask: Ask) -> None:
-    """Two runs: one that is new, and one that went all the way."""
+    """Make two manifest runs: a new one, and one that is loaded."""
     steps = (
         ("discoverRun", {"addedBy": "t"}),
         ("claimRun", {"stage": "TRANSFORM", "owner": "w"}),
@@ -522,7 +522,7 @@ def test_every_failure_of_every_result_has_a_case() -> None:
 
 
 class Places:
-    """Stores with what the cases need, one for each noun; shared, as failures change nothing."""
+    """Stores with the resources of the cases, one for each noun; failures change nothing."""
 
     def __init__(self, opened: AsyncExitStack, directory: Path) -> None:
         self._opened = opened
@@ -572,7 +572,7 @@ async def test_a_failure_occurs_and_changes_nothing(
 
 
 async def assert_fails(member: str, case: Case, input: dict[str, Any], ask: Ask) -> Any:
-    """Run the case with this input; what was told."""
+    """Run the case with this input, and return the failure."""
     before = await contents(ask.store.table)
     told = (await ask(mutation(case.field, member), {"input": input}, case.caller)).value
     assert (told["__typename"], told["code"], told["path"]) == (member, case.code, case.path)

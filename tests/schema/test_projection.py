@@ -1,4 +1,4 @@
-"""Lists decode of each row what their operation asks for, and nothing else."""
+"""Lists decode only the attributes of a row that their operation selects."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ START = """mutation($input: CreateExecutionInput!) { createExecution(input: $inp
 
 
 async def spoil(store: Store, key: Key, attribute: str) -> None:
-    """Put into a row what no record can be made of."""
+    """Write a value into a row that no record can be decoded from."""
     assert attribute in (await store.table.get([key])).items[key]
     await store.table.transact([Update(key=key, set={attribute: {"spoiled": [1]}})])
 
 
 async def listed(ask: Ask, field: str, light: str, heavy: str) -> list[Any]:
-    """Ask a list for what is not spoiled, as nodes and as edges, and then for what is."""
+    """Read a list with the spoiled field, which fails, and without it, and return its nodes."""
     spoiled = await ask(field % f"nodes {{ {light} {heavy} }}")
     assert [error["extensions"]["code"] for error in spoiled.errors] == ["INTERNAL_SERVER_ERROR"]
     edges = await ask(field % f"edges {{ node {{ {light} }} }}")

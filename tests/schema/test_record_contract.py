@@ -1,4 +1,4 @@
-"""What a GraphQL type shows plainly lies on its record, under that name and as nullable."""
+"""A field without a resolver has an attribute of the same name and nullability on its record."""
 
 import types
 from collections.abc import Iterator
@@ -124,7 +124,7 @@ def objects() -> Iterator[GraphQLObjectType]:
 
 
 def plain(type: GraphQLObjectType) -> dict[str, tuple[StrawberryField, GraphQLField]]:
-    """The fields without a resolver, by the name they have in Python."""
+    """Return the fields without a resolver, by their Python names."""
     found = {}
     for field in type.fields.values():
         definition = field.extensions["strawberry-definition"]
@@ -134,7 +134,7 @@ def plain(type: GraphQLObjectType) -> dict[str, tuple[StrawberryField, GraphQLFi
 
 
 def attributes(record: type) -> dict[str, Any]:
-    """The types of a record's fields and properties."""
+    """Return the types of a record's fields and properties, by name."""
     properties = {
         name: get_type_hints(value.fget)["return"]
         for name, value in vars(record).items()

@@ -1,4 +1,4 @@
-"""How often a request asks the table, and how often one after another: never once a node."""
+"""The number of reads of a request, in total and in sequence, does not grow with its nodes."""
 
 from asyncio import gather
 from pathlib import Path
@@ -35,14 +35,14 @@ NODES = "query($ids: [ID!]!) { nodes(ids: $ids) { id ...on Pipeline { name } } }
 
 @pytest.fixture(scope="module", params=NOUNS)
 def noun(request: pytest.FixtureRequest) -> str:
-    """The kind of resource that is asked for; all have the same budgets."""
+    """Name the kind of resource; all kinds have the same budgets."""
     found: str = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-async def traced(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with 60 resources of two versions, and the table that counts what it is asked."""
+async def traced_table(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Fill a store with 60 resources of two versions, on a table that counts its reads."""
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table, open_files(folder) as files:
         ask = Ask(Store(table, files=files), noun)
@@ -56,10 +56,10 @@ async def traced(noun: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def ask(traced: Traced, noun: str) -> Ask:
-    """Asks the filled store; the count starts anew."""
-    traced.start()
-    return Ask(Store(traced), noun)
+def ask(traced_table: Traced, noun: str) -> Ask:
+    """Ask the filled store; the count starts again for each test."""
+    traced_table.start()
+    return Ask(Store(traced_table), noun)
 
 
 async def ids(ask: Ask, count: int) -> list[str]:
@@ -70,11 +70,11 @@ async def ids(ask: Ask, count: int) -> list[str]:
 
 @pytest.mark.parametrize("tags", [None, {"all": tagged("all=1")}])
 async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as_for_10(
-    tags: Any, ask: Ask, traced: Traced
+    tags: Any, ask: Ask, traced_table: Traced
 ) -> None:
     costs = []
     for size in (10, 50):
-        traced.start()
+        traced_table.start()
         variables = {"group": "/usa/northwest", "first": size, "tags": tags}
         answer = await ask(NESTED, variables)
         nodes = answer.value["nodes"]
@@ -82,40 +82,40 @@ async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as
         for node in nodes:
             assert [v["version"] for v in node["versions"]["nodes"]] == [2, 1]
             assert {v["pipeline"]["name"] for v in node["versions"]["nodes"]} == {node["name"]}
-        assert answer.units.calls == traced.reads
-        costs.append(traced.seen)
+        assert answer.units.calls == traced_table.reads
+        costs.append(traced_table.seen)
     # Three streams and the group; the pipelines; their groups, versions and first versions.
     assert costs == [(8, 0, 3), (8, 0, 3)]
 
 
-async def test_50_nodes_by_id_are_one_call(ask: Ask, traced: Traced) -> None:
+async def test_50_nodes_by_id_are_one_call(ask: Ask, traced_table: Traced) -> None:
     wanted = await ids(ask, 50)
-    traced.start()
+    traced_table.start()
     answer = await ask(NODES, {"ids": wanted})
     assert [node["id"] for node in answer.value] == wanted
     assert answer.units.calls == 1
-    assert traced.seen == (1, 0, 1)
+    assert traced_table.seen == (1, 0, 1)
 
 
-async def test_the_same_thing_asked_for_twice_is_read_once(ask: Ask, traced: Traced) -> None:
+async def test_the_same_thing_asked_for_twice_is_read_once(ask: Ask, traced_table: Traced) -> None:
     (id,) = await ids(ask, 1)
-    traced.start()
+    traced_table.start()
     query = "query($id: ID!) { a: pipeline(id: $id) { name } b: node(id: $id) { id } }"
     assert (await ask(query, {"id": id})).errors == ()
-    assert traced.seen == (1, 0, 1)
+    assert traced_table.seen == (1, 0, 1)
 
 
 async def test_requests_share_no_loader_and_each_caller_is_judged_alone(
-    ask: Ask, traced: Traced
+    ask: Ask, traced_table: Traced
 ) -> None:
     wanted = await ids(ask, 2)
     callers = (ROOT, as_caller("eve", "/eu=admin"), as_caller("uma", "/usa=reader"), ROOT)
-    traced.start()
+    traced_table.start()
     answers = await gather(*(ask(NODES, {"ids": wanted}, caller) for caller in callers))
     shown = [[node and node["id"] for node in answer.value] for answer in answers]
     assert shown == [wanted, [None, None], wanted, wanted]
     assert [answer.units.calls for answer in answers] == [1, 1, 1, 1]
-    assert traced.seen == (4, 0, 1)
+    assert traced_table.seen == (4, 0, 1)
 
 
 READS = {
@@ -149,24 +149,24 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced: Traced) -> None:
+async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced_table: Traced) -> None:
     query, budget = READS[name]
     (id,) = await ids(ask, 1)
-    traced.start()
+    traced_table.start()
     answer = await ask(query, {"id": id} if "$id" in query else {})
     assert answer.errors == ()
-    assert traced.seen == budget
-    assert answer.units.calls == traced.reads
+    assert traced_table.seen == budget
+    assert answer.units.calls == traced_table.reads
 
 
-async def test_a_version_by_its_own_id_is_one_round_trip(ask: Ask, traced: Traced) -> None:
+async def test_a_version_by_its_own_id_is_one_round_trip(ask: Ask, traced_table: Traced) -> None:
     (id,) = await ids(ask, 1)
     query = "query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { id } } }"
     version = (await ask(query, {"id": id})).value["versionNumbered"]["id"]
-    traced.start()
+    traced_table.start()
     found = await ask("query($id: ID!) { node(id: $id) { id } }", {"id": version})
     assert found.value == {"id": version}
-    assert traced.seen == (1, 0, 1)
+    assert traced_table.seen == (1, 0, 1)
 
 
 GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
@@ -175,17 +175,17 @@ DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input)
 
 
 async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
-    traced = Traced(store.table)
-    ask = Ask(Store(traced, files=store.files), noun)
+    traced_table = Traced(store.table)
+    ask = Ask(Store(traced_table, files=store.files), noun)
     await ask.grow()
     # Another carrier of the tags in each group: the last one to leave costs one try more.
     for group in ("/usa/northwest", "/eu"):
         await ask.make(group, f"other {group}", "a=b/c/d", "e=f")
-    traced.start()
+    traced_table.start()
     made = await ask.input(CREATE, ROOT, **draft("one", "a=b/c/d", "e=f", group="/usa/northwest"))
     has_file = noun == "reference dataset"
     # The row of a file that is being put in place.
-    assert traced.seen == ((0, 2, 2) if has_file else (0, 1, 1))
+    assert traced_table.seen == ((0, 2, 2) if has_file else (0, 1, 1))
     id = made["pipeline"]["id"]
     writes = (
         (UPDATE, {"expectedVersion": 1, "name": "two", "tags": tagged("a=b/c", "e=f")}),
@@ -195,24 +195,24 @@ async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
         (DELETE, {"expectedVersion": 3}),
     )
     for document, input in writes:
-        traced.start()
+        traced_table.start()
         told = await ask.input(document, id=id, **input)
         assert told["__typename"].endswith("Payload")
         # The tombstone, the versions, and the tombstone's end, for the sake of the files.
         buried = has_file and document is DELETE
-        assert traced.seen == ((1, 3, 4) if buried else (1, 1, 2))
+        assert traced_table.seen == ((1, 3, 4) if buried else (1, 1, 2))
 
 
 async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
     noun: str, store: Store
 ) -> None:
-    traced = Traced(store.table)
-    ask = Ask(Store(traced, files=store.files), noun)
+    traced_table = Traced(store.table)
+    ask = Ask(Store(traced_table, files=store.files), noun)
     await ask.grow()
     id = await ask.make("/usa", "one", "a=b/c/d", "e=f")
-    traced.start()
+    traced_table.start()
     assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"
-    assert traced.seen == ((1, 4, 5) if noun == "reference dataset" else (1, 2, 3))
+    assert traced_table.seen == ((1, 4, 5) if noun == "reference dataset" else (1, 2, 3))
 
 
 async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:

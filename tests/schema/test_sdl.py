@@ -1,4 +1,4 @@
-"""The schema as committed, and as promised: everything promised is there, more may be."""
+"""The committed schema is the served one, and contains everything that was promised."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ NAMES = [
 
 
 def breaches(promised: GraphQLNamedType, served: GraphQLNamedType | None) -> Iterator[str]:
-    """Where a type that is served would break a client of the promised one."""
+    """Yield the differences between a served and a promised type that would break a client."""
     match promised, served:
         case _ if type(served) is not type(promised):
             yield f"{promised.name} is not there"

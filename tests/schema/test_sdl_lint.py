@@ -1,4 +1,4 @@
-"""The committed schema keeps the rules of `tests/sdl`, and what breaks them is noticed."""
+"""The committed schema follows the rules of `tests/sdl`, and a violation is reported."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def _needs_eslint() -> None:
 
 
 def lint(sdl: str, folder: Path) -> list[str]:
-    """Each broken rule behind the line that breaks it."""
+    """Return each broken rule with the line that breaks it."""
     (folder / "schema.graphql").write_text(sdl)
     eslint = ROOT / FOLDER / "node_modules" / "eslint" / "bin" / "eslint.js"
     config = ROOT / FOLDER / "eslint.config.js"

@@ -1,4 +1,4 @@
-"""Whoever searches `schema/` for a name of the SDL finds where it is defined."""
+"""A search in `schema/` for a name of the SDL finds its definition."""
 
 import re
 from pathlib import Path

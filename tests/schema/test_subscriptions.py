@@ -1,4 +1,4 @@
-"""Subscriptions to what is stored: whoever writes it, and whoever may see it."""
+"""Subscriptions to stored objects: changes by any writer, visible to callers with access only."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -35,7 +35,7 @@ STRANGERS = {"pipelineChanged": CHANGED, "executionProgress": PROGRESS}
 
 
 class Gets(Metered):
-    """A table that notes what was asked for by key, and fails as often as told."""
+    """A table that records the keys of its reads, and fails as many times as `failures` says."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store.table)
@@ -66,7 +66,7 @@ async def subscribed(
 async def answers(
     store: Store, changes: Changes, id: str, caller: Caller, query: str
 ) -> AsyncGenerator[Any]:
-    """What a client hears: the value of the one field for each event."""
+    """Yield the value of the one field for each event that a client receives."""
     prepared = engine().prepare(OperationRequest(query=query, variables={"id": id}))
 
     def context() -> StreamContext:
@@ -81,7 +81,7 @@ async def answers(
 
 
 async def coming(answers: AsyncIterator[Any]) -> Any:
-    """The next answer; None at the end."""
+    """Return the next answer; None at the end."""
     async with asyncio.timeout(PATIENCE):
         return await anext(answers, None)
 
@@ -93,7 +93,7 @@ async def refusal(store: Store, changes: Changes, id: str, caller: Caller, query
 
 
 async def waiting(answers: AsyncIterator[Any]) -> "asyncio.Task[Any]":
-    """Ask for the next answer, which is not there yet."""
+    """Start to read the next answer, which does not exist yet."""
     task = asyncio.ensure_future(coming(answers))
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -1,6 +1,6 @@
-"""Every list of audio: field, path to it, its own arguments, what tells its nodes, and all of them.
+"""Every list of audio: its field, path and arguments, the identifying fields, and all nodes.
 
-The library is that of the caller who asks in the tests of all lists.
+The library belongs to the caller in the tests of all lists.
 """
 
 from typing import Any, TypeAlias
@@ -136,7 +136,7 @@ AUDIO_LISTS: dict[str, Row] = {
 
 
 async def audio_catalogue(store: Store) -> None:
-    """What the lists hold."""
+    """Make the content of the lists."""
     other = draft(
         "x.mp3", "x", "Zed", user="root", bucket="mine", connection_id="c", genres=("Jazz",)
     )

@@ -1,4 +1,4 @@
-"""For each field of what listeners own: what asks for another's things, and how it can fail."""
+"""The documents that ask for another listener's things, and the failures, by field."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ Told = tuple[str, dict[str, Any], str, list[str] | None, dict[str, Any]]
 
 
 class Things(NamedTuple):
-    """A playlist with an entry and a track of a listener, or what is nowhere."""
+    """A playlist with an entry and a track of a listener, or ids of things that do not exist."""
 
     playlist: str
     audio: str
@@ -24,7 +24,7 @@ NOWHERE = Things(global_id("Playlist", ABSENT), global_id("Audio", ABSENT), ABSE
 
 
 async def things_of(ask: Ask) -> dict[str, Any]:
-    """What the cases of failures name: a playlist of two entries, and another, empty one."""
+    """Make the things of the failure cases: a playlist of two entries, and an empty one."""
     made = await playlist(ask, "Mix", "a", "b")
     other = await playlist(ask, "Other")
     return {
@@ -37,7 +37,7 @@ async def things_of(ask: Ask) -> dict[str, Any]:
 
 
 def named(input: Any, made: Mapping[str, Any]) -> Any:
-    """The input with ids in the place of their names."""
+    """Return the input with ids in place of the names."""
     if isinstance(input, dict):
         return {name: named(value, made) for name, value in input.items()}
     if isinstance(input, list):
@@ -46,7 +46,7 @@ def named(input: Any, made: Mapping[str, Any]) -> Any:
 
 
 async def of_another(ask: Ask) -> Things:
-    """What another listener has."""
+    """Make the things of another listener."""
     made = await playlist(ask, "Theirs", "a", "b")
     return Things(made["id"], made["audio"][0], made["entries"][0])
 
@@ -57,7 +57,7 @@ def mutation(field: str, **input: Any) -> tuple[str, dict[str, Any]]:
 
 
 def asked(things: Things) -> Mapping[str, list[tuple[str, dict[str, Any]]]]:
-    """For each field the documents that ask for the things; empty where a field names none."""
+    """Return the documents that ask for the things, by field; none where a field names nothing."""
     mix = {"id": things.playlist}
     play = {"startedAt": "2022-08-10T23:55:20Z", "listenedMs": 900}
     marked = [{"id": each} for each in (things.playlist, things.audio)]
@@ -114,7 +114,7 @@ ENTRIES = {"limit": "entries added at once", "maximum": 98, "actual": 99}
 def _changes(
     field: str, noun: str, maximum: int, more: dict[str, Any]
 ) -> dict[tuple[str, str], Told]:
-    """How a change of entries can fail; `more` is what it needs besides the entries."""
+    """Return the failures of a change of entries; `more` holds its further arguments."""
     union = f"{field[0].upper()}{field[1:]}Result"
     one = {"id": "@mix", "entryIds": ["@first"], **more}
     many = {**one, "entryIds": [f"{n}" for n in range(maximum + 1)]}

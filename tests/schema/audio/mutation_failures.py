@@ -1,4 +1,4 @@
-"""Failures of every mutation of audio, and what outsiders ask for, by the fields of the schema."""
+"""The failures of every mutation of audio, and the documents of outsiders, by field."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ STORAGE = {"name": "n", "bucket": "my-music", "region": "us-east-1", "keys": KEY
 
 
 class AudioCase(NamedTuple):
-    """An input that ends in a failure; ids stand under the names that the test gives them."""
+    """An input that ends in a failure; the names that the test gives stand for ids."""
 
     field: str
     input: dict[str, Any]
@@ -112,7 +112,7 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
 
 
 class Theirs(NamedTuple):
-    """Ids and names of what lies in somebody else's library, or nowhere."""
+    """Ids and names of things in another user's library, or of things that do not exist."""
 
     audio: str
     artist: str
@@ -137,7 +137,7 @@ def mutation(field: str, told: str = "__typename ...on UserError { code path mes
 
 
 def asked(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
-    """For each field of audio the documents that ask for what is somebody else's."""
+    """Return the documents that ask for another user's audio, by field."""
     id, name = {"id": theirs.audio}, {"name": theirs.name}
     return {
         "audio": [("query($id: ID!) { audio(id: $id) { id title } }", id)],
@@ -174,4 +174,4 @@ def asked(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
 
 
 WITHOUT_NAMES = {"audioLibrary", "createAudioUpload", "createStorageConnection"}
-"""Fields that name nothing which could be somebody else's."""
+"""Fields that name nothing that could belong to another user."""

@@ -1,4 +1,4 @@
-"""What tests of playlists through the schema share: a listener with tracks, and what they ask."""
+"""A listener with tracks and playlists, and the documents that tests of playlists share."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def global_id(type: str, id: str) -> str:
 
 
 async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
-    """Add tracks of a second each to the caller's library; their global ids."""
+    """Add tracks of one second each to the caller's library; return their global ids."""
     adding = ask.store.seen_by(caller).audio.adding
     made = []
     for title in titles:
@@ -42,13 +42,13 @@ async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
 
 
 def counting(store: Store, start: int) -> Store:
-    """The store with ids that count from a number, for what has to be named beforehand."""
+    """Return the store with ids that count from a number, for tests that name ids in advance."""
     numbers = iter(range(start, start + 100))
     return Store(store.table, Clock(new_id=lambda: FIXED.format(next(numbers))))
 
 
 async def playlist(ask: Ask, name: str, *titles: str, caller: Caller = ROOT) -> dict[str, Any]:
-    """Make a playlist of new tracks; its id, and those of the tracks and the entries."""
+    """Make a playlist of new tracks; return its id and those of the tracks and entries."""
     made = (await ask.input(CREATE_PLAYLIST, caller, name=name))["playlist"]
     audio = await songs(ask, *titles, caller=caller)
     entries: list[str] = []

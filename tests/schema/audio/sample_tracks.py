@@ -1,4 +1,4 @@
-"""Libraries for tests that ask for audio as clients do."""
+"""Audio libraries for tests that send documents as clients do."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def global_id(track: Audio) -> str:
 
 
 async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Audio]:
-    """Put tracks into the library of the caller, whether or not there are such objects."""
+    """Put tracks into the caller's library, whether or not their objects exist."""
     outcomes = await store.seen_by(caller).audio.adding.add_many(drafts)
     tracks = [track for track in outcomes if isinstance(track, Audio)]
     assert len(tracks) == len(drafts), outcomes
@@ -35,7 +35,7 @@ async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Au
 
 
 def album(count: int, user: str = "root", **more: Any) -> list[Draft]:
-    """So many tracks t0, t1 ... of one album, each by an artist of its own and the band."""
+    """Return tracks t0, t1 ... of one album, each by its own artist and the band."""
     return [
         draft(
             f"{n}.mp3",
@@ -49,7 +49,7 @@ def album(count: int, user: str = "root", **more: Any) -> list[Draft]:
 
 
 async def connected(ask: Ask, **more: Any) -> Any:
-    """Connect a bucket with keys; the answer."""
+    """Connect a bucket with keys; return the answer."""
     keys = {"accessKeyId": "AKIAIOSFODNN7EXAMPLE", "secretAccessKey": "wJalrXUtnFEMI/K7MDENG"}
     asked = {"name": "n", "bucket": "my-music", "region": "us-east-1", "keys": keys, **more}
     return (await ask(CONNECT, {"input": asked})).value

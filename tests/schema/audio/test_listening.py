@@ -1,4 +1,4 @@
-"""Favourites, ratings, plays, places and the queue, as a client sets and sees them."""
+"""Favourites, ratings, plays, play positions and the queue, as a client sets and reads them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every failure of audio's mutations occurs, changes nothing, and tells outsiders nothing."""
+"""Every failure of audio's mutations occurs, changes nothing, and reveals nothing to outsiders."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -41,7 +41,7 @@ DETAILS = {
 
 @pytest.fixture
 async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
-    """Asks a store that keeps files and secrets."""
+    """Ask a store that keeps files and secrets."""
     buckets = Buckets(LocalVault(b"k" * 32))
     async with open_files("local", tmp_path) as files:
         yield Ask(replace(store, files=files, buckets=buckets))
@@ -49,7 +49,7 @@ async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
 
 
 async def things(ask: Ask) -> dict[str, str]:
-    """What the cases need, by name; a storage that leads inside as the name it was given does."""
+    """Make the things that the cases name; a storage that points inside keeps its given name."""
     (track,) = await shelve(ask.store, draft("there", user="root", bucket="_local"))
     for key, content in (("there", sound("mp3", 1, TAGS)), ("garbage", b"no audio at all")):
         await ask.store.files.write(f"audio/root/{key}", chunked(content), content_type="a/b")
@@ -91,7 +91,7 @@ async def test_a_failure_occurs_and_changes_nothing(union: str, member: str, ask
 
 
 async def others(ask: Ask) -> Theirs:
-    """A library of somebody else with something of everything in it."""
+    """Make another user's library with one thing of every kind in it."""
     (track,) = await shelve(
         ask.store, draft("x.mp3", "Theirs", "Somebody", album="Somebody", user="bob"), caller=BOB
     )
@@ -114,7 +114,7 @@ async def others(ask: Ask) -> Theirs:
     "outsider", [ROOT, Caller("eve", {}), Caller("bo", {}), as_caller("b", "/=admin")]
 )
 async def test_an_outsider_is_told_what_is_told_of_nothing(outsider: Caller, ask: Ask) -> None:
-    """The super user of groups is an outsider to the libraries of others as well."""
+    """An admin of the root group is an outsider to the libraries of others too."""
     theirs = await others(ask)
     before = await contents(ask.store.table)
     for field, documents in asked(theirs).items():

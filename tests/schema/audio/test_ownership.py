@@ -1,4 +1,4 @@
-"""What a listener owns is nobody else's: every field of it, asked by others of any role."""
+"""Other users of any role cannot see or change a listener's things through any field."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""How often a request for playlists asks the table, and how often one after another."""
+"""The number of reads of a request for playlists, in total and in sequence."""
 
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ FAVOURITES = """{ viewer { favouriteAudio(first: 50) { nodes { title rating } }
 
 
 @pytest.fixture(scope="module")
-async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store with 60 playlists of three tracks and one of 60, whose tracks are favourites."""
+async def traced_table(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Fill a store with 60 playlists of three tracks, and one of 60 favourite tracks."""
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table:
         ask = Ask(Store(table))
@@ -45,9 +45,9 @@ async def traced(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize(("size", "reads"), [(10, 16), (50, 57)])
 async def test_a_page_of_tracks_with_their_playlists_takes_as_many_rounds_for_50_as_for_10(
-    traced: tuple[Traced, str], size: int, reads: int
+    traced_table: tuple[Traced, str], size: int, reads: int
 ) -> None:
-    table, id = traced
+    table, id = traced_table
     table.start()
     answer = await Ask(Store(table))(ENTRIES, {"id": id, "first": size})
     assert len(answer.value["entries"]["nodes"]) == size
@@ -59,9 +59,9 @@ async def test_a_page_of_tracks_with_their_playlists_takes_as_many_rounds_for_50
 
 @pytest.mark.parametrize("size", [10, 50])
 async def test_a_page_of_playlists_with_entries_takes_as_many_rounds_for_50_as_for_10(
-    traced: tuple[Traced, str], size: int
+    traced_table: tuple[Traced, str], size: int
 ) -> None:
-    table, _ = traced
+    table, _ = traced_table
     table.start()
     answer = await Ask(Store(table))(PLAYLISTS, {"first": size})
     assert len(answer.value["nodes"]) == size
@@ -69,8 +69,10 @@ async def test_a_page_of_playlists_with_entries_takes_as_many_rounds_for_50_as_f
     assert table.seen == (4 + size, 0, 4)
 
 
-async def test_favourites_and_the_queue_share_their_tracks(traced: tuple[Traced, str]) -> None:
-    table, _ = traced
+async def test_favourites_and_the_queue_share_their_tracks(
+    traced_table: tuple[Traced, str],
+) -> None:
+    table, _ = traced_table
     table.start()
     answer = await Ask(Store(table))(FAVOURITES)
     assert len(answer.value["favouriteAudio"]["nodes"]) == 50

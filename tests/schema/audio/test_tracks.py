@@ -1,4 +1,4 @@
-"""Audio as clients ask for it: taken in, listed, played, edited and deleted."""
+"""Audio as a client adds, lists, plays, edits and deletes it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -37,7 +37,7 @@ DELETE = """mutation($input: DeleteAudioInput!) { deleteAudio(input: $input) { _
 
 @pytest.fixture
 async def whole_store(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store with files, and with what it takes to connect buckets."""
+    """Open a store with files, and with the parts that connect buckets."""
     buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
         yield replace(store, files=files, buckets=buckets)

@@ -1,4 +1,4 @@
-"""Evaluations as clients meet them: rows on the way in, values on the way out, the price."""
+"""Evaluations as clients see them: rows as input, values as output, and the cost."""
 
 import asyncio
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Cursors open where they were made and nowhere else; page arguments mean one thing."""
+"""Cursors open only in the list that made them, and page arguments have one meaning."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Objects by their global ids: each type, and every text that is no id of ours."""
+"""Objects of every type by their global ids, and texts that are no ids of the server."""
 
 from base64 import urlsafe_b64encode
 from typing import Any

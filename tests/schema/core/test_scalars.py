@@ -1,4 +1,4 @@
-"""Scalars: what goes in, what comes out, what is refused without an echo."""
+"""Scalars: valid input, output, and rejected input, which the error does not repeat."""
 
 import math
 from datetime import UTC, datetime, timedelta, timezone

@@ -46,11 +46,11 @@ input Word {
 '''
 
 
-class Described(Protocol):
+class DescribedPart(Protocol):
     description: str | None
 
 
-def parts(type: GraphQLNamedType) -> Iterator[Described]:
+def parts(type: GraphQLNamedType) -> Iterator[DescribedPart]:
     """Yield a type, its fields or values, and the arguments of its fields."""
     yield type
     match type:

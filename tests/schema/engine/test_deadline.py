@@ -1,4 +1,4 @@
-"""Waiting for so long and no longer: as `asyncio.timeout`, but without a timer for nothing."""
+"""A deadline works like `asyncio.timeout`, but makes no timer that is not needed."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from penstock.server.edge.deadline import Within
 
 
 class Late(Exception):
-    """What is raised where it took too long."""
+    """The exception that the deadline raises."""
 
 
 async def straight(result: str) -> str:

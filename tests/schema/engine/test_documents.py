@@ -1,4 +1,4 @@
-"""Documents are parsed once, refusals included; names stand for documents where that is open."""
+"""Documents are parsed once, also invalid ones; ids name documents where that is allowed."""
 
 from hashlib import sha256
 from typing import Any

@@ -1,4 +1,4 @@
-"""Compiled execution and graphql-core answer alike what clients of this schema ask."""
+"""Compiled execution and graphql-core give the same answers to clients of this schema."""
 
 import json
 import re
@@ -53,7 +53,7 @@ DEEPEST = 3
 
 
 def selections(kind: Any, depth: int) -> str:
-    """Select every field of a type and of what it leads to."""
+    """Select every field of a type and of the types below it."""
     named = get_named_type(kind)
     if is_union_type(named):
         return "{ __typename " + " ".join(on(one, depth) for one in named.types) + " }"
@@ -90,13 +90,13 @@ def arguments(field: GraphQLField) -> str:
 
 
 def literal(name: str, kind: Any) -> str:
-    """What is asked for, where something is there that can be named so."""
+    """Return a literal that names an existing object, if the type can name one."""
     names_a_node = get_named_type(kind).name == "ID"
     return GIVEN[name] if name in GIVEN and names_a_node is (name in "ids") else made_up(kind)
 
 
 def made_up(kind: Any) -> str:
-    """A literal of a type that names nothing that is there."""
+    """Return a literal of a type that names no existing object."""
     if isinstance(kind, GraphQLNonNull):
         return made_up(kind.of_type)
     if isinstance(kind, GraphQLList):
@@ -110,7 +110,7 @@ def made_up(kind: Any) -> str:
 
 
 def documents() -> Iterator[tuple[str, str]]:
-    """Give a document for each query field with all that can be asked of it, and the samples'."""
+    """Return a document for each query field with all its arguments, and the samples' documents."""
     query: Any = CORE.query_type
     for name, field in query.fields.items():
         text = selected(name, field, 0)
@@ -129,7 +129,7 @@ DOCUMENTS = dict(documents())
 
 @pytest.fixture
 async def ids(ask: Ask) -> list[str]:
-    """Some resources, the first of which has two versions; and ids of nothing."""
+    """Make resources, the first with two versions, and ids of objects that do not exist."""
     await ask.grow()
     first = await ask.make("/usa", "lathe", "material=metal/steel")
     await ask.change(first, 1, description="changed", attributes={"a": [1, {"b": None}]})

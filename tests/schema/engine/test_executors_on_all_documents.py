@@ -1,4 +1,4 @@
-"""Every document of the tests and the examples, answered alike by plans and by graphql-core."""
+"""Plans and graphql-core answer every document of the tests and the examples alike."""
 
 import ast
 import json
@@ -52,7 +52,7 @@ TIME = "2026-11-21T00:00:00.000Z"
 
 
 class Asked(NamedTuple):
-    """An operation, in the text that it was found in."""
+    """An operation with the text in which it was found."""
 
     text: str
     node: OperationDefinitionNode
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
         return self.node.name.value if self.node.name else None
 
     def variables(self, id: str) -> dict[str, Any]:
-        """Values that fit, of which `id` is that of something."""
+        """Return values that fit the variables; `id` names an existing object."""
         return {
             one.variable.name.value: made(
                 type_from_ast(CORE, one.type), one.variable.name.value, id
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
 
 
 def texts() -> Iterator[str]:
-    """Every text of the tests that could be a document, and the examples."""
+    """Return every text in the tests and the examples that could be a document."""
     for file in sorted((ROOT_DIRECTORY / "tests").rglob("*.py")):
         if "node_modules" in file.parts:
             continue
@@ -91,7 +91,7 @@ def parsed(text: str) -> DocumentNode | None:
 
 
 def operations() -> list[Asked]:
-    """Every operation that is valid and has one answer, once."""
+    """Return every valid operation with one answer, without repetitions."""
     found = {}
     for text in texts():
         document = parsed(text)
@@ -106,7 +106,7 @@ def operations() -> list[Asked]:
 
 
 def made(kind: Any, name: str, id: str, depth: int = 0) -> Any:
-    """Make a value of a type; below the first level, what may be left out is."""
+    """Make a value of a type; below the first level, optional values are left out."""
     if isinstance(kind, GraphQLNonNull):
         return made(kind.of_type, name, id, depth)
     if isinstance(kind, GraphQLList):
@@ -131,7 +131,7 @@ def leaf(kind: str, name: str, id: str) -> Any:
 
 @asynccontextmanager
 async def world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
-    """A store whose ids and times depend on nothing but what is done, and one id of it."""
+    """Open a store with ids and times that depend on its writes only; yield it and one id."""
     numbers = count(1)
     clock = Clock(now=lambda: NOW, new_id=lambda: f"01a1fd33-4531-77f0-8555-{next(numbers):012x}")
     async with open_embedded(directory) as opened:

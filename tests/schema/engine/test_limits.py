@@ -1,4 +1,4 @@
-"""The limits rule: what it counts, what it refuses, and that it stays linear."""
+"""The limits of operations: the numbers counted, the rejections, and linear time."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def cost(document: str, variables: dict[str, Any] | None = None) -> int:
 
 
 def visited(document: str) -> int:
-    """How many selections the walk looks at."""
+    """Return the number of selections that the walk reads."""
     ast = parse(document)
     walk = Walk(SCHEMA, ast, Sizes(None, 100))
     walk.operation(ast.definitions[0])  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ def visited(document: str) -> int:
 
 
 def doubling(levels: int) -> str:
-    """Make a document whose last fragment stands in it 2 to the power of `levels` times."""
+    """Make a document that contains its last fragment 2 to the power of `levels` times."""
     fragments = [f"fragment F{n} on Query {{ ...F{n + 1} ...F{n + 1} }}" for n in range(levels)]
     last = f"fragment F{levels} on Query {{ hello }}"
     return " ".join(["{ ...F0 }", *fragments, last])

@@ -1,4 +1,4 @@
-"""What an answer tells of the errors in it: our codes, and nothing of the inside."""
+"""Errors in answers carry our codes, and no internals of the server."""
 
 import pytest
 

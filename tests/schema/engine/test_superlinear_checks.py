@@ -1,4 +1,4 @@
-"""What takes more than linear time to check or to give is bounded before it begins."""
+"""Work that takes more than linear time is bounded before it begins."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def refusal(document: str) -> str | None:
 
 
 def prepared(document: str, **variables: Any) -> str | None:
-    """Prepare an operation; gives why it may not run."""
+    """Prepare an operation; return the message of its rejection, or None."""
     try:
         Engine(schema).prepare(OperationRequest(query=document, variables=variables))
     except Refused as refused:

@@ -1,4 +1,4 @@
-"""Executions as clients see them: from the form to the output, and rows in a request."""
+"""Executions as clients see them: from the upload form to the output, and rows in a request."""
 
 import asyncio
 from contextlib import aclosing
@@ -76,7 +76,7 @@ async def record(store: Store, id: str) -> Execution:
 
 
 async def uploaded(ask: Ask, pipeline: str) -> str:
-    """An execution whose input was uploaded and told of."""
+    """Make an execution with an uploaded and confirmed input."""
     id: str = (await created(ask, pipelineId=pipeline, tags=tagged("a=b")))["id"]
     await put(ask.store.files, ingest_key(await record(ask.store, id)), CSV)
     told = await ask.input(START, id=id)

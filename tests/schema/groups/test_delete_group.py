@@ -1,4 +1,4 @@
-"""Deleting a group with all that lies in it, as clients ask for it and follow it."""
+"""Deleting a group with everything in it, as clients start and follow it."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ UMA = as_caller("uma", "/usa=admin")
 
 
 async def grown(ask: Ask) -> str:
-    """Make the tree with one pipeline in each group of the subtree; the id of one elsewhere."""
+    """Make the tree with one pipeline in each group; return the id of a pipeline elsewhere."""
     await ask.grow()
     for group in ("/usa", "/usa/northwest", "/usa/southeast"):
         await ask.make(group, f"in {group}", "a=b")
@@ -26,7 +26,7 @@ async def grown(ask: Ask) -> str:
 
 
 async def asked(ask: Ask) -> str:
-    """Ask for `/usa` and all below to be deleted; the id of the job."""
+    """Start the deletion of `/usa` and everything below; return the id of the job."""
     told = await ask.input(DELETE, UMA, path="/usa", cascade=True)
     assert told["__typename"] == "DeleteGroupPayload", told
     id: str = told["job"]["id"]

@@ -1,4 +1,4 @@
-"""Groups: how they are named, who may make and unmake them, and how they hang together."""
+"""Groups: their names, the roles that create and delete them, and their tree."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Runs as programs meet them: two workers, a human who looks, and what each is told."""
+"""Manifest runs as programs see them: two workers, and a person who reads the manifest."""
 
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ def document(verb: str, shown: str = SHOWN) -> str:
 
 
 async def do(ask: Ask, verb: str, run_id: str = "run=1/", **input: Any) -> Any:
-    """Ask as somebody whose default group is where the manifest lies."""
+    """Send a mutation as a caller whose default group holds the manifest."""
     asked = {"manifest": "snowplow", "runId": run_id, **input}
     return (await ask(document(verb), {"input": asked}, AT_HOME)).value
 

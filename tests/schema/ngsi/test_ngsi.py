@@ -1,4 +1,4 @@
-"""NGSI through GraphQL: what fields show, what arguments are refused, and what followers hear."""
+"""NGSI through GraphQL: the fields, the rejected arguments, and the events of followers."""
 
 import asyncio
 import json

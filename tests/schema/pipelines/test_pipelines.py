@@ -1,4 +1,4 @@
-"""Pipelines and their versions: every field there and back, updates, and what is refused."""
+"""Pipelines and their versions: every field as input and output, updates, and rejections."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What mutations and their answers have in common for every kind of resource."""
+"""The common behaviour of the mutations of every kind of resource."""
 
 import pytest
 
@@ -13,7 +13,7 @@ CREATE_PROBLEMS = UPDATE_PROBLEMS.replace("update", "create").replace("Update", 
 
 @pytest.fixture(params=NOUNS)
 def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
-    """Asks of each kind what is written of pipelines."""
+    """Ask of each kind of resource what the tests ask of pipelines."""
     return Ask(store, request.param)
 
 

@@ -1,4 +1,4 @@
-"""Tags in use: labels as first written, levels, exact counts through every kind of change."""
+"""Tags in use: labels as first written, levels, and exact counts after every kind of change."""
 
 from itertools import combinations
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two versions compared, and one as it was at a time: for every kind of resource."""
+"""The comparison of two versions, and a version as of a time, for every kind of resource."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
