@@ -48,7 +48,7 @@ from penstock.server.edge.audio_streams import stream_routes
 from penstock.server.edge.graphql import Admission, GraphQLApp, OpenContext
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -242,7 +242,7 @@ def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interp
 
 
 def _limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
-    buckets = None if siblings is None else siblings.buckets
+    buckets = None if siblings is None else shared_buckets(siblings)
     return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
 
 

@@ -10,14 +10,14 @@ from hashlib import sha256
 from typing import Final, NamedTuple, cast
 
 from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import canonical, is_id
+from penstock.datastore.clock import canonical
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import is_id, text_problem
 
 PREFIX: Final = "penstock_"
 MAX_NAME = 128

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadInput, NotFound, NotPermitted
-from penstock.datastore.groups.rows import key_of_group, unknown
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Resource
-from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.table.port import Table
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
+from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.port import Key, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +70,13 @@ class Scope:
 def absent(noun: str) -> NotFound:
     """The one answer for a resource that is not there or that the caller may not know of."""
     return NotFound(f"There is no {noun} with this id.", ("id",))
+
+
+def key_of_group(group: GroupPath) -> Key:
+    """Where a group's row stands: under its parent, the root under nothing."""
+    return GROUP.key(parent=parent(group) or "", group=group)
+
+
+def unknown(group: GroupPath) -> NotFound:
+    """The one answer for a group that is not there or that the caller may not know of."""
+    return NotFound(f"There is no group {group}.", ("group",))

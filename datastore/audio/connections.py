@@ -16,14 +16,13 @@ from penstock.datastore.access.scope import Scope, absent
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import Connection, ConnectionKind
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import is_id, text_problem
 
 MAX_NAME: Final = 128
 _BUCKET: Final = re.compile(r"[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)

@@ -11,7 +11,6 @@ from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
 from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
 from penstock.datastore.table.items import Asked
-from penstock.datastore.table.keys import escape
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -25,6 +24,7 @@ from penstock.datastore.table.layout import (
 )
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.text import escape
 
 T = TypeVar("T")
 

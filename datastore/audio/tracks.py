@@ -21,12 +21,11 @@ from penstock.datastore.audio.records import (
     Tags,
     Totals,
 )
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import Asked, load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
+from penstock.datastore.text import is_id, unescape
 
 
 def audio_key(user: str, id: str) -> Key:

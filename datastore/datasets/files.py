@@ -10,7 +10,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import is_id
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_INLINE,
@@ -27,6 +26,7 @@ from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceD
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.transaction import Write
+from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"

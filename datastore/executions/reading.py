@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
@@ -21,6 +20,7 @@ from penstock.datastore.table.items import Asked, load, read_rows
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Query, Range, Table
+from penstock.datastore.text import is_id
 from penstock.transform.plan import Plan
 
 NOUN = "execution"

@@ -10,7 +10,6 @@ from random import uniform
 import msgspec
 
 from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_run
 from penstock.datastore.executions.files import ingest_key
@@ -29,6 +28,7 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.transaction import Moved, commit
+from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
 NEAR = timedelta(seconds=10)

@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.scope import Scope, key_of_group, unknown
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -13,16 +13,15 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import counted, key_of_group, removed, unknown
+from penstock.datastore.groups.rows import counted, removed
 from penstock.datastore.records import Group
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
 from penstock.datastore.table.transaction import Write, commit
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import text_problem, unescape
 
 MAX_NAME = 64
 

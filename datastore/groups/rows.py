@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from penstock.datastore.access.scope import key_of_group, unknown
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
-from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -13,7 +13,6 @@ from penstock.datastore.table.port import (
     Delete,
     Exists,
     Item,
-    Key,
     Missing,
     Update,
 )
@@ -21,16 +20,6 @@ from penstock.datastore.table.transaction import Write
 
 DELETING = "deletingAt"
 """Marks the row of a group that is being deleted with all that lies in it."""
-
-
-def key_of_group(group: GroupPath) -> Key:
-    """Where a group's row stands: under its parent, the root under nothing."""
-    return GROUP.key(parent=parent(group) or "", group=group)
-
-
-def unknown(group: GroupPath) -> NotFound:
-    """The one answer for a group that is not there or that the caller may not know of."""
-    return NotFound(f"There is no group {group}.", ("group",))
 
 
 def counted(group: GroupPath, attribute: str, step: int) -> Write:

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.scope import Scope, key_of_group, unknown
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import DELETING, key_of_group, removed, unknown
+from penstock.datastore.groups.rows import DELETING, removed
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, item_of, new_job
 from penstock.datastore.jobs.leases import Lease
 from penstock.datastore.manifest.delete import delete_manifest
@@ -25,7 +25,6 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.resources.write import Writing
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
 from penstock.datastore.table.items import read_rows, resource_id
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
 from penstock.datastore.table.pages import pages
 from penstock.datastore.table.port import (
@@ -43,6 +42,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.text import unescape
 
 ATTEMPTS = 20
 

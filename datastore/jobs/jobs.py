@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Struct
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Item, Query, Table
+from penstock.datastore.text import is_id
 
 
 class JobKind(StrEnum):

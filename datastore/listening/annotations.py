@@ -11,7 +11,6 @@ from typing import TypeAlias
 from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import Reading as AudioReading
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import Reading as PlaylistReading
@@ -29,6 +28,7 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
+from penstock.datastore.text import is_id
 
 
 async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:

@@ -6,7 +6,6 @@ from penstock.datastore.access.scope import Scope
 from penstock.datastore.listening.annotations import Annotations, Kept, Thing, latest_first
 from penstock.datastore.listening.records import Annotation, Favourite, Kind
 from penstock.datastore.playlists.header import until_settled
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import FAVOURITE
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import (
@@ -20,6 +19,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit
+from penstock.datastore.text import unescape
 
 FAVOURITE_AT = "favouriteAt"
 

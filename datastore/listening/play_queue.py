@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.listening.records import PlayQueue
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY_QUEUE
 from penstock.datastore.table.port import Item, Key, Put
+from penstock.datastore.text import is_id
 
 MAX_QUEUED = 1_000
 

@@ -11,11 +11,11 @@ from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.annotations import Annotations, latest_first
 from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.table.items import load
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import PLAY
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, Put, Update
 from penstock.datastore.table.transaction import Write, commit
+from penstock.datastore.text import unescape
 
 LONG_ENOUGH_MS = 240_000
 """A track that was played so long counts as played, however long it is itself."""

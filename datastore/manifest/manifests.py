@@ -11,7 +11,6 @@ from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import (
@@ -29,7 +28,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, unescape
 
 CLOSED = "deletingAt"
 """Marks the row of a manifest that is being deleted with its runs."""

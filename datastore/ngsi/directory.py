@@ -22,7 +22,7 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table import limits
-from penstock.datastore.table.keys import Template, escape, unescape
+from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
 from penstock.datastore.table.pages import Lane, Slice, Window, read_lanes
 from penstock.datastore.table.port import (
@@ -36,7 +36,7 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, escape, unescape
 
 LEVEL: Final = "~"
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.scope import Scope
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import (
@@ -24,6 +23,7 @@ from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.text import is_id
 
 BEYOND = "~"
 """Sorts behind every character of an id."""

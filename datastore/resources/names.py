@@ -13,7 +13,6 @@ from typing import NamedTuple
 from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.roles import ROOT, GroupPath, ancestors
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import NAME
 from penstock.datastore.table.port import (
     Compare,
@@ -27,7 +26,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, unescape
 
 
 class Holding(NamedTuple):

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.scope import Scope, absent, key_of_group, unknown
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import key_of_group, unknown
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
@@ -27,7 +25,7 @@ from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import Everything, Postings, Travel
 from penstock.datastore.tag_search.search import Budget, Filter, Source, Wanted, search
 from penstock.datastore.tag_search.tags import TagFilter
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, is_id
 
 R = TypeVar("R", bound=Resource)
 

@@ -12,12 +12,12 @@ from penstock.datastore.access.scope import Scope
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
-from penstock.datastore.table.keys import Part, join, split, unescape
+from penstock.datastore.table.keys import Part, join, split
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Query, Range
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_of
-from penstock.datastore.text import comparison_form, unread_problem
+from penstock.datastore.text import comparison_form, unescape, unread_problem
 
 T = TypeVar("T")
 

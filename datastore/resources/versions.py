@@ -8,7 +8,6 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import DECISIVE, Reading
@@ -16,6 +15,7 @@ from penstock.datastore.table.items import Asked, both, load, read_rows
 from penstock.datastore.table.layout import Kind
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)
 

@@ -3,27 +3,14 @@
 import re
 from collections.abc import Mapping
 from typing import TypeAlias
-from urllib.parse import unquote
+
+from penstock.datastore.text import escape, unescape
 
 Part: TypeAlias = "str | int | tuple[str, ...]"
 
 SEPARATOR = ":"
 LEVEL = "#"
-_UNSAFE = re.compile(r"[%:#\x00-\x1f\x7f-\x9f]")
 _VARIABLE = re.compile(r"\{(\w+)(?:\.(\d+))?\}")
-
-
-def escape(text: str) -> str:
-    """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
-    # Nearly every text is safe, and told so in a fraction of the time of an expression.
-    if text.isprintable() and "%" not in text and ":" not in text and "#" not in text:
-        return text
-    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)
-
-
-def unescape(text: str) -> str:
-    """The text that `escape` was given."""
-    return unquote(text)
 
 
 def join(levels: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 Executions: type and query field.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -14,7 +14,7 @@ from penstock.datastore.executions import records
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
-from penstock.datastore.records import Pipeline as PipelineRecord
+from penstock.datastore.records import Pipeline
 from penstock.datastore.table.layout import PIPELINE
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import executions
@@ -23,9 +23,6 @@ from penstock.schema.core.files import FileDownload, UploadForm
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import JSON, DateTime, Long
 from penstock.schema.engine.cost import costs
-
-if TYPE_CHECKING:
-    from penstock.schema.pipelines.pipelines import Pipeline
 
 strawberry.enum(records.ExecutionState, description="How far an execution is.")
 strawberry.enum(
@@ -159,9 +156,7 @@ class Execution(Node):
 
     @strawberry.field(graphql_type=_PIPELINE, description="The pipeline as it is now.")
     @staticmethod
-    async def pipeline(
-        execution: strawberry.Parent[records.Execution], info: Info
-    ) -> PipelineRecord:
+    async def pipeline(execution: strawberry.Parent[records.Execution], info: Info) -> Pipeline:
         asked = attributes_asked(info, "Pipeline")
         return await info.context.desk(PIPELINE).latest(execution.pipeline_id, asked)
 

@@ -11,10 +11,9 @@ from penstock.server.core.command_output import Answer, CommandFailed, ExitCode,
 from penstock.server.runtime.stores import location, open_files, open_table, store_over
 from penstock.server.samples import seeding
 from penstock.server.samples.audio import Shelved, shelve, unshelve
+from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import Seeded
 from penstock.server.settings.settings import Settings
-
-DEFAULT_SIZE = 150
 
 _SIZE_HELP = "How many pipelines the catalogue has; more of them are made as it is raised."
 _PURGE_HELP = "Take the sample pipelines and the sample groups that are then empty out again."

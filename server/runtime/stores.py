@@ -19,9 +19,8 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.server.settings.key_files import url_key, vault_key
-from penstock.server.settings.settings import Settings
+from penstock.server.settings.settings import DATABASE, Settings
 
-DATABASE = "penstock.db"
 FILES = "files"
 LOCAL_BUCKET = "penstock"
 """What the directory of files is called where folders name their bucket."""

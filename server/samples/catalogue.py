@@ -14,6 +14,9 @@ HEADER = "Date,Activity,Emission factor"
 BAD_EVERY = 1000
 
 
+DEFAULT_SIZE = 150
+
+
 def sample_rows(count: int) -> Iterator[str]:
     """The lines of a file with so many rows; of every thousandth, the activity is no number."""
     yield HEADER

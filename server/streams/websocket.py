@@ -22,8 +22,7 @@ from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
 from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, formatted
 from penstock.server.auth.tokens import Session
-from penstock.server.core.headers import Fields, fields_of
-from penstock.server.edge.request import request_id_of
+from penstock.server.core.headers import Fields, fields_of, request_id_of
 from penstock.server.streams.backpressure import Outbox, Pace
 from penstock.server.streams.messages import (
     ACK,

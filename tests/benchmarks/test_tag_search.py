@@ -23,7 +23,7 @@ from benchmarks.tag_search_comparison import (
     compare_all,
 )
 from benchmarks.tag_tables import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
-from penstock.datastore.clock import Clock, is_id
+from penstock.datastore.clock import Clock
 from penstock.datastore.records import Output, Tag, Transform, Transformer, ValueType
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
@@ -33,6 +33,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key, Put, Query, Range, Table, key_of
 from penstock.datastore.tag_search.tags import TagFilter
+from penstock.datastore.text import is_id
 
 SIZES = (10, 1_000)
 UNIVERSE = 20_000

@@ -26,8 +26,8 @@ from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.roles import Caller
-from penstock.datastore.table.keys import escape
 from penstock.datastore.table.port import Key, key_of
+from penstock.datastore.text import escape
 from tests.datastore.audio.sample_library import draft
 from tests.datastore.table.test_keys import TEXTS
 

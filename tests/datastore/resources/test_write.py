@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.clock import Clock, is_id
+from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
     BadInput,
     IllegalState,
@@ -19,6 +19,7 @@ from penstock.datastore.records import Parameter, Pipeline, State, Transformer, 
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import is_id
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,

@@ -27,7 +27,7 @@ from graphql import (
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.store import Store
-from penstock.graphql_jit.planner import Reason
+from penstock.graphql_jit.plan import Reason
 from penstock.schema import schema
 from penstock.schema.core.context import RequestContext
 from penstock.schema.engine.documents import core_schema
