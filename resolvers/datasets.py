@@ -19,7 +19,7 @@ async def bring(
     context: Context, columns: Sequence[DatasetColumn], key_column: str | None, source: Source
 ) -> Brought:
     """The content of a dataset from what the user gave."""
-    files = context.view.dataset_files
+    files = context.session.dataset_files
     if source.csv is not None and source.upload is None:
         return await files.inline(columns, key_column, source.csv)
     if source.upload is not None and source.csv is None:

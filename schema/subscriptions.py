@@ -1,7 +1,7 @@
-"""What can be subscribed to, and the context that subscriptions need."""
+"""What can be subscribed to."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import strawberry
 
@@ -10,34 +10,14 @@ from penstock.datastore.executions.reading import followed_execution
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.series import Sample
-from penstock.datastore.resources.changes import Changes, followed
-from penstock.datastore.roles import Caller
-from penstock.datastore.store import Store
+from penstock.datastore.resources.changes import followed
 from penstock.datastore.table.layout import PIPELINE
 from penstock.resolvers import ngsi
-from penstock.resolvers.loaders import Loaders
-from penstock.schema.core.context import Cursors, RequestContext
+from penstock.schema.core.context import Info
 from penstock.schema.core.relay import key_of
 from penstock.schema.executions.executions import Execution
 from penstock.schema.ngsi.entities import NgsiSample
 from penstock.schema.pipelines.pipelines import Pipeline
-
-
-class StreamContext(RequestContext, frozen=True, kw_only=True):
-    """The context of a request that may also follow what changes."""
-
-    changes: Changes
-
-    @classmethod
-    def over(
-        cls, store: Store, caller: Caller, cursors: Cursors, changes: Changes
-    ) -> "StreamContext":
-        """Make the context of one request or of one event; loaders need its event loop."""
-        view = store.seen_by(caller)
-        return cls(view, Loaders(view), cursors=cursors, changes=changes)
-
-
-StreamInfo: TypeAlias = strawberry.Info[StreamContext, None]
 
 
 @strawberry.type(description="What can be followed.")
@@ -50,11 +30,11 @@ class Subscription:
     )
     @staticmethod
     def pipeline_changed(
-        info: StreamInfo,
+        info: Info,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[records.Pipeline]:
         return followed(
-            info.context.view.of(PIPELINE).reading, info.context.changes, key_of("Pipeline", id)
+            info.context.session.of(PIPELINE).reading, info.context.changes, key_of("Pipeline", id)
         )
 
     @strawberry.subscription(
@@ -65,11 +45,11 @@ class Subscription:
     )
     @staticmethod
     def execution_progress(
-        info: StreamInfo,
+        info: Info,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[ExecutionRecord]:
         return followed_execution(
-            info.context.view.executions.reading, info.context.changes, key_of("Execution", id)
+            info.context.session.executions.reading, info.context.changes, key_of("Execution", id)
         )
 
     @strawberry.subscription(
@@ -79,7 +59,7 @@ class Subscription:
     )
     @staticmethod
     def ngsi_samples(
-        info: StreamInfo,
+        info: Info,
         service: Annotated[str, strawberry.argument(description="As notified.")],
         service_path: Annotated[str, strawberry.argument(description="As notified.")],
         entity_id: Annotated[str, strawberry.argument(description="As notified.")],

@@ -31,12 +31,11 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.resources.changes import Changes, polled
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.resolvers.context import Context, Cursors
 from penstock.schema import schema
-from penstock.schema.core.context import Cursors
 from penstock.schema.engine.documents import Persisted, PersistedMode
 from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter
 from penstock.schema.engine.limits import Limits
-from penstock.schema.subscriptions import StreamContext
 from penstock.server import graphiql
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
@@ -260,9 +259,9 @@ def _contexts(
 ) -> OpenContext:
     cursors = cursors_of(settings)
 
-    def open_context(caller: Caller, admission: Admission) -> StreamContext:
+    def open_context(caller: Caller, admission: Admission) -> Context:
         limiter.spend(caller.user_id, admission.cost)
-        return StreamContext.over(store, caller, cursors, changes)
+        return Context.open(store, caller, cursors, changes)
 
     return open_context
 
@@ -291,7 +290,7 @@ def _graphql(
     )
     service = StreamService(
         Runner(engine, open_context, introspection),
-        authenticator.session_of,
+        authenticator.authenticate,
         streams,
         stream_limits_of(settings),
         watching.operations,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
@@ -38,7 +38,7 @@ class Lists:
     A page is read eventually consistent, except of `getAudioIdByUserId`.
     """
 
-    scope: Scope
+    access: Access
 
     async def get_audio_id_by_user_id(self, window: Window) -> Slice[AudioLink]:
         """getAudioIdByUserId: `Query(DataValue = :UserId)`, the ids alone, in no order of theirs.
@@ -126,7 +126,7 @@ class Lists:
         descending: bool = False,
     ) -> Slice[T]:
         """One page of what begins with the prefix; positions are what follows it."""
-        pk = AUDIO.pk.fill({"user": self.scope.caller.user_id})
+        pk = AUDIO.pk.fill({"user": self.access.caller.user_id})
         query = Query(
             partition=pk,
             range=Range(prefix),
@@ -134,7 +134,7 @@ class Lists:
             descending=descending is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = sliced(
             page.items, window, lambda item: _behind(prefix, item), more=page.last is not None
         )

@@ -1,6 +1,6 @@
 """Who may run a pipeline, and who may interfere with an execution."""
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
@@ -35,7 +35,7 @@ def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> No
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
 
 
-async def require_sight(scope: Scope, execution: Execution) -> None:
+async def require_sight(access: Access, execution: Execution) -> None:
     """Refuse who does not see all that the execution reaches.
 
     What a pipeline's owner group calls may itself call, and look values up in, what only the owners
@@ -46,6 +46,6 @@ async def require_sight(scope: Scope, execution: Execution) -> None:
     for kind in reached:
         ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}
         keys = {kind.latest.key(id=id): id for id in ids}
-        rows = await read_rows(scope.table, keys, consistent=True)
-        if not all(scope.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
+        rows = await read_rows(access.table, keys, consistent=True)
+        if not all(access.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
             raise NotPermitted("It reaches what you do not see; only workers of the server run it.")

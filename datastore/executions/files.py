@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, FileStatus
 
@@ -117,7 +117,7 @@ class FileDownload(NamedTuple):
 class Downloads:
     """What came out of executions, in the caller's scope."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
@@ -25,16 +25,16 @@ class Pinned:
     pins: tuple[Pin, ...]
 
 
-async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
+async def pinned(access: Access, pipeline: Pipeline) -> Pinned:
     """Find what a pipeline's formulas reach, as it is now.
 
     Raises Invalid where a dataset is not there, IllegalState where one or a calculation is
     disabled, LimitExceeded for too much of them, and Moved for what is being written meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
-    library = await library_for(scope, pipeline, formulas)
-    _require_usable(scope, library)
-    found = await datasets_for(scope, library, formulas)
+    library = await library_for(access, pipeline, formulas)
+    _require_usable(access, library)
+    found = await datasets_for(access, library, formulas)
     if problems := await unknown_datasets(formulas, library, found):
         raise Invalid([_told(problem) for problem in problems])
     calls = tuple(Found(within, callee, s) for (within, callee), s in library.found.items())
@@ -64,12 +64,12 @@ def identity_of(dataset: ReferenceDataset) -> str:
     return f"{dataset.id}:{dataset.version}"
 
 
-def _require_usable(scope: Scope, library: Callees) -> None:
+def _require_usable(access: Access, library: Callees) -> None:
     """Refuse calculations that are disabled: nobody begins anew with them, however deep."""
     for one in library.latest.values():
         if one.state is State.DISABLED:
             # What is called within another's formula, the caller may not know of.
-            called = repr(one.name) if scope.sees(one) else "out of sight"
+            called = repr(one.name) if access.sees(one) else "out of sight"
             raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from penstock.datastore.access.scope import key_of_group, unknown
+from penstock.datastore.access.access import key_of_group, unknown
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
 from penstock.datastore.table.port import (

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access.scope import Scope, key_of_group, unknown
+from penstock.datastore.access.access import Access, key_of_group, unknown
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import DELETING, removed
@@ -63,7 +63,7 @@ def begun_unheard() -> None:
 class Cascades:
     """The deletions of whole subtrees, in the caller's scope; `begun` is called for each job."""
 
-    scope: Scope
+    access: Access
     begun: Callable[[], None] = begun_unheard
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
@@ -73,25 +73,25 @@ class Cascades:
         the job that does it; one whose job was given up gets a new one, which goes on from there.
         The caller is admin at the path, and at every group below for which they hold a role.
         """
-        groups = Groups(self.scope)
+        groups = Groups(self.access)
         try:
             return await groups.delete(path), None
         except IllegalState:
             if path == ROOT:
                 raise
-        for held in self.scope.caller.roles:
+        for held in self.access.caller.roles:
             if covers(path, held):
-                self.scope.require_at(Role.ADMIN, held)
+                self.access.require_at(Role.ADMIN, held)
         return await groups.one(path), await self._begin(path)
 
     async def _begin(self, path: GroupPath) -> Job:
-        job, given_up = new_job(self.scope, JobKind.DELETE_GROUP, group=path), ""
+        job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
         for _ in range(ATTEMPTS):
             try:
                 made = Write(Put(item_of(job), Missing()), done)
-                await commit(self.scope.table, [made, self._marked(path, job, given_up)])
+                await commit(self.access.table, [made, self._marked(path, job, given_up)])
             except _Marked as marked:
-                (standing,) = await find_jobs(self.scope.table, [marked.job])
+                (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:
                     return standing
                 given_up = marked.job
@@ -115,9 +115,9 @@ class Cascades:
         return Write(mark, refused)
 
 
-async def delete_subtree(scope: Scope, lease: Lease) -> None:
+async def delete_subtree(access: Access, lease: Lease) -> None:
     """Do the job of a lease, in the scope of somebody who may do everything."""
-    work = _Subtree(scope, lease, GroupPath(str(lease.job.group)))
+    work = _Subtree(access, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
         groups = await work.close()
         await work.count(groups)
@@ -130,7 +130,7 @@ async def delete_subtree(scope: Scope, lease: Lease) -> None:
 class _Subtree:
     """One group to be deleted, `top`, and all below it."""
 
-    scope: Scope
+    access: Access
     lease: Lease
     top: GroupPath
 
@@ -161,20 +161,20 @@ class _Subtree:
             if await self._take_away(group):
                 continue
             for kind in KINDS:
-                await Deleting(kind, self.scope).sweep()
+                await Deleting(kind, self.access).sweep()
             if await self._left(group) == left:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
 
     async def remove(self, group: GroupPath) -> None:
         """Remove the empty group, unless another worker did."""
         with suppress(NotFound):
-            await commit(self.scope.table, removed(group, marked=True))
+            await commit(self.access.table, removed(group, marked=True))
             await self.lease.advance(1)
 
     async def _close_children(self, above: GroupPath) -> list[GroupPath]:
         closed = []
         async for page in pages(
-            self.scope.table,
+            self.access.table,
             Query(
                 partition=GROUP.pk.fill({"parent": above}),
                 range=Range(GROUP.sk.prefix({})),
@@ -190,12 +190,12 @@ class _Subtree:
 
     async def _close(self, group: GroupPath, above: GroupPath) -> bool:
         """Mark a group, if it is there; one below a marked group is no later one of its path."""
-        mark = {DELETING: self.scope.clock.timestamp(), "job": self.lease.job.id}
+        mark = {DELETING: self.access.clock.timestamp(), "job": self.lease.job.id}
         marked = Update(key=key_of_group(group), default=mark, condition=Exists())
         # Changes nothing: a check would need a permission that nothing else does.
         still = Update(key=key_of_group(above), default=mark, condition=Exists(DELETING))
         try:
-            await self.scope.table.transact([marked, still])
+            await self.access.table.transact([marked, still])
         except ConditionFailed:
             return False
         return True
@@ -208,7 +208,7 @@ class _Subtree:
         taken = await self._take_manifests(group)
         for row in (GRANT, OWNED):
             listed = Query(partition=row.index_of(group=group), index=True)
-            async for page in pages(self.scope.table, listed):
+            async for page in pages(self.access.table, listed):
                 for kind in KINDS:
                     taken += await self._take_page(kind, page, group)
         return taken
@@ -216,9 +216,9 @@ class _Subtree:
     async def _take_manifests(self, group: GroupPath) -> int:
         taken = 0
         listed = Query(partition=MANIFEST.pk.fill({"group": group}), consistent=True)
-        async for page in pages(self.scope.table, listed):
+        async for page in pages(self.access.table, listed):
             for item in page:
-                await delete_manifest(self.scope, item, self.lease.advance)
+                await delete_manifest(self.access, item, self.lease.advance)
                 await self.lease.advance(1)
                 taken += 1
         return taken
@@ -227,7 +227,7 @@ class _Subtree:
         self, kind: Kind[Any], page: Sequence[Attributes], group: GroupPath
     ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
-        reading = Reading(kind, self.scope)
+        reading = Reading(kind, self.access)
         found = await reading.many([resource_id(item) for item in rows], consistent=True)
         there = [resource for resource in found if not isinstance(resource, NotFound)]
         return sum([await self._take(kind, resource, group) for resource in there])
@@ -236,7 +236,7 @@ class _Subtree:
         """Delete a resource of the subtree; of one from elsewhere, revoke the group's grant."""
         with suppress(NotFound):
             if covers(self.top, resource.owner):
-                await Deleting(kind, self.scope).delete(resource.id)
+                await Deleting(kind, self.access).delete(resource.id)
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
@@ -247,14 +247,14 @@ class _Subtree:
 
     async def _revoke(self, kind: Kind[Any], id: str, group: GroupPath) -> None:
         try:
-            await Writing(kind, self.scope).revoke(id, group)
+            await Writing(kind, self.access).revoke(id, group)
         except LimitExceeded as exceeded:
             what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
             raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
     async def _rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
         keys = {group: key_of_group(group) for group in groups}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=True)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         return {group: rows.get(key, {}) for group, key in keys.items()}
 
 

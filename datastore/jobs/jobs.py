@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Struct
 from penstock.datastore.roles import GroupPath
@@ -61,15 +61,15 @@ class Job(Struct, frozen=True, kw_only=True):
         return self.state in (JobState.DONE, JobState.FAILED)
 
 
-def new_job(scope: Scope, kind: JobKind, **about: Any) -> Job:
+def new_job(access: Access, kind: JobKind, **about: Any) -> Job:
     """A job of the caller's that waits to be run, about what the fields say."""
     return Job(
         **about,
-        id=scope.clock.new_id(),
+        id=access.clock.new_id(),
         kind=kind,
         state=JobState.PENDING,
-        created_at=scope.clock.timestamp(),
-        created_by=scope.caller.user_id,
+        created_at=access.clock.timestamp(),
+        created_by=access.caller.user_id,
     )
 
 
@@ -110,18 +110,18 @@ async def left_alone(table: Table, before: str) -> int:
 class Jobs:
     """The jobs that a caller may follow: their own, and those about groups they may know."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, ids: Sequence[str]) -> list[Job | NotFound]:
         """Get jobs; one answer for each id, aligned."""
-        found = await find_jobs(self.scope.table, ids)
+        found = await find_jobs(self.access.table, ids)
         return [
             job if job is not None and self._follows(job) else absent("job")
             for id, job in zip(ids, found, strict=True)
         ]
 
     def _follows(self, job: Job) -> bool:
-        caller = self.scope.caller
+        caller = self.access.caller
         if job.created_by == caller.user_id:
             return True
         return job.group is not None and caller.sees(job.group)

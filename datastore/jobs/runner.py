@@ -4,17 +4,19 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penstock.datastore.access.scope import Scope
+from msgspec.structs import replace
+
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Failure, Unavailable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished
 from penstock.datastore.jobs.leases import Lease, LeaseLost, Paused, release, take
 from penstock.datastore.roles import ROOT, Caller, Role
 
-Work: TypeAlias = Callable[[Scope, Lease], Awaitable[None]]
+Work: TypeAlias = Callable[[Access, Lease], Awaitable[None]]
 
 WORK: Mapping[JobKind, Work] = {JobKind.DELETE_GROUP: delete_subtree}
 UNFORESEEN = "Something went wrong that should not; the log of the server says what."
@@ -26,11 +28,11 @@ logger = logging.getLogger("penstock.jobs")
 class JobRuns:
     """The jobs of a table in the hands of one worker, who runs one after another.
 
-    `more` is work that needs more than a table. `scope` gives the table, the clock and the bounds;
+    `more` is work that needs more than a table. `access` gives the table, the clock and the bounds;
     who may do what was decided when a job began.
     """
 
-    scope: Scope
+    access: Access
     worker: str
     more: Mapping[JobKind, Work] = field(default_factory=dict)
 
@@ -39,10 +41,10 @@ class JobRuns:
 
         A job that has to wait for the store, or that another worker took, is left unfinished.
         """
-        table, ended = self.scope.table, 0
+        table, ended = self.access.table, 0
         for id in await unfinished(table):
             try:
-                lease = await take(table, self.scope.clock, self.worker, id)
+                lease = await take(table, self.access.clock, self.worker, id)
                 ended += lease is not None and await self._ends(lease)
             except CancelledError:
                 # Whatever comes of this, the cancellation must not be lost.
@@ -66,9 +68,9 @@ class JobRuns:
 
     async def _work(self, lease: Lease) -> None:
         job = lease.job
-        scope = replace(self.scope, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
+        access = replace(self.access, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
         try:
-            await {**WORK, **self.more}[job.kind](scope, lease)
+            await {**WORK, **self.more}[job.kind](access, lease)
         except (LeaseLost, Unavailable, Paused):
             raise
         except Failure as failure:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import uniform
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
     BadInput,
     FieldProblem,
@@ -105,7 +105,7 @@ class Discovery:
 class Runs:
     """The runs of manifests in groups that the caller may know; contributors there change them."""
 
-    scope: Scope
+    access: Access
     folders: Folders = field(default_factory=Folders)
 
     async def many(
@@ -113,7 +113,7 @@ class Runs:
     ) -> list[Run | NotFound]:
         """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
         keys = {name: key_of_run(name) for name in names if self._may_be(name)}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
         return [unknown_run() if item is None else run_of(item) for item in items]
 
@@ -129,11 +129,11 @@ class Runs:
 
         A run that is there already is returned as it is.
         """
-        self.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        self.access.require_at(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
         rules.refuse([*named, *found.problems()])
         run = Run(
-            id=self.scope.clock.new_id(),
+            id=self.access.clock.new_id(),
             group=manifest.group,
             manifest=manifest.name.strip(),
             run_id=found.run_id,
@@ -147,7 +147,7 @@ class Runs:
             fence=0,
             attempt=0,
         )
-        return (await enter(self.scope, run, Action.DISCOVER))[0]
+        return (await enter(self.access, run, Action.DISCOVER))[0]
 
     async def ask(self, name: RunName, ask: Ask, beside: Sequence[Write] = ()) -> Run:
         """Change a run as the table of states allows it: one read, and one transaction.
@@ -156,9 +156,9 @@ class Runs:
         of the run since. What is written `beside` is written if the run changes, in the same
         transaction. Raises IllegalState, or the kind of it that says more.
         """
-        self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        self.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
         rules.refuse(ask.problems())
-        call = self.scope.clock.new_id()
+        call = self.access.clock.new_id()
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
@@ -172,7 +172,7 @@ class Runs:
                 return run
             event = self._event(run, after, ask, call)
             try:
-                await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
+                await commit(self.access.table, [*changed_rows(run, after, event), *beside])
             except Moved:
                 continue
             return after
@@ -182,7 +182,7 @@ class Runs:
         """Whether a claim that is over by now ended in just this: its answer may have been lost."""
         if ask.action is Action.HEARTBEAT:
             return False
-        async for item in items(self.scope.table, history(run, descending=True)):
+        async for item in items(self.access.table, history(run, descending=True)):
             event = event_of(item)
             if event.fence == ask.fence and event.action is ask.action:
                 return event.error == ask.error
@@ -191,11 +191,11 @@ class Runs:
     def _may_be(self, name: RunName) -> bool:
         """Whether a run of this name may be there, as far as the caller may know."""
         odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
-        seen = not odd and self.scope.caller.sees(name.manifest.group)
+        seen = not odd and self.access.caller.sees(name.manifest.group)
         return seen and key_bytes(name) <= INDEX_RANGE_BYTES
 
     def _now(self) -> int:
-        return int(self.scope.clock.now().timestamp())
+        return int(self.access.clock.now().timestamp())
 
     def _event(self, run: Run, after: Run, ask: Ask, call: str) -> RunEvent | None:
         """What the history tells of a change; beating hearts are no history."""
@@ -206,8 +206,8 @@ class Runs:
             action=ask.action,
             before=run.state,
             after=after.state,
-            at=self.scope.clock.timestamp(),
-            by=self.scope.caller.user_id,
+            at=self.access.clock.timestamp(),
+            by=self.access.caller.user_id,
             call=call,
             fence=after.fence,
             worker=after.lease_owner or run.lease_owner,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.insert import enter
 from penstock.datastore.manifest.lists import Listed, RunLists
@@ -43,7 +43,7 @@ class Ledger:
     `place` is where the segments lie, for readers of the manifest: a bucket's name.
     """
 
-    scope: Scope
+    access: Access
     lines: Lines[Event]
     worker: str
     place: str
@@ -52,12 +52,12 @@ class Ledger:
 
     @property
     def runs(self) -> Runs:
-        return Runs(self.scope)
+        return Runs(self.access)
 
     async def write(self, events: Sequence[Event]) -> Run:
         """Write a segment; its run is in no manifest yet, so that nothing has happened."""
-        now = self.scope.clock.now()
-        id = self.scope.clock.new_id()
+        now = self.access.clock.now()
+        id = self.access.clock.new_id()
         folder = f"{FOLDER}/{now:%Y-%m-%d}/{id}/"
         await self.lines.write(folder + FILE, events)
         seconds = int(now.timestamp())
@@ -85,7 +85,7 @@ class Ledger:
 
     async def enter(self, run: Run, beside: Sequence[Write]) -> None:
         """Put a run into the manifest: from here on its events are kept, whatever happens."""
-        await enter(self.runs.scope, run, Action.DISCOVER, beside)
+        await enter(self.runs.access, run, Action.DISCOVER, beside)
 
     async def read(self, run: Run) -> list[Event]:
         """The events of a run; raises NotFound where its segment is gone."""
@@ -109,7 +109,7 @@ class Ledger:
 
         They are those that were loaded, and those that no run was ever made of.
         """
-        oldest = f"{FOLDER}/{self.scope.clock.now() - keep:%Y-%m-%d}/"
+        oldest = f"{FOLDER}/{self.access.clock.now() - keep:%Y-%m-%d}/"
         files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
         names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
         useless = [

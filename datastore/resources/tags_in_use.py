@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
@@ -40,7 +40,7 @@ class TagLists:
     """The tags in use on resources of one kind (its letter), in the caller's scope."""
 
     kind: str
-    scope: Scope
+    access: Access
 
     async def keys(self, group: GroupPath | None, window: Window) -> Slice[TagKey]:
         """List tag keys: `siKey1 = TA:<group>:<kind>` of each group of the chain, merged by key."""
@@ -122,8 +122,8 @@ class TagLists:
         self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
     ) -> Slice[T]:
         """Read along the chain of a group that is there and that the caller may know."""
-        group = self.scope.seen_group(group)
-        found, _ = await gather(read(ancestors(group)), self.scope.require_group(group))
+        group = self.access.seen_group(group)
+        found, _ = await gather(read(ancestors(group)), self.access.require_group(group))
         return found
 
     async def _merged(
@@ -134,7 +134,7 @@ class TagLists:
         window: Window,
     ) -> Slice[_Total]:
         """One page over the chain, positioned by the key text its rows end in."""
-        pages = await gather(*(self.scope.table.query(query(above)) for above in chain))
+        pages = await gather(*(self.access.table.query(query(above)) for above in chain))
         totals: dict[str, _Total] = {}
         for item in (item for page in pages for item in page.items):
             totals.setdefault(position(item), _Total(str(item["label"]))).add(item)

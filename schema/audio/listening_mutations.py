@@ -174,6 +174,6 @@ class ListeningMutation:
     async def save_play_queue(info: Info, input: SavePlayQueueInput) -> SavePlayQueuePayload:
         with about("audioIds"):
             ids = [key_of("Audio", id) for id in input.audio_ids]
-        queue, index = info.context.view.listening.queue, input.index or 0
+        queue, index = info.context.session.listening.queue, input.index or 0
         saved = await queue.save(ids, index, input.position_ms or 0)
         return SavePlayQueuePayload(play_queue=saved)

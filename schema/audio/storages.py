@@ -63,7 +63,7 @@ class StorageQuery:
             info,
             ("storages",),
             page_of(first, after, last, before),
-            info.context.view.audio.connections.page,
+            info.context.session.audio.connections.page,
         )
 
 
@@ -135,7 +135,7 @@ class StorageMutation:
     async def create_storage_connection(
         info: Info, input: CreateStorageConnectionInput
     ) -> CreateStorageConnectionPayload:
-        connections = info.context.view.audio.connections
+        connections = info.context.session.audio.connections
         place = (input.name, input.bucket, input.region)
         role, keys, endpoint = given(input.role_arn), given(input.keys), given(input.endpoint)
         if (role is None) == (keys is None):
@@ -158,6 +158,6 @@ class StorageMutation:
     async def delete_storage_connection(
         info: Info, input: DeleteStorageConnectionInput
     ) -> DeleteStorageConnectionPayload:
-        sources = info.context.view.audio.registering.sources
+        sources = info.context.session.audio.registering.sources
         deleted = await sources.disconnect(key_of("Storage", input.id))
         return DeleteStorageConnectionPayload(storage=deleted)

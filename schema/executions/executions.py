@@ -158,7 +158,7 @@ class Execution(Node):
     @staticmethod
     async def pipeline(execution: strawberry.Parent[records.Execution], info: Info) -> Pipeline:
         asked = attributes_asked(info, "Pipeline")
-        return await info.context.desk(PIPELINE).latest(execution.pipeline_id, asked)
+        return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, asked)
 
     @strawberry.field(description="What there is to say about its state, in words.")
     @reads({"Execution": ("message",)})
@@ -189,7 +189,7 @@ class Execution(Node):
     async def output_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.view.executions.downloads
+        downloads = info.context.session.executions.downloads
         return download_of(await downloads.one(execution, FileKind.OUTPUT, given(expires_in)))
 
     @strawberry.field(description="The rejected rows, which are there after success and failure.")
@@ -197,7 +197,7 @@ class Execution(Node):
     async def errors_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.view.executions.downloads
+        downloads = info.context.session.executions.downloads
         return download_of(await downloads.one(execution, FileKind.ERRORS, given(expires_in)))
 
     @strawberry.field(
@@ -208,7 +208,7 @@ class Execution(Node):
     async def results(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> InlineResults | None:
-        found = await info.context.view.executions.answers.one(execution)
+        found = await info.context.session.executions.answers.one(execution)
         return None if found is None else results_of(found)
 
     @strawberry.field(
@@ -227,7 +227,7 @@ class Execution(Node):
             info,
             ("timeline", execution.id),
             page_of(first, after, last, before),
-            lambda window: info.context.view.executions.reading.events(execution, window),
+            lambda window: info.context.session.executions.reading.events(execution, window),
         )
 
 

@@ -61,7 +61,7 @@ class NgsiAttribute:
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
     ) -> Sample | None:
-        return await info.context.view.notified.series.latest(attribute)
+        return await info.context.session.notified.series.latest(attribute)
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],
@@ -83,7 +83,7 @@ class NgsiAttribute:
         before: Before = UNSET,
     ) -> Connection[Sample]:
         span, newest = ngsi.span_of(given(start), given(end)), order is Order.NEWEST_FIRST
-        samples = info.context.view.notified.series
+        samples = info.context.session.notified.series
         return await connect(
             info,
             ("series", attribute.entity, attribute.name, span, newest),
@@ -135,7 +135,7 @@ class NgsiEntity:
             info,
             ("attributes", entity),
             page_of(first, after, last, before),
-            lambda window: info.context.view.notified.directory.attributes(entity, window),
+            lambda window: info.context.session.notified.directory.attributes(entity, window),
         )
 
     @strawberry.field(graphql_type=NgsiAttribute | None, description="One attribute.")

@@ -166,10 +166,10 @@ LIST: Final = (
 
 async def find_resource(info: Info, kind: Kind[R], id: str, as_at: str | None) -> R:
     """Read a resource by its global id, now or as it was at a time."""
-    desk, key, time = info.context.desk(kind), key_of(kind.title, id), given(as_at)
+    loaders, key, time = info.context.loaders.of(kind), key_of(kind.title, id), given(as_at)
     if time is None:
-        return await desk.latest(key, attributes_asked(info, kind.title))
-    return await resources.as_at(desk, key, time)
+        return await loaders.latest(key, attributes_asked(info, kind.title))
+    return await resources.as_at(loaders, key, time)
 
 
 def selection(
@@ -197,5 +197,5 @@ async def list_resources(
         info,
         (f"{kind.noun}s", selected),
         page,
-        lambda window: resources.page(info.context.desk(kind), selected, window, asked),
+        lambda window: resources.page(info.context.loaders.of(kind), selected, window, asked),
     )

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import Buckets

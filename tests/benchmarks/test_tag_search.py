@@ -62,7 +62,7 @@ def lists_of(distribution: str) -> list[list[str]]:
 
 
 async def create(store: Store, group: GroupPath, name: str, tags: dict[str, str]) -> str:
-    created = await store.seen_by(ADMIN).pipelines.writing.create(
+    created = await store.open_session(ADMIN).pipelines.writing.create(
         group,
         {
             "name": name,
@@ -248,7 +248,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
     store = Store(embedded)
     usa, emea = GroupPath("/usa"), GroupPath("/emea")
     for group in (usa, emea):
-        await store.seen_by(ADMIN).groups.create(group, None)
+        await store.open_session(ADMIN).groups.create(group, None)
     for number in range(30):
         await create(store, usa, f"{number}", {"x": "1", **({} if number % 3 else {"y": "1"})})
     alone = await units(store, usa)
@@ -261,7 +261,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
 
 async def units(store: Store, group: GroupPath) -> tuple[int, float, int]:
     """Matches, read units and calls of a first page, the pipelines themselves included."""
-    view = store.seen_by(ADMIN)
+    session = store.open_session(ADMIN)
     both = TagFilter(all=(Tag(key="x", value="1"), Tag(key="y", value="1")))
-    page = await view.pipelines.listing.page(Listed(group=group, tags=both), Window())
-    return len(page.entries), view.units.rcu, view.units.calls
+    page = await session.pipelines.listing.page(Listed(group=group, tags=both), Window())
+    return len(page.entries), session.units.rcu, session.units.calls

@@ -1,6 +1,8 @@
-"""What a repository works with: table and files, the caller whose eyes it sees with, a clock."""
+"""What a repository works with: one caller's access to table and files, a clock and bounds."""
 
 from dataclasses import dataclass
+
+import msgspec
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadInput, NotFound, NotPermitted
@@ -21,9 +23,8 @@ class Budget:
     groups: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One caller at one table."""
+class Access(msgspec.Struct, frozen=True):
+    """One caller at one table, and what the caller may see and do there."""
 
     table: Table
     caller: Caller
