@@ -24,7 +24,7 @@ from penstock.datastore.manifest.rules import short_problem
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.resources.reading import Found
+from penstock.datastore.resources.reading import Found, Listed
 from penstock.datastore.resources.versions import Wanted
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Repository, Session
@@ -139,6 +139,14 @@ class KindLoaders(Generic[R]):
     async def latest(self, id: str, asked: Asked = None) -> R:
         """Read one; at least what is asked for of it is there."""
         return (await self._found.load(id)).record(asked)
+
+    async def as_at(self, id: str, time: str) -> R:
+        """The resource as its version of that time has it."""
+        return await self.repository.versions.as_at(await self.latest(id), time)
+
+    async def page(self, listed: Listed, window: Window, asked: Asked) -> Slice[R]:
+        """A page of resources, which the loader then knows as well, where they are whole."""
+        return known(await self.repository.listing.page(listed, window, asked), asked, self.prime)
 
     def prime(self, resource: R) -> None:
         """Know a whole resource that was read, unless it is known already."""

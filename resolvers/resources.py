@@ -14,15 +14,12 @@ from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, about
 from penstock.datastore.evaluation.evaluator import Prepared
 from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
-from penstock.datastore.resources.reading import Listed
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.version_diff import Change, changes
 from penstock.datastore.roles import GroupPath, covers
-from penstock.datastore.table.items import Asked
 from penstock.datastore.table.layout import KINDS, Kind
-from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import KindLoaders, known
+from penstock.resolvers.loaders import KindLoaders
 
 
 class ResourceKind(StrEnum):
@@ -74,17 +71,6 @@ async def prepare(context: Context, subject: Subject) -> tuple[Calculation | Non
 
 
 R = TypeVar("R", bound=Resource)
-
-
-async def as_at(loaders: KindLoaders[R], id: str, time: str) -> R:
-    """The resource as its version of that time has it."""
-    return await loaders.repository.versions.as_at(await loaders.latest(id), time)
-
-
-async def page(loaders: KindLoaders[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
-    """A page of resources, which the loader then knows as well, where they are whole."""
-    found = await loaders.repository.listing.page(listed, window, asked)
-    return known(found, asked, loaders.prime)
 
 
 async def diff(loaders: KindLoaders[R], resource: R, earlier: int, later: int) -> list[Change]:

@@ -15,7 +15,6 @@ from penstock.datastore.table.layout import Kind
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import attributes_asked
-from penstock.resolvers import resources
 from penstock.resolvers.resources import ResourceKind, tag_lists
 from penstock.schema.core.context import (
     After,
@@ -169,7 +168,7 @@ async def find_resource(info: Info, kind: Kind[R], id: str, as_at: str | None) -
     loaders, key, time = info.context.loaders.of(kind), key_of(kind.title, id), given(as_at)
     if time is None:
         return await loaders.latest(key, attributes_asked(info, kind.title))
-    return await resources.as_at(loaders, key, time)
+    return await loaders.as_at(key, time)
 
 
 def selection(
@@ -197,5 +196,5 @@ async def list_resources(
         info,
         (f"{kind.noun}s", selected),
         page,
-        lambda window: resources.page(info.context.loaders.of(kind), selected, window, asked),
+        lambda window: info.context.loaders.of(kind).page(selected, window, asked),
     )
