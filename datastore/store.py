@@ -4,9 +4,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Generic, TypeVar
-
-import msgspec
+from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
@@ -45,7 +43,7 @@ from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import Writing
 from penstock.datastore.roles import ROOT, Caller, Role
-from penstock.datastore.table.instrumentation import Metered, Units, WatchBatch, unwatched
+from penstock.datastore.table.instrumentation import Metered, WatchBatch, unwatched
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from penstock.datastore.table.port import Key, Table
 
@@ -79,7 +77,7 @@ class Repository(Generic[R]):
         )
 
 
-class Session(Access, frozen=True, kw_only=True, dict=True):
+class Session:
     """One caller's repositories, opened by `Store.open_session` for one request.
 
     `units` counts what it costs to look, and `watch` is shown each batch that is read. A request
@@ -87,16 +85,22 @@ class Session(Access, frozen=True, kw_only=True, dict=True):
     costs.
     """
 
-    units: Units
-    watch: WatchBatch
-    _store: "Store"
-    _repositories: dict[str, Repository[Any]] = msgspec.field(default_factory=dict)
+    def __init__(self, store: "Store", caller: Caller) -> None:
+        table = Metered(store.table)
+        self.caller: Final = caller
+        self.units: Final = table.units
+        self.watch: Final = store.watch
+        self._store: Final = store
+        # Repositories hold this and not the session, which holds them: a circle would outlive
+        # its request.
+        self._access: Final = Access(table, caller, store.clock, store.budget, store.files)
+        self._repositories: Final[dict[str, Repository[Any]]] = {}
 
     def of(self, kind: Kind[R]) -> Repository[R]:
         """What the caller can do with one kind of resource."""
         found = self._repositories.get(kind.letter)
         if found is None:
-            found = self._repositories[kind.letter] = Repository.of(kind, self)
+            found = self._repositories[kind.letter] = Repository.of(kind, self._access)
         return found
 
     @property
@@ -113,45 +117,47 @@ class Session(Access, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def groups(self) -> Groups:
-        return Groups(self)
+        return Groups(self._access)
 
     @cached_property
     def cascades(self) -> Cascades:
-        return Cascades(self, self._store.job_begun)
+        return Cascades(self._access, self._store.job_begun)
 
     @cached_property
     def jobs(self) -> Jobs:
-        return Jobs(self)
+        return Jobs(self._access)
 
     @cached_property
     def dataset_files(self) -> DatasetFiles:
-        return DatasetFiles(self)
+        return DatasetFiles(self._access)
 
     @cached_property
     def evaluations(self) -> Evaluations:
-        return Evaluations(self, self._store.tables)
+        return Evaluations(self._access, self._store.tables)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
-        return ApiKeys(self, self._store.longest_api_key)
+        return ApiKeys(self._access, self._store.longest_api_key)
 
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self, store.files, store.buckets, store.job_begun)
+        return AudioLibrary.of(self._access, store.files, store.buckets, store.job_begun)
 
     @cached_property
     def executions(self) -> Executions:
         store = self._store
-        return Executions.of(self, store.rules, store.files, store.tables, store.execution_ready)
+        return Executions.of(
+            self._access, store.rules, store.files, store.tables, store.execution_ready
+        )
 
     @cached_property
     def manifests(self) -> Manifests:
-        return Manifests(self)
+        return Manifests(self._access)
 
     @cached_property
     def runs(self) -> Runs:
-        return Runs(self, Folders(self._store.files, self._store.bucket))
+        return Runs(self._access, Folders(self._store.files, self._store.bucket))
 
     @cached_property
     def run_lists(self) -> RunLists:
@@ -167,15 +173,15 @@ class Session(Access, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def playlists(self) -> Playlists:
-        return Playlists.of(self)
+        return Playlists.of(self._access)
 
     @cached_property
     def listening(self) -> Listening:
-        return Listening.of(self)
+        return Listening.of(self._access)
 
     @cached_property
     def notified(self) -> Notified:
-        return Notified(self, self._store.ingest, self._store.files, self.units)
+        return Notified(self._access, self._store.ingest, self._store.files, self.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +209,7 @@ class Store:
 
     def open_session(self, caller: Caller) -> Session:
         """Open the session of one request; the only way to a repository."""
-        table = Metered(self.table)
-        return Session(
-            table,
-            caller,
-            self.clock,
-            self.budget,
-            self.files,
-            units=table.units,
-            watch=self.watch,
-            _store=self,
-        )
+        return Session(self, caller)
 
     async def credential(self, api_key: str) -> Credential | None:
         """Read what an API key is held against, by its id; the caller is known only afterwards."""

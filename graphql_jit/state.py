@@ -66,7 +66,7 @@ class Errors(CollectedErrors):
         return None in self._error_positions
 
 
-class Released(Protocol):
+class Releasable(Protocol):
     """Futures that are let go of once their places in the answer are gone."""
 
     def release_dead(self) -> None:
@@ -117,7 +117,7 @@ class Run:
         self.data: dict[str, Any] | None = None
         self.waiting: dict[Field, list[Entry]] = {}
         self.later: list[Later] = []
-        self.watched: set[Released] = set()
+        self.watched: set[Releasable] = set()
         self.crowd = 0
         self.odd = 0
 

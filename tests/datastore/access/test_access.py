@@ -1,5 +1,6 @@
 """Who sees and who may change what."""
 
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
@@ -277,3 +278,16 @@ async def test_units_are_counted_for_each_session(store: Store) -> None:
     reader = store.open_session(SUPER)
     await reader.pipelines.reading.one(made.id)
     assert (reader.units.rcu, reader.units.wcu, reader.units.calls) == (0.5, 0.0, 1)
+
+
+@on_sqlite
+async def test_a_session_goes_with_its_request_and_not_with_a_garbage_collection(
+    store: Store,
+) -> None:
+    session = store.open_session(SUPER)
+    held = [session.pipelines, session.groups, session.jobs, session.executions, session.run_lists]
+    held += [session.recovery, session.audio, session.playlists, session.listening]
+    held += [session.evaluations, session.dataset_files, session.notified]
+    gone = weakref.ref(session)
+    del session, held
+    assert gone() is None
