@@ -12,16 +12,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.audio_library import (
-    ALBUM,
-    TRACKS,
-    draft,
-    fill,
-    listener,
-    open_store,
-    storage,
-)
-from penstock.datastore.store import Store, View
+from benchmarks.audio_library import ALBUM, TRACKS, draft, fill, listener, open_store, storage
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 
 EVERYTHING = 100_000
@@ -92,29 +84,29 @@ async def _reads(store: Store, share: float) -> list[Row]:
     track = one.entries[0][1]
     artist, album, everything = track.artists[0], track.album, Window(size=EVERYTHING)
 
-    async def read(call: Callable[[View], Awaitable[object]]) -> float:
-        view = listener(store)
-        await call(view)
-        return view.units.rcu
+    async def read(call: Callable[[Session], Awaitable[object]]) -> float:
+        session = listener(store)
+        await call(session)
+        return session.units.rcu
 
     async def whole(name: str, *arguments: str) -> float:
         """The units of reading a list to its end in pages of the largest size."""
-        view = listener(store)
-        after, call = None, getattr(view.audio.lists, name)
+        session = listener(store)
+        after, call = None, getattr(session.audio.lists, name)
         while True:
             page = await call(*arguments, Window(size=EVERYTHING, after=after))
             if not page.more:
-                return view.units.rcu
+                return session.units.rcu
             after = page.reached
 
-    def one_of(view: View) -> Callable[[str], Awaitable[object]]:
-        return view.audio.reading.get_audio_files_by_audio_id
+    def one_of(session: Session) -> Callable[[str], Awaitable[object]]:
+        return session.audio.reading.get_audio_files_by_audio_id
 
     names = {"artist": artist, "album": album}
 
-    def by(name: str) -> Callable[[View], Awaitable[object]]:
+    def by(name: str) -> Callable[[Session], Awaitable[object]]:
         method = f"get_audio_id_by_user_id_by_{name}"
-        return lambda view: getattr(view.audio.lists, method)(names[name], everything)
+        return lambda session: getattr(session.audio.lists, method)(names[name], everything)
 
     return [
         Row("1 one audio, RCU", "0.5", 0.5, await read(lambda v: one_of(v)(track.id))),
@@ -153,10 +145,10 @@ async def _reads(store: Store, share: float) -> list[Row]:
 async def _writes(store: Store, tracks: int) -> list[Row]:
     """Adds one track to an existing album, edits it in two ways, and deletes it."""
 
-    async def units(call: Callable[[View], Awaitable[Any]]) -> tuple[Any, float]:
-        view = listener(store)
-        answer = await call(view)
-        return answer, view.units.wcu + view.units.rcu
+    async def units(call: Callable[[Session], Awaitable[Any]]) -> tuple[Any, float]:
+        session = listener(store)
+        answer = await call(session)
+        return answer, session.units.wcu + session.units.rcu
 
     last = draft(tracks)
     tags, file = last.tags, last.file

@@ -10,7 +10,7 @@ from penstock.datastore.audio.object_keys import upload_key
 from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
 from penstock.datastore.roles import Caller
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.limits import size_of
 from penstock.datastore.table.port import Query
@@ -72,18 +72,18 @@ async def open_store(directory: Path) -> tuple[Store, SqliteTable]:
     return Store(table), table
 
 
-def listener(store: Store) -> View:
-    return store.seen_by(Caller(USER, {}))
+def listener(store: Store) -> Session:
+    return store.open_session(Caller(USER, {}))
 
 
 async def fill(store: Store, drafts: Sequence[Draft]) -> Units:
     """Import the tracks as a job does; return the units."""
-    view = listener(store)
+    session = listener(store)
     for start in range(0, len(drafts), _CHUNK):
-        outcomes = await view.audio.adding.add_many(drafts[start : start + _CHUNK])
+        outcomes = await session.audio.adding.add_many(drafts[start : start + _CHUNK])
         if not all(isinstance(outcome, Audio) for outcome in outcomes):
             raise RuntimeError("a track was not added")
-    return view.units
+    return session.units
 
 
 async def storage(table: SqliteTable) -> Storage:

@@ -105,7 +105,7 @@ async def served() -> AsyncIterator[Evaluations]:
         table = SqliteTable.open(Path(folder) / "table.db")
         await table.create()
         files = await LocalFiles.open(Path(folder) / "files", base_url="http://x", key=b"k" * 32)
-        view = Store(table, files=files).seen_by(Caller("bench", {ROOT: Role.ADMIN}, ROOT))
+        session = Store(table, files=files).open_session(Caller("bench", {ROOT: Role.ADMIN}, ROOT))
         columns = [
             DatasetColumn(name="vehicle", type=records.ValueType.STRING),
             DatasetColumn(name="co2", type=records.ValueType.NUMBER),
@@ -113,11 +113,11 @@ async def served() -> AsyncIterator[Evaluations]:
         kinds = ("car", "van", "bus", *(f"kind {n}" for n in range(997)))
         csv = "vehicle,co2\n" + "".join(f"{kind},0.175\n" for kind in kinds)
         for name in ("vehicles", "passenger_vehicles"):
-            brought = await view.dataset_files.inline(columns, None, csv)
-            writing = view.datasets.writing.bringing(brought.file)
+            brought = await session.dataset_files.inline(columns, None, csv)
+            writing = session.datasets.writing.bringing(brought.file)
             content = {"name": name, "tags": (), "content": brought.content}
             await writing.create(ROOT, content, None)
-        yield view.evaluations
+        yield session.evaluations
         await files.close()
         await table.close()
 

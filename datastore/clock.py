@@ -1,14 +1,10 @@
-"""Times and ids in the form in which the table stores them."""
+"""Times and ids as the table keeps them."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
 import uuid_utils
-
-_UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def canonical(moment: datetime) -> str:
@@ -23,11 +19,6 @@ def wall_clock() -> datetime:
 def uuid7() -> str:
     """A UUIDv7 in canonical text; the order of the texts is the order of creation."""
     return str(uuid_utils.uuid7())
-
-
-def is_id(text: str) -> bool:
-    """Whether the text is a UUID in canonical form, as every id of Penstock is."""
-    return _UUID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import NewType
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.table.keys import escape
-from penstock.datastore.text import character_problem, comparison_form, unread_problem
+from penstock.datastore.text import character_problem, comparison_form, escape, unread_problem
 
 GroupPath = NewType("GroupPath", str)
 """A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""

@@ -1,9 +1,4 @@
-"""Everything one caller can do with one kind of resource.
-
-What one caller sees of a store: repositories bound to the caller, made when asked for.
-
-The door to everything stored: repositories bound to a caller, and nothing without one.
-"""
+"""The store, opened once, and sessions: the repositories of one caller, made when asked for."""
 
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
@@ -11,8 +6,8 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
-from penstock.datastore.access.scope import Budget, Scope
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, Buckets
 from penstock.datastore.clock import Clock, canonical
@@ -54,6 +49,8 @@ from penstock.datastore.table.port import Key, Table
 
 R = TypeVar("R", bound=Resource)
 
+IDLE = timedelta(minutes=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Repository(Generic[R]):
@@ -68,23 +65,24 @@ class Repository(Generic[R]):
     tags: TagLists
 
     @classmethod
-    def of(cls, kind: Kind[R], scope: Scope) -> "Repository[R]":
+    def of(cls, kind: Kind[R], access: Access) -> "Repository[R]":
         return cls(
             kind,
-            Reading(kind, scope),
-            Versions(kind, scope),
-            Listing(kind, scope),
-            Writing(kind, scope),
-            Deleting(kind, scope),
-            TagLists(kind.letter, scope),
+            Reading(kind, access),
+            Versions(kind, access),
+            Listing(kind, access),
+            Writing(kind, access),
+            Deleting(kind, access),
+            TagLists(kind.letter, access),
         )
 
 
-class View:
-    """Opened by `Store.seen_by` for one request; `units` counts what it costs to look.
+class Session:
+    """One caller's repositories, opened by `Store.open_session` for one request.
 
-    `watch` is shown each batch that is read. A request uses few of the repositories, so that
-    making all of them would be most of what a small one costs.
+    `units` counts what it costs to look, and `watch` is shown each batch that is read. A request
+    uses few of the repositories, so that making all of them would be most of what a small one
+    costs.
     """
 
     def __init__(self, store: "Store", caller: Caller) -> None:
@@ -93,14 +91,16 @@ class View:
         self.units: Final = table.units
         self.watch: Final = store.watch
         self._store: Final = store
-        self._scope: Final = Scope(table, caller, store.clock, store.budget, store.files)
-        self._resources: Final[dict[str, Repository[Any]]] = {}
+        # Repositories hold this and not the session, which holds them: a circle would outlive
+        # its request.
+        self._access: Final = Access(table, caller, store.clock, store.budget, store.files)
+        self._repositories: Final[dict[str, Repository[Any]]] = {}
 
     def of(self, kind: Kind[R]) -> Repository[R]:
         """What the caller can do with one kind of resource."""
-        found = self._resources.get(kind.letter)
+        found = self._repositories.get(kind.letter)
         if found is None:
-            found = self._resources[kind.letter] = Repository.of(kind, self._scope)
+            found = self._repositories[kind.letter] = Repository.of(kind, self._access)
         return found
 
     @property
@@ -117,47 +117,47 @@ class View:
 
     @cached_property
     def groups(self) -> Groups:
-        return Groups(self._scope)
+        return Groups(self._access)
 
     @cached_property
     def cascades(self) -> Cascades:
-        return Cascades(self._scope, self._store.job_begun)
+        return Cascades(self._access, self._store.job_begun)
 
     @cached_property
     def jobs(self) -> Jobs:
-        return Jobs(self._scope)
+        return Jobs(self._access)
 
     @cached_property
     def dataset_files(self) -> DatasetFiles:
-        return DatasetFiles(self._scope)
+        return DatasetFiles(self._access)
 
     @cached_property
     def evaluations(self) -> Evaluations:
-        return Evaluations(self._scope, self._store.tables)
+        return Evaluations(self._access, self._store.tables)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
-        return ApiKeys(self._scope, self._store.longest_api_key)
+        return ApiKeys(self._access, self._store.longest_api_key)
 
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self._scope, store.files, store.buckets, store.job_begun)
+        return AudioLibrary.of(self._access, store.files, store.buckets, store.job_begun)
 
     @cached_property
     def executions(self) -> Executions:
         store = self._store
         return Executions.of(
-            self._scope, store.rules, store.files, store.tables, store.execution_ready
+            self._access, store.rules, store.files, store.tables, store.execution_ready
         )
 
     @cached_property
     def manifests(self) -> Manifests:
-        return Manifests(self._scope)
+        return Manifests(self._access)
 
     @cached_property
     def runs(self) -> Runs:
-        return Runs(self._scope, Folders(self._store.files, self._store.bucket))
+        return Runs(self._access, Folders(self._store.files, self._store.bucket))
 
     @cached_property
     def run_lists(self) -> RunLists:
@@ -173,29 +173,24 @@ class View:
 
     @cached_property
     def playlists(self) -> Playlists:
-        return Playlists.of(self._scope)
+        return Playlists.of(self._access)
 
     @cached_property
     def listening(self) -> Listening:
-        return Listening.of(self._scope)
+        return Listening.of(self._access)
 
     @cached_property
     def notified(self) -> Notified:
-        return Notified(self._scope, self._store.ingest, self._store.files, self.units)
-
-
-__all__ = ["Store", "View"]
-
-IDLE = timedelta(minutes=1)
+        return Notified(self._access, self._store.ingest, self._store.files, self.units)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table and the files beside it, and the clock and bounds that its views work with.
+    """A table and the files beside it, and the clock and bounds that its sessions work with.
 
     `bucket` is the name by which runs know the place of the files, `buckets` what it takes to reach
     those of the users' own, `ingest` what is known of the sink. `job_begun` is called whenever a
-    view begins a job, `execution_ready` when one makes an execution ready to be run.
+    session begins a job, `execution_ready` when one makes an execution ready to be run.
     """
 
     table: Table
@@ -212,9 +207,9 @@ class Store:
     execution_ready: Callable[[], None] = begun_unheard
     ingest: Ingest = field(default_factory=Ingest)
 
-    def seen_by(self, caller: Caller) -> View:
-        """Open a view for one request; the only way to a repository."""
-        return View(self, caller)
+    def open_session(self, caller: Caller) -> Session:
+        """Open the session of one request; the only way to a repository."""
+        return Session(self, caller)
 
     async def credential(self, api_key: str) -> Credential | None:
         """Read what an API key is held against, by its id; the caller is known only afterwards."""
@@ -273,7 +268,7 @@ class Store:
     async def stale_manifests(self) -> list[Stale]:
         """Find the manifests in which runs got stuck."""
         looker = Caller("", {ROOT: Role.READER})
-        return await stale_manifests(Scope(self.table, looker, self.clock, self.budget))
+        return await stale_manifests(Access(self.table, looker, self.clock, self.budget))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that nobody works on; how many came to an end.
@@ -290,8 +285,8 @@ class Store:
     def _sweeping(self) -> Sweeping:
         return Sweeping(self._nobody(), self.rules, self.files)
 
-    async def _import_audio(self, scope: Scope, lease: Lease) -> None:
-        await import_audio(scope, lease, self.buckets.sources(scope, self.files))
+    async def _import_audio(self, access: Access, lease: Lease) -> None:
+        await import_audio(access, lease, self.buckets.sources(access, self.files))
 
-    def _nobody(self) -> Scope:
-        return Scope(self.table, Caller("", {}), self.clock, self.budget, self.files)
+    def _nobody(self) -> Access:
+        return Access(self.table, Caller("", {}), self.clock, self.budget, self.files)

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from typing import Final
+from urllib.parse import unquote
 
 _UNTEXTUAL = re.compile(
     "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
@@ -66,3 +68,27 @@ def _most_marks(text: str) -> int:
     """Count the longest run of characters that combine with the one before them."""
     classes = bytes(map(unicodedata.combining, text))
     return max(map(len, classes.split(b"\0")))
+
+
+_UNSAFE = re.compile(r"[%:#\x00-\x1f\x7f-\x9f]")
+
+
+def escape(text: str) -> str:
+    """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
+    # Nearly every text is safe, and told so in a fraction of the time of an expression.
+    if text.isprintable() and "%" not in text and ":" not in text and "#" not in text:
+        return text
+    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)
+
+
+def unescape(text: str) -> str:
+    """Undo `escape`."""
+    return unquote(text)
+
+
+_UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_id(text: str) -> bool:
+    """Whether the text is a UUID in canonical form, as every id of Penstock is."""
+    return _UUID.fullmatch(text) is not None

@@ -6,8 +6,7 @@ The package depends on graphql-core and Strawberry and not on the rest of Pensto
 
 from penstock.graphql_jit.executor import Compiled
 from penstock.graphql_jit.field_source import batched
-from penstock.graphql_jit.plan import Options
-from penstock.graphql_jit.planner import Reason
+from penstock.graphql_jit.plan import Options, Reason
 from penstock.graphql_jit.projection import attributes_asked, reads
 
 __all__ = ["Compiled", "Options", "Reason", "attributes_asked", "batched", "reads"]

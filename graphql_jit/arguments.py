@@ -1,13 +1,11 @@
-"""The arguments and the `info` that a field's resolver is called with.
+"""What resolvers are told of their field, put together when they ask for it.
 
-Arguments have the values that graphql-core coerces them to. A field whose arguments are constants
-and variables remembers a recipe, which builds them faster for later requests.
+The arguments of a field: as graphql-core coerces them, and quicker where they are simple.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import Enum
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any
 
 from graphql import (
     GraphQLArgument,
@@ -23,17 +21,15 @@ from strawberry import UNSET, Info
 
 from penstock.graphql_jit.field_source import Direct
 from penstock.graphql_jit.input_objects import inputs_of
-from penstock.graphql_jit.plan import Field, Place
+from penstock.graphql_jit.plan import IMMUTABLE, Field, Made, PassedVariable, Place, Recipe
 from penstock.graphql_jit.planner import variables_in
-
-if TYPE_CHECKING:
-    from penstock.graphql_jit.state import Run
+from penstock.graphql_jit.state import Run
 
 
 class FieldInfo(Info[Any, Any]):
     """Strawberry's info object; it builds graphql-core's info only for resolvers that read it."""
 
-    def __init__(self, run: "Run", field: Field, place: Place) -> None:
+    def __init__(self, run: Run, field: Field, place: Place) -> None:
         self.planned = field
         self._run = run
         self._place = place
@@ -61,7 +57,7 @@ class TypeInfo:
 
     __slots__ = ("_field", "_info", "_place", "_run")
 
-    def __init__(self, run: "Run", field: Field, place: Place) -> None:
+    def __init__(self, run: Run, field: Field, place: Place) -> None:
         self._run = run
         self._field = field
         self._place = place
@@ -73,38 +69,7 @@ class TypeInfo:
         return getattr(self._info, name)
 
 
-Made: TypeAlias = dict[str, Any]
-_IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
-
-
-class _Passed(NamedTuple):
-    """An argument whose value is a variable of a leaf type; `name` is the resolver's parameter."""
-
-    name: str
-    variable: str
-    not_null: bool
-
-
-class Recipe(NamedTuple):
-    """The arguments of a field that consist of constants and variables only."""
-
-    constants: Made
-    passed: tuple[_Passed, ...]
-
-    def followed(self, variables: Mapping[str, Any]) -> Made | None:
-        """Return the arguments, or None where a variable is absent, null or not immutable."""
-        found = self.constants.copy()
-        for name, variable, not_null in self.passed:
-            value = variables.get(variable, Undefined)
-            if value is Undefined or (value is None and not_null):
-                return None
-            if not isinstance(value, _IMMUTABLE):
-                return None
-            found[name] = value
-        return found
-
-
-def arguments_of(run: "Run", field: Field, place: Place) -> Made:
+def arguments_of(run: Run, field: Field, place: Place) -> Made:
     """Return the arguments of a field's resolver; raises GraphQLError for values that do not fit.
 
     Mutable values are built anew for each call, because a resolver could change them.
@@ -146,7 +111,7 @@ def _has_default(definition: GraphQLArgument) -> bool:
     return definition.default is not None or definition.default_value is not Undefined
 
 
-def _made(run: "Run", field: Field, place: Place) -> Made:
+def _made(run: Run, field: Field, place: Place) -> Made:
     details, reading = field.details[0], field.reading
     values = get_argument_values(
         field.definition, details.node, run.variables, None, run.hide_suggestions
@@ -169,7 +134,7 @@ def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | 
             # Strawberry makes other objects of some leaf values; null would not show that.
             if variables.get(variable) is None or made[known_as] is not variables[variable]:
                 return None
-            passed.append(_Passed(known_as, variable, is_non_null_type(definition.type)))
+            passed.append(PassedVariable(known_as, variable, is_non_null_type(definition.type)))
             del constants[known_as]
         elif value is not None and variables_in(value):
             return None
@@ -191,4 +156,4 @@ def _names(field: Field) -> Callable[[str, GraphQLArgument], str]:
 
 
 def _is_safe(values: Iterable[object]) -> bool:
-    return all(value is UNSET or isinstance(value, _IMMUTABLE) for value in values)
+    return all(value is UNSET or isinstance(value, IMMUTABLE) for value in values)

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from graphql import GraphQLTypeResolver, OperationType, is_leaf_type
 from graphql.execution.execute import assume_not_awaitable
 
-from penstock.graphql_jit.arguments import FieldInfo, TypeInfo
+from penstock.graphql_jit.arguments import FieldInfo, TypeInfo, arguments_of
 from penstock.graphql_jit.codegen_composites import (
     Composites,
     Site,
@@ -27,7 +27,7 @@ from penstock.graphql_jit.codegen_objects import Body, is_awaited, write_leaf_an
 from penstock.graphql_jit.leaves import PLAIN, Odd
 from penstock.graphql_jit.plan import Field, Level, Options, Place, Selection
 from penstock.graphql_jit.source_writer import Writer
-from penstock.graphql_jit.state import Entry, Raised, Run, entries_of
+from penstock.graphql_jit.state import Entry, Raised, Run, Step, entries_of
 
 Complete: TypeAlias = Callable[[Any, Run, Place], Any]
 
@@ -144,8 +144,6 @@ def _one_by_one(
             run.late(field, error, place)
 
 
-Step: TypeAlias = Callable[[Any, Run], dict[str, Any]]
-
 WAITING: Final = frozenset((CoroutineType, Future, Task))
 """The types of nearly all awaitables that resolvers return; others are recognised later."""
 
@@ -179,6 +177,7 @@ def _root_field_by_field(root: Selection) -> tuple[Selection, ...]:
 def _names(options: Options) -> dict[str, Any]:
     return {
         "FieldInfo": FieldInfo,
+        "arguments_of": arguments_of,
         "Mapping": Mapping,
         "Odd": Odd,
         "PLAIN": PLAIN,

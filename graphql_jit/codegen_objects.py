@@ -25,7 +25,7 @@ def write_call(writer: Writer, field: Field, source: str, place: str, result: st
     """Write the call that gets a field's value; it may raise any exception."""
     name, reading = writer.constant(field, "F"), field.reading
     info = f"run.info({name}, {place})"
-    arguments = f", **run.arguments({name}, {place})" if field.definition.args else ""
+    arguments = f", **arguments_of(run, {name}, {place})" if field.definition.args else ""
     match reading:
         case Direct():
             passed = _passed(writer, field, reading, source, place)
@@ -36,7 +36,7 @@ def write_call(writer: Writer, field: Field, source: str, place: str, result: st
             writer.line(f"{result} = {function}({source}, {info}{arguments})")
         case Member(member):
             if arguments:
-                writer.line(f"run.arguments({name}, {place})")
+                writer.line(f"arguments_of(run, {name}, {place})")
             reader = f"{source}.get({member!r}) if {source}_m"
             writer.line(f"{result} = {reader} else getattr({source}, {member!r}, None)")
             with writer.block(f"if callable({result}):"):

@@ -16,11 +16,11 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
-from penstock.graphql_jit.codegen import Plan, Step, compiled
-from penstock.graphql_jit.plan import Options, Outcome
-from penstock.graphql_jit.planner import Asked, Planner, Reason, Unplannable
+from penstock.graphql_jit.codegen import Plan, compiled
+from penstock.graphql_jit.plan import Asked, Options, Outcome, Reason, Unplannable
+from penstock.graphql_jit.planner import Planner
 from penstock.graphql_jit.scheduler import Group, abandon, at_once, settle
-from penstock.graphql_jit.state import Run
+from penstock.graphql_jit.state import Run, Step
 from penstock.graphql_jit.variables import Variables
 
 

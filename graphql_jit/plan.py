@@ -3,14 +3,16 @@
 A place is a position in the answer.
 """
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from enum import Enum, StrEnum
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from graphql import (
     ExecutionResult,
     Executor,
     FieldNode,
+    FragmentDefinitionNode,
     GraphQLField,
     GraphQLFieldResolver,
     GraphQLLeafType,
@@ -19,18 +21,21 @@ from graphql import (
     GraphQLOutputType,
     GraphQLSchema,
     GraphQLTypeResolver,
+    OperationDefinitionNode,
+    SelectionNode,
+    SelectionSetNode,
+    Undefined,
+    VariableNode,
     is_list_type,
     is_non_null_type,
 )
 from graphql.execution import default_field_resolver, default_type_resolver
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path, is_awaitable
+from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 
 from penstock.graphql_jit.field_source import Reading
 from penstock.graphql_jit.leaves import Coerce
-
-if TYPE_CHECKING:
-    from penstock.graphql_jit.arguments import Recipe
 
 Place: TypeAlias = tuple[Any, str | int, str | None] | None
 """A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
@@ -42,6 +47,36 @@ Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
 
 MOST_NESTED: Final = 6
 """The deepest nesting of objects in one block of code; Python nests at most 20 loops."""
+
+Made: TypeAlias = dict[str, Any]
+IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
+
+
+class PassedVariable(NamedTuple):
+    """An argument whose value is a variable of a leaf type; `name` is the resolver's parameter."""
+
+    name: str
+    variable: str
+    not_null: bool
+
+
+class Recipe(NamedTuple):
+    """The arguments of a field that consist of constants and variables only."""
+
+    constants: Made
+    passed: tuple[PassedVariable, ...]
+
+    def followed(self, variables: Mapping[str, Any]) -> Made | None:
+        """Return the arguments, or None where a variable is absent, null or not immutable."""
+        found = self.constants.copy()
+        for name, variable, not_null in self.passed:
+            value = variables.get(variable, Undefined)
+            if value is Undefined or (value is None and not_null):
+                return None
+            if not isinstance(value, IMMUTABLE):
+                return None
+            found[name] = value
+        return found
 
 
 @dataclass(eq=False, slots=True)
@@ -64,7 +99,7 @@ class Field:
     nullable: tuple[bool, ...]
     selections: dict[str, "Selection"] = field(default_factory=dict)
     level: Level | None = None
-    recipe: "Recipe | None" = None
+    recipe: Recipe | None = None
     parameters: frozenset[str] = frozenset()
     asked: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
@@ -171,3 +206,80 @@ class Options:
     interpreted_runs: int = 0
     lists: Lists | None = None
     coercions: dict[GraphQLLeafType, Coerce] = field(default_factory=dict, compare=False)
+
+
+class Reason(StrEnum):
+    """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
+
+    CONDITIONS = "conditions"
+    DEFER = "defer"
+    DEPTH = "depth"
+    ERROR = "error"
+    ERROR_PROPAGATION = "error_propagation"
+    FIRST_RUN = "first_run"
+    FRAGMENT_VARIABLES = "fragment_variables"
+    INTROSPECTION = "introspection"
+    NO_ROOT_TYPE = "no_root_type"
+    ODD_VALUE = "odd_value"
+    SIZE = "size"
+    STREAM = "stream"
+
+
+_CONDITIONS: Final = frozenset(("skip", "include"))
+_INCREMENTAL: Final = {"defer": Reason.DEFER, "stream": Reason.STREAM}
+
+
+class Unplannable(Exception):
+    """An operation cannot be compiled."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An operation with the fragments of its document, without variables."""
+
+    operation: OperationDefinitionNode
+    fragments: Mapping[str, FragmentDefinitionNode]
+
+    def conditions(self) -> tuple[str, ...]:
+        """Return the variables that decide which fields are selected.
+
+        Raises Unplannable for directives that plans do not support.
+        """
+        if any(
+            directive.name.value == GraphQLDisableErrorPropagationDirective.name
+            for directive in self.operation.directives or ()
+        ):
+            raise Unplannable(Reason.ERROR_PROPAGATION)
+        if any(fragment.variable_definitions for fragment in self.fragments.values()):
+            raise Unplannable(Reason.FRAGMENT_VARIABLES)
+        names: dict[str, None] = {}
+        for node in self._selections():
+            for name in _conditions_of(node):
+                names[name] = None
+        return tuple(names)
+
+    def _selections(self) -> Iterator[SelectionNode]:
+        """Yield every selection of the operation and of all fragments."""
+        sets: list[SelectionSetNode] = [self.operation.selection_set]
+        sets += [fragment.selection_set for fragment in self.fragments.values()]
+        while sets:
+            for node in sets.pop().selections:
+                yield node
+                below: SelectionSetNode | None = getattr(node, "selection_set", None)
+                if below is not None:
+                    sets.append(below)
+
+
+def _conditions_of(node: SelectionNode) -> Iterator[str]:
+    for directive in node.directives or ():
+        if directive.name.value in _INCREMENTAL:
+            raise Unplannable(_INCREMENTAL[directive.name.value])
+        if directive.name.value not in _CONDITIONS:
+            continue
+        for argument in directive.arguments or ():
+            if isinstance(argument.value, VariableNode):
+                yield argument.value.name.value

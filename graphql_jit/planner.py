@@ -1,22 +1,15 @@
-"""Plans a validated operation: every field once, in the order of the answer.
+"""Why an operation, or a part of it, is not run compiled.
 
-An operation that cannot be planned has a `Reason`, and graphql-core executes it.
+From a validated operation and its schema to a plan: every field once, in the answer's order.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from graphql import (
-    FragmentDefinitionNode,
     GraphQLFieldResolver,
     GraphQLObjectType,
     GraphQLSchema,
-    OperationDefinitionNode,
     SchemaMetaFieldDef,
-    SelectionNode,
-    SelectionSetNode,
     TypeMetaFieldDef,
     ValueNode,
     VariableNode,
@@ -31,87 +24,9 @@ from graphql.execution.collect_fields import (
     collect_subfields,
 )
 from graphql.execution.values import VariableValues
-from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 
 from penstock.graphql_jit.field_source import reading_of
-from penstock.graphql_jit.plan import Field, Selection, unwrapped
-
-
-class Reason(StrEnum):
-    """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
-
-    CONDITIONS = "conditions"
-    DEFER = "defer"
-    DEPTH = "depth"
-    ERROR = "error"
-    ERROR_PROPAGATION = "error_propagation"
-    FIRST_RUN = "first_run"
-    FRAGMENT_VARIABLES = "fragment_variables"
-    INTROSPECTION = "introspection"
-    NO_ROOT_TYPE = "no_root_type"
-    ODD_VALUE = "odd_value"
-    SIZE = "size"
-    STREAM = "stream"
-
-
-_CONDITIONS: Final = frozenset(("skip", "include"))
-_INCREMENTAL: Final = {"defer": Reason.DEFER, "stream": Reason.STREAM}
-
-
-class Unplannable(Exception):
-    """An operation cannot be compiled."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An operation with the fragments of its document, without variables."""
-
-    operation: OperationDefinitionNode
-    fragments: Mapping[str, FragmentDefinitionNode]
-
-    def conditions(self) -> tuple[str, ...]:
-        """Return the variables that decide which fields are selected.
-
-        Raises Unplannable for directives that plans do not support.
-        """
-        if any(
-            directive.name.value == GraphQLDisableErrorPropagationDirective.name
-            for directive in self.operation.directives or ()
-        ):
-            raise Unplannable(Reason.ERROR_PROPAGATION)
-        if any(fragment.variable_definitions for fragment in self.fragments.values()):
-            raise Unplannable(Reason.FRAGMENT_VARIABLES)
-        names: dict[str, None] = {}
-        for node in self._selections():
-            for name in _conditions_of(node):
-                names[name] = None
-        return tuple(names)
-
-    def _selections(self) -> Iterator[SelectionNode]:
-        """Yield every selection of the operation and of all fragments."""
-        sets: list[SelectionSetNode] = [self.operation.selection_set]
-        sets += [fragment.selection_set for fragment in self.fragments.values()]
-        while sets:
-            for node in sets.pop().selections:
-                yield node
-                below: SelectionSetNode | None = getattr(node, "selection_set", None)
-                if below is not None:
-                    sets.append(below)
-
-
-def _conditions_of(node: SelectionNode) -> Iterator[str]:
-    for directive in node.directives or ():
-        if directive.name.value in _INCREMENTAL:
-            raise Unplannable(_INCREMENTAL[directive.name.value])
-        if directive.name.value not in _CONDITIONS:
-            continue
-        for argument in directive.arguments or ():
-            if isinstance(argument.value, VariableNode):
-                yield argument.value.name.value
+from penstock.graphql_jit.plan import Asked, Field, Reason, Selection, Unplannable, unwrapped
 
 
 class Planner:

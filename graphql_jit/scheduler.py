@@ -4,7 +4,7 @@ from asyncio import create_task
 from collections.abc import Awaitable, Iterable
 from typing import Any, NamedTuple
 
-from penstock.graphql_jit.arguments import FieldInfo
+from penstock.graphql_jit.arguments import FieldInfo, arguments_of
 from penstock.graphql_jit.field_source import Direct
 from penstock.graphql_jit.gather_group import Watched, cancelled
 from penstock.graphql_jit.plan import Field, Place
@@ -169,7 +169,7 @@ def _asked(run: Run, group: Group) -> list[Any] | Awaitable[Any]:
     first = group.place(group.entries[0])
     info = FieldInfo(run, field, first)
     try:
-        arguments = run.arguments(field, first) if field.definition.args else {}
+        arguments = arguments_of(run, field, first) if field.definition.args else {}
         result: Any = field.reading.many([entry[2] for entry in group.entries], info, **arguments)
         return result if run.is_awaitable(result) else _counted(group, result)
     except Exception as error:

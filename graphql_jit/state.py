@@ -3,9 +3,9 @@
 Generated code calls its methods, some of which leave a value to graphql-core.
 """
 
-from collections.abc import Awaitable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from itertools import count, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from graphql import ExecutionResult, Executor, GraphQLError, GraphQLResolveInfo, located_error
 from graphql.execution import default_field_resolver
@@ -13,17 +13,14 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.executor import CollectedErrors
 from graphql.execution.values import VariableValues
 
-from penstock.graphql_jit.arguments import arguments_of
 from penstock.graphql_jit.null_propagation import nullable_above, put
-from penstock.graphql_jit.plan import Field, Options, Place, Selection, keys_of, real_path
-
-if TYPE_CHECKING:
-    from penstock.graphql_jit.codegen import Step
-    from penstock.graphql_jit.gather_group import Watched
-    from penstock.graphql_jit.planner import Asked
+from penstock.graphql_jit.plan import Asked, Field, Options, Place, Selection, keys_of, real_path
 
 Entry: TypeAlias = tuple[Any, Place, Any]
 """A waiting value: an object of the answer, its place, and the awaitable or the source object."""
+
+Step: TypeAlias = Callable[[Any, "Run"], dict[str, Any]]
+"""Generated code that answers a root object."""
 
 
 class Raised(Exception):
@@ -69,6 +66,13 @@ class Errors(CollectedErrors):
         return None in self._error_positions
 
 
+class Releasable(Protocol):
+    """Futures that are let go of once their places in the answer are gone."""
+
+    def release_dead(self) -> None:
+        """Stop waiting for values whose places are gone."""
+
+
 class Run:
     """The state of one execution; `data` is the answer so far.
 
@@ -97,7 +101,7 @@ class Run:
     def __init__(
         self,
         options: Options,
-        asked: "Asked",
+        asked: Asked,
         variables: VariableValues,
         context: object,
         root: object,
@@ -113,7 +117,7 @@ class Run:
         self.data: dict[str, Any] | None = None
         self.waiting: dict[Field, list[Entry]] = {}
         self.later: list[Later] = []
-        self.watched: set[Watched] = set()
+        self.watched: set[Releasable] = set()
         self.crowd = 0
         self.odd = 0
 
@@ -156,7 +160,7 @@ class Run:
         """Return whether a place is at or below one that an error has made null."""
         return self.has_failed and self.core.collected_errors.has_nulled_position(place)  # type: ignore[arg-type]
 
-    def begin(self, step: "Step") -> bool:
+    def begin(self, step: Step) -> bool:
         """Run a step until it has to wait; return False where it leaves no answer."""
         try:
             self.data = step(self.root, self)
@@ -181,9 +185,6 @@ class Run:
         """Return graphql-core's info for the resolver of a field at a place."""
         path: Any = real_path(place)
         return self.core.build_resolve_info(field.definition, field.nodes, field.parent, path)
-
-    def arguments(self, field: Field, place: Place) -> Any:
-        return arguments_of(self, field, place)
 
     def failed(self, field: Field, depth: int, error: Exception, place: Place) -> None:
         """Record the error of a field, or of an item `depth` lists deep; raise if not nullable."""

@@ -28,7 +28,7 @@ async def newest(
     context: Context, window: Window, asked: Asked, *, newest_first: bool
 ) -> Slice[Audio]:
     """Read a page of tracks, and put those that are read whole into the loader."""
-    lists = context.view.audio.lists
+    lists = context.session.audio.lists
     found = await lists.audios(window, newest_first=newest_first, asked=asked)
     loader = context.loaders.audio.tracks
     return known(found, asked, lambda track: loader.prime(track.id, track))
@@ -65,11 +65,11 @@ async def storage_of(context: Context, track: Audio) -> Connection | None:
 
 
 async def cover(context: Context, artwork: str | None) -> Download | None:
-    return None if artwork is None else await context.view.audio.streaming.cover(artwork)
+    return None if artwork is None else await context.session.audio.streaming.cover(artwork)
 
 
 async def upload(context: Context, file_name: str, content_type: str | None) -> Upload:
-    registering = context.view.audio.registering
+    registering = context.session.audio.registering
     if content_type is None:
         return await registering.upload(file_name)
     return await registering.upload(file_name, content_type)
@@ -77,18 +77,20 @@ async def upload(context: Context, file_name: str, content_type: str | None) -> 
 
 async def add(context: Context, object_key: str, connection_id: str | None) -> Audio:
     return _renewed(
-        context, await context.view.audio.registering.register(object_key, connection_id)
+        context, await context.session.audio.registering.register(object_key, connection_id)
     )
 
 
 async def update(
     context: Context, id: str, changes: Mapping[str, Any], expected_version: int
 ) -> Audio:
-    return _renewed(context, await context.view.audio.editing.edit(id, changes, expected_version))
+    return _renewed(
+        context, await context.session.audio.editing.edit(id, changes, expected_version)
+    )
 
 
 async def delete(context: Context, id: str, expected_version: int | None) -> Audio:
-    return _renewed(context, await context.view.audio.removing.delete(id, expected_version))
+    return _renewed(context, await context.session.audio.removing.delete(id, expected_version))
 
 
 async def _artist(context: Context, place: str) -> Artist | None:

@@ -19,7 +19,7 @@ async def bring(
     context: Context, columns: Sequence[DatasetColumn], key_column: str | None, source: Source
 ) -> Brought:
     """Read the content of a dataset from the input of a user."""
-    files = context.view.dataset_files
+    files = context.session.dataset_files
     if source.csv is not None and source.upload is None:
         return await files.inline(columns, key_column, source.csv)
     if source.upload is not None and source.csv is None:

@@ -25,7 +25,7 @@ async def page(
     asked: Asked,
 ) -> Slice[Execution]:
     """Read a page of executions, and put those that are read whole into the loader."""
-    found = await context.view.executions.listing.page(pipeline, listed, window, asked)
+    found = await context.session.executions.listing.page(pipeline, listed, window, asked)
     loader = context.loaders.executions
     return known(found, asked, lambda execution: loader.prime(execution.id, execution))
 
@@ -33,14 +33,14 @@ async def page(
 async def upload(context: Context, execution: Execution) -> UploadForm | None:
     """Return the upload form; None if the caller may not upload."""
     try:
-        return await context.view.executions.uploads.form(execution.id)
+        return await context.session.executions.uploads.form(execution.id)
     except NotPermitted:
         return None
 
 
 async def create(context: Context, wanted: Wanted, idempotency_key: str | None) -> Execution:
     with about("pipelineId"):
-        creating = context.view.executions.creating
+        creating = context.session.executions.creating
         return _renewed(context, await creating.create(wanted, idempotency_key))
 
 
@@ -51,40 +51,40 @@ async def run_inline(
     idempotency_key: str | None,
 ) -> Execution:
     with about("pipelineId"):
-        inline = context.view.executions.inline
+        inline = context.session.executions.inline
         return _renewed(context, await inline.run(wanted, rows, idempotency_key))
 
 
 async def start(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.view.executions.uploads.confirm(id))
+    return _renewed(context, await context.session.executions.uploads.confirm(id))
 
 
 async def cancel(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.view.executions.changing.cancel(id))
+    return _renewed(context, await context.session.executions.changing.cancel(id))
 
 
 async def retry(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.view.executions.changing.retry(id))
+    return _renewed(context, await context.session.executions.changing.retry(id))
 
 
 async def claim(context: Context, id: str, worker: str) -> Claimed:
-    claimed = await context.view.executions.external.claim(id, worker)
+    claimed = await context.session.executions.external.claim(id, worker)
     _renewed(context, claimed.execution)
     return claimed
 
 
 async def heartbeat(context: Context, id: str, fence: int, counts: Counts) -> Execution:
-    external = context.view.executions.external
+    external = context.session.executions.external
     return _renewed(context, await external.heartbeat(id, fence, counts))
 
 
 async def complete(context: Context, id: str, fence: int, counts: Counts) -> Execution:
-    external = context.view.executions.external
+    external = context.session.executions.external
     return _renewed(context, await external.complete(id, fence, counts))
 
 
 async def fail(context: Context, id: str, fence: int, code: str, message: str) -> Execution:
-    external = context.view.executions.external
+    external = context.session.executions.external
     return _renewed(context, await external.fail(id, fence, code, message))
 
 

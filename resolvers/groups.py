@@ -20,15 +20,15 @@ async def parent_of(context: Context, group: Group) -> Group | None:
 async def create(context: Context, path: GroupPath, name: str | None) -> Group:
     _forget(context, path)
     with about("path"):
-        return await context.view.groups.create(path, name)
+        return await context.session.groups.create(path, name)
 
 
 async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Group, Job | None]:
     _forget(context, path)
     with about("path"):
         if cascade:
-            return await context.view.cascades.delete(path)
-        return await context.view.groups.delete(path), None
+            return await context.session.cascades.delete(path)
+        return await context.session.groups.delete(path), None
 
 
 def _forget(context: Context, path: GroupPath) -> None:

@@ -14,7 +14,7 @@ from penstock.resolvers.context import Context
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
     """Read a page of favourite tracks; deleted ones are left out."""
-    page = await context.view.listening.favourites.page(Kind.AUDIO, window)
+    page = await context.session.listening.favourites.page(Kind.AUDIO, window)
     found = await audio_by_ids(context, [each.id for _, each in page.entries])
     pairs = zip(page.entries, found, strict=True)
     entries = tuple((at, audio) for (at, _), audio in pairs if audio is not None)
@@ -23,9 +23,9 @@ async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
 
 async def favourite_playlists(context: Context, window: Window) -> Slice[Playlist]:
     """Read a page of favourite playlists; deleted ones are left out."""
-    page = await context.view.listening.favourites.page(Kind.PLAYLIST, window)
+    page = await context.session.listening.favourites.page(Kind.PLAYLIST, window)
     ids = [each.id for _, each in page.entries]
-    found = await context.view.playlists.reading.many(ids)
+    found = await context.session.playlists.reading.many(ids)
     pairs = zip(page.entries, found, strict=True)
     entries = tuple((at, each) for (at, _), each in pairs if isinstance(each, Playlist))
     return Slice(entries, page.more, page.reached)
@@ -47,21 +47,21 @@ async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | Non
 
 
 async def mark(context: Context, thing: Thing, favourite: bool) -> Audio | Playlist:
-    favourites = context.view.listening.favourites
+    favourites = context.session.listening.favourites
     return _noted(context, await (favourites.mark if favourite else favourites.unmark)(thing))
 
 
 async def rate(context: Context, thing: Thing, rating: int | None) -> Audio | Playlist:
-    return _noted(context, await context.view.listening.annotations.rate(thing, rating))
+    return _noted(context, await context.session.listening.annotations.rate(thing, rating))
 
 
 async def go_on_at(context: Context, audio_id: str, position_ms: int | None) -> Audio | Playlist:
-    annotations = context.view.listening.annotations
+    annotations = context.session.listening.annotations
     return _noted(context, await annotations.go_on_at(audio_id, position_ms))
 
 
 async def record(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
-    audio, kept, counts = await context.view.listening.plays.record(play)
+    audio, kept, counts = await context.session.listening.plays.record(play)
     return _noted(context, (audio, kept)), counts
 
 

@@ -17,10 +17,10 @@ from penstock.datastore.manifest.rules import short_problem
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.resources.reading import Found
+from penstock.datastore.resources.reading import Found, Listed
 from penstock.datastore.resources.versions import Wanted
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Repository, View
+from penstock.datastore.store import Repository, Session
 from penstock.datastore.table.instrumentation import WatchBatch
 from penstock.datastore.table.items import Asked
 from penstock.datastore.table.layout import Kind
@@ -76,8 +76,8 @@ class AudioLoaders:
     totals: "DataLoader[str, Totals]"
 
     @classmethod
-    def over(cls, view: View) -> "AudioLoaders":
-        library, watch = view.audio, view.watch
+    def over(cls, session: Session) -> "AudioLoaders":
+        library, watch = session.audio, session.watch
 
         async def totals(users: Sequence[str]) -> list[Totals]:
             return [await library.reading.totals() for _ in users]
@@ -106,13 +106,13 @@ class ListenerLoaders:
     annotations: "DataLoader[Thing, Annotation]"
 
     @classmethod
-    def over(cls, view: View) -> "ListenerLoaders":
-        reading, watch = view.playlists.reading, view.watch
+    def over(cls, session: Session) -> "ListenerLoaders":
+        reading, watch = session.playlists.reading, session.watch
         return cls(
             playlists=loader("playlists", watch, reading.many),
             entries=loader("playlist_entries", watch, reading.entries_of, _by_id_and_window),
             holding=loader("playlists_holding", watch, reading.holding, _by_id_and_window),
-            annotations=loader("annotations", watch, view.listening.annotations.many),
+            annotations=loader("annotations", watch, session.listening.annotations.many),
         )
 
 
@@ -124,17 +124,25 @@ def _by_id_and_window(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, W
 R = TypeVar("R", bound=Resource)
 
 
-class Desk(Generic[R]):
-    """One kind of resource: its repository, and loaders of latest by id and of versions."""
+class KindLoaders(Generic[R]):
+    """The repository of one kind of resource, and loaders of latest by id and of versions."""
 
-    def __init__(self, view: View, kind: Kind[R]) -> None:
-        self.repository: Final[Repository[R]] = view.of(kind)
-        self._watch: Final = view.watch
+    def __init__(self, session: Session, kind: Kind[R]) -> None:
+        self.repository: Final[Repository[R]] = session.of(kind)
+        self._watch: Final = session.watch
         self._name: Final = kind.noun
 
     async def latest(self, id: str, asked: Asked = None) -> R:
         """Read one; at least what is asked for of it is there."""
         return (await self._found.load(id)).record(asked)
+
+    async def as_at(self, id: str, time: str) -> R:
+        """Read the version of a resource that was the latest at a time."""
+        return await self.repository.versions.as_at(await self.latest(id), time)
+
+    async def page(self, listed: Listed, window: Window, asked: Asked) -> Slice[R]:
+        """Read a page of resources, and put those that are read whole into the loader."""
+        return known(await self.repository.listing.page(listed, window, asked), asked, self.prime)
 
     def prime(self, resource: R) -> None:
         """Know a whole resource that was read, unless it is known already."""
@@ -166,46 +174,46 @@ class Desk(Generic[R]):
 
 
 class Loaders:
-    """Loaders of what is no resource, and a desk for each kind; made when first asked for."""
+    """The loaders of one request, those of resources by their kind; made when first asked for."""
 
-    def __init__(self, view: View) -> None:
-        self._view: Final = view
-        self._desks: Final[dict[str, Desk[Any]]] = {}
+    def __init__(self, session: Session) -> None:
+        self._session: Final = session
+        self._kinds: Final[dict[str, KindLoaders[Any]]] = {}
 
-    def desk(self, kind: Kind[R]) -> Desk[R]:
-        """Where one kind of resource is asked for."""
-        found = self._desks.get(kind.letter)
+    def of(self, kind: Kind[R]) -> KindLoaders[R]:
+        """The loaders of one kind of resource."""
+        found = self._kinds.get(kind.letter)
         if found is None:
-            found = self._desks[kind.letter] = Desk(self._view, kind)
+            found = self._kinds[kind.letter] = KindLoaders(self._session, kind)
         return found
 
     @cached_property
     def groups(self) -> "DataLoader[GroupPath, Group]":
-        return loader("groups", self._view.watch, self._view.groups.many)
+        return loader("groups", self._session.watch, self._session.groups.many)
 
     @cached_property
     def jobs(self) -> "DataLoader[str, Job]":
-        return loader("jobs", self._view.watch, self._view.jobs.many)
+        return loader("jobs", self._session.watch, self._session.jobs.many)
 
     @cached_property
     def executions(self) -> "DataLoader[str, Execution]":
-        return loader("executions", self._view.watch, self._view.executions.reading.many)
+        return loader("executions", self._session.watch, self._session.executions.reading.many)
 
     @cached_property
     def runs(self) -> "DataLoader[RunName, Run]":
-        return loader("runs", self._view.watch, self._view.runs.many, _by_run)
+        return loader("runs", self._session.watch, self._session.runs.many, _by_run)
 
     @cached_property
     def manifests(self) -> "DataLoader[ManifestName, Manifest]":
-        return loader("manifests", self._view.watch, self._view.manifests.many)
+        return loader("manifests", self._session.watch, self._session.manifests.many)
 
     @cached_property
     def audio(self) -> AudioLoaders:
-        return AudioLoaders.over(self._view)
+        return AudioLoaders.over(self._session)
 
     @cached_property
     def listener(self) -> ListenerLoaders:
-        return ListenerLoaders.over(self._view)
+        return ListenerLoaders.over(self._session)
 
 
 def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:

@@ -15,27 +15,27 @@ from penstock.resolvers.context import Context
 
 def manifest_named(context: Context, group: GroupPath | None, name: str) -> ManifestName:
     """Return the name of a manifest in a group, or in the caller's default group."""
-    return ManifestName(context.view.runs.scope.group_or_default(group), name)
+    return ManifestName(context.session.runs.access.group_or_default(group), name)
 
 
 async def page(
     context: Context, manifest: ManifestName, listed: Listed, window: Window
 ) -> Slice[Run]:
-    return _known(context, await context.view.run_lists.page(manifest, listed, window))
+    return _known(context, await context.session.run_lists.page(manifest, listed, window))
 
 
 async def stale(
     context: Context, manifest: ManifestName, older_than: timedelta, window: Window
 ) -> Slice[Run]:
-    return _known(context, await context.view.run_lists.stale(manifest, window, older_than))
+    return _known(context, await context.session.run_lists.stale(manifest, window, older_than))
 
 
 async def discover(context: Context, manifest: ManifestName, found: Discovery) -> Run:
-    return _renewed(context, await context.view.runs.discover(manifest, found))
+    return _renewed(context, await context.session.runs.discover(manifest, found))
 
 
 async def ask(context: Context, name: RunName, asked: Ask) -> Run:
-    return _renewed(context, await context.view.runs.ask(name, asked))
+    return _renewed(context, await context.session.runs.ask(name, asked))
 
 
 async def recover(
@@ -45,20 +45,22 @@ async def recover(
     output: Output,
     reason: str | None,
 ) -> Run:
-    recovered = await context.view.recovery.recover(name, shred_types, output, reason)
+    recovered = await context.session.recovery.recover(name, shred_types, output, reason)
     return _renewed(context, recovered)
 
 
 async def reset(
     context: Context, name: RunName, output: Output, reason: str | None, force: bool
 ) -> Run:
-    return _renewed(context, await context.view.recovery.reset(name, output, reason, force=force))
+    return _renewed(
+        context, await context.session.recovery.reset(name, output, reason, force=force)
+    )
 
 
 async def delete(context: Context, name: RunName, output: Output, force: bool) -> Run:
     """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
-    deleted = await context.view.recovery.delete(name, output, force=force)
+    deleted = await context.session.recovery.delete(name, output, force=force)
     context.loaders.runs.clear(deleted.name)
     return deleted
 

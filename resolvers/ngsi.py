@@ -24,7 +24,7 @@ MAX_TEXT = 2000
 
 
 async def path(context: Context, of: Service, path: str) -> ServicePath:
-    return await context.view.notified.directory.path(of.name, checked_path(path))
+    return await context.session.notified.directory.path(of.name, checked_path(path))
 
 
 async def entities(
@@ -32,24 +32,24 @@ async def entities(
 ) -> Slice[Entity]:
     _check(prefix)
     _check(type or "")
-    return await context.view.notified.directory.entities(of, window, prefix, type)
+    return await context.session.notified.directory.entities(of, window, prefix, type)
 
 
 async def entity(context: Context, of: ServicePath, id: str, type: str) -> Entity | None:
     _check(id)
     _check(type)
-    return await context.view.notified.directory.entity(of, id, type)
+    return await context.session.notified.directory.entity(of, id, type)
 
 
 async def attribute(context: Context, of: Entity, name: str) -> Attribute | None:
     _check(name)
-    return await context.view.notified.directory.attribute(of, name)
+    return await context.session.notified.directory.attribute(of, name)
 
 
 async def aggregate(
     context: Context, of: Attribute, span: Span, method: Method, period: Period, *, fill: bool
 ) -> list[Bucket]:
-    samples = context.view.notified.series.walk(of, span)
+    samples = context.session.notified.series.walk(of, span)
     return await aggregated(samples, method, period, fill=fill)
 
 
@@ -64,27 +64,27 @@ def decoded(context: Context, name: str, encoding: Encoding | None) -> list[str]
 
 
 async def put_mappings(context: Context, document: str) -> Documents:
-    await context.view.notified.rules.put_mappings(document.encode())
-    return await context.view.notified.rules.documents()
+    await context.session.notified.rules.put_mappings(document.encode())
+    return await context.session.notified.rules.documents()
 
 
 async def put_rules(context: Context, document: str) -> Documents:
-    await context.view.notified.rules.put_rules(document.encode())
-    return await context.view.notified.rules.documents()
+    await context.session.notified.rules.put_rules(document.encode())
+    return await context.session.notified.rules.documents()
 
 
 async def samples(
     context: Context, at: ServicePath, entity: tuple[str, str], name: str
 ) -> AsyncIterator[Sample]:
     """Yield the latest sample of an attribute, then each new one; raises NotFound."""
-    notified = context.view.notified
+    notified = context.session.notified
     path = await notified.directory.path(at.service, checked_path(at.path))
     found = await notified.directory.entity(path, *entity)
     of = None if found is None else await notified.directory.attribute(found, name)
     if of is None:
         raise NotFound("There is no such attribute.", ("attribute",))
     seconds = notified.ingest.poll_seconds
-    async for sample in followed(notified.series, notified.scope.clock, of, seconds):
+    async for sample in followed(notified.series, notified.access.clock, of, seconds):
         yield sample
 
 
@@ -94,7 +94,7 @@ def span_of(start: str | None, end: str | None) -> Span:
 
 
 def _encoding(context: Context) -> Encoding:
-    return context.view.notified.ingest.options.naming.encoding
+    return context.session.notified.ingest.options.naming.encoding
 
 
 def _check(text: str) -> None:

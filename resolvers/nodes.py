@@ -82,11 +82,13 @@ async def _read(context: Context, type: str, key: str, asked: AskedOf) -> Record
 async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
-            latest: Resource = await context.desk(kind).latest(key, asked(type))
+            latest: Resource = await context.loaders.of(kind).latest(key, asked(type))
             return latest
         if type == kind.version_title:
             id, _, version = key.partition(":")
-            found: Resource = await context.desk(kind).versions_by_id.load((id, _number(version)))
+            found: Resource = await context.loaders.of(kind).versions_by_id.load(
+                (id, _number(version))
+            )
             return found
     return None
 

@@ -16,7 +16,7 @@ from penstock.resolvers.context import Context
 
 async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
     """Read a page of playlists, and put them into the loader."""
-    found = await context.view.playlists.reading.page(window, newest_first=newest_first)
+    found = await context.session.playlists.reading.page(window, newest_first=newest_first)
     for _, playlist in found.entries:
         context.loaders.listener.playlists.prime(playlist.id, playlist)
     return found
@@ -31,16 +31,16 @@ async def track_of(context: Context, entry: Entry) -> Audio | None:
 
 
 async def create(context: Context, name: str, idempotency_key: str | None) -> Playlist:
-    created = await context.view.playlists.writing.create(name, idempotency_key)
+    created = await context.session.playlists.writing.create(name, idempotency_key)
     return _renewed(context, created)
 
 
 async def rename(context: Context, id: str, name: str, expected: int | None) -> Playlist:
-    return _renewed(context, await context.view.playlists.writing.rename(id, name, expected))
+    return _renewed(context, await context.session.playlists.writing.rename(id, name, expected))
 
 
 async def delete(context: Context, id: str, expected: int | None) -> Playlist:
-    deleted = await context.view.playlists.deleting.delete(id, expected)
+    deleted = await context.session.playlists.deleting.delete(id, expected)
     return _renewed(context, deleted)
 
 
@@ -51,7 +51,7 @@ async def add(
     after: str | None,
     idempotency_key: str | None,
 ) -> tuple[Playlist, tuple[Entry, ...]]:
-    adding = context.view.playlists.adding
+    adding = context.session.playlists.adding
     playlist, added = await adding.add(target, audio_ids, after, idempotency_key)
     return _renewed(context, playlist), added
 
@@ -59,18 +59,18 @@ async def add(
 async def move(
     context: Context, target: Target, entry_ids: Sequence[str], after: str | None
 ) -> Playlist:
-    moved = await context.view.playlists.moving.move(target, entry_ids, after)
+    moved = await context.session.playlists.moving.move(target, entry_ids, after)
     return _renewed(context, moved)
 
 
 async def remove(context: Context, target: Target, entry_ids: Sequence[str]) -> Playlist:
-    return _renewed(context, await context.view.playlists.moving.remove(target, entry_ids))
+    return _renewed(context, await context.session.playlists.moving.remove(target, entry_ids))
 
 
 async def exported(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
     """Write a playlist file in a thread, since a long one would block the event loop."""
     playlist = await context.loaders.listener.playlists.load(id)
-    document = await context.view.playlists.exporting.document(playlist)
+    document = await context.session.playlists.exporting.document(playlist)
     return await to_thread(file_of, format, document)
 
 
@@ -78,7 +78,7 @@ async def imported(
     context: Context, format: PlaylistFormat, data: str | bytes, wish: Wish
 ) -> Imported:
     document = await to_thread(read, format, data)
-    found = await context.view.playlists.importing.run(document, wish)
+    found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renewed(context, found.playlist)
     return found

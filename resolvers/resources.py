@@ -1,4 +1,9 @@
-"""Reads and writes of resources of every kind, of the tags on them, and of drafts to evaluate."""
+"""The lists of tags in use, by the kind of resource.
+
+The formula that an evaluation is asked for.
+
+Reads and writes of a kind of resource, by the loaders of that kind.
+"""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
@@ -9,15 +14,12 @@ from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, about
 from penstock.datastore.evaluation.evaluator import Prepared
 from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
-from penstock.datastore.resources.reading import Listed
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.version_diff import Change, changes
 from penstock.datastore.roles import GroupPath, covers
-from penstock.datastore.table.items import Asked
 from penstock.datastore.table.layout import KINDS, Kind
-from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import Desk, known
+from penstock.resolvers.loaders import KindLoaders
 
 
 class ResourceKind(StrEnum):
@@ -33,7 +35,7 @@ _KINDS: Final[Mapping[str, Kind[Any]]] = {kind.letter: kind for kind in KINDS}
 
 def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
     """Return the lists of the tags in use on resources of a kind."""
-    return context.view.of(_KINDS[kind]).tags
+    return context.session.of(_KINDS[kind]).tags
 
 
 class Draft(NamedTuple):
@@ -66,7 +68,7 @@ async def prepare(context: Context, subject: Subject) -> tuple[Calculation | Non
         raise Invalid([FieldProblem(["id"], "give either `id` or `name` or `draft`")])
     if subject.draft is not None and subject.version is not None:
         raise Invalid([FieldProblem(["version"], "a draft has no versions")])
-    evaluations = context.view.evaluations
+    evaluations = context.session.evaluations
     if subject.draft is not None:
         return None, await evaluations.of_draft(subject.group, *subject.draft)
     if subject.id is not None:
@@ -77,23 +79,12 @@ async def prepare(context: Context, subject: Subject) -> tuple[Calculation | Non
 R = TypeVar("R", bound=Resource)
 
 
-async def as_at(desk: Desk[R], id: str, time: str) -> R:
-    """Read the version of a resource that was the latest at a time."""
-    return await desk.repository.versions.as_at(await desk.latest(id), time)
-
-
-async def page(desk: Desk[R], listed: Listed, window: Window, asked: Asked) -> Slice[R]:
-    """Read a page of resources, and put those that are read whole into the loader."""
-    found = await desk.repository.listing.page(listed, window, asked)
-    return known(found, asked, desk.prime)
-
-
-async def diff(desk: Desk[R], resource: R, earlier: int, later: int) -> list[Change]:
+async def diff(loaders: KindLoaders[R], resource: R, earlier: int, later: int) -> list[Change]:
     """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist."""
 
     async def numbered(number: int, field: str) -> R:
         with about(field):
-            return await desk.versions.load((resource, number))
+            return await loaders.versions.load((resource, number))
 
     before, after = await gather(numbered(earlier, "from"), numbered(later, "to"))
     return await to_thread(changes, before, after)
@@ -125,31 +116,33 @@ class Given(NamedTuple):
 
 
 async def create(
-    desk: Desk[R], group: GroupPath | None, given: Given, idempotency_key: str | None
+    loaders: KindLoaders[R], group: GroupPath | None, given: Given, idempotency_key: str | None
 ) -> R:
-    writing = desk.repository.writing.bringing(given.attachment)
-    return _renewed(desk, await writing.create(group, given.content, idempotency_key, given.noted))
+    writing = loaders.repository.writing.bringing(given.attachment)
+    return _renewed(
+        loaders, await writing.create(group, given.content, idempotency_key, given.noted)
+    )
 
 
-async def update(desk: Desk[R], id: str, expected_version: int, given: Given) -> R:
-    writing = desk.repository.writing.bringing(given.attachment)
-    return _renewed(desk, await writing.update(id, expected_version, given.content, given.noted))
+async def update(loaders: KindLoaders[R], id: str, expected_version: int, given: Given) -> R:
+    writing = loaders.repository.writing.bringing(given.attachment)
+    return _renewed(loaders, await writing.update(id, expected_version, given.content, given.noted))
 
 
-async def delete(desk: Desk[R], id: str, expected_version: int | None) -> R:
-    return _renewed(desk, await desk.repository.deleting.delete(id, expected_version))
+async def delete(loaders: KindLoaders[R], id: str, expected_version: int | None) -> R:
+    return _renewed(loaders, await loaders.repository.deleting.delete(id, expected_version))
 
 
-async def grant(desk: Desk[R], id: str, group: GroupPath) -> tuple[R, bool]:
-    granted, changed = await desk.repository.writing.grant(id, group)
-    return _renewed(desk, granted), changed
+async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:
+    granted, changed = await loaders.repository.writing.grant(id, group)
+    return _renewed(loaders, granted), changed
 
 
-async def revoke(desk: Desk[R], id: str, group: GroupPath) -> R:
-    return _renewed(desk, await desk.repository.writing.revoke(id, group))
+async def revoke(loaders: KindLoaders[R], id: str, group: GroupPath) -> R:
+    return _renewed(loaders, await loaders.repository.writing.revoke(id, group))
 
 
-def _renewed(desk: Desk[R], written: R) -> R:
+def _renewed(loaders: KindLoaders[R], written: R) -> R:
     """Let later fields of the request see the resource as written, or before it was deleted."""
-    desk.renew(written)
+    loaders.renew(written)
     return written

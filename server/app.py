@@ -25,12 +25,11 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.resources.changes import Changes, polled
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.resolvers.context import Context, Cursors
 from penstock.schema import schema
-from penstock.schema.core.context import Cursors
 from penstock.schema.engine.documents import Persisted, PersistedMode
 from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter
 from penstock.schema.engine.limits import Limits
-from penstock.schema.subscriptions import StreamContext
 from penstock.server import graphiql
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
@@ -42,7 +41,7 @@ from penstock.server.edge.audio_streams import stream_routes
 from penstock.server.edge.graphql import Admission, GraphQLApp, OpenContext
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -243,7 +242,7 @@ def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interp
 
 
 def _limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
-    buckets = None if siblings is None else siblings.buckets
+    buckets = None if siblings is None else shared_buckets(siblings)
     return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
 
 
@@ -261,9 +260,9 @@ def _contexts(
 ) -> OpenContext:
     cursors = cursors_of(settings)
 
-    def open_context(caller: Caller, admission: Admission) -> StreamContext:
+    def open_context(caller: Caller, admission: Admission) -> Context:
         limiter.spend(caller.user_id, admission.cost)
-        return StreamContext.over(store, caller, cursors, changes)
+        return Context.open(store, caller, cursors, changes)
 
     return open_context
 
@@ -292,7 +291,7 @@ def _graphql(
     )
     service = StreamService(
         Runner(engine, open_context, introspection),
-        authenticator.session_of,
+        authenticator.authenticate,
         streams,
         stream_limits_of(settings),
         watching.operations,

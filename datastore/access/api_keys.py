@@ -9,15 +9,15 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple, cast
 
-from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import canonical, is_id
+from penstock.datastore.access.access import Access
+from penstock.datastore.clock import canonical
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import is_id, text_problem
 
 PREFIX: Final = "penstock_"
 MAX_NAME = 128
@@ -93,7 +93,7 @@ async def find_credential(table: Table, id: str) -> Credential | None:
 class ApiKeys:
     """The caller's own keys; `longest` is the longest lifetime. A key cannot manage keys."""
 
-    scope: Scope
+    access: Access
     longest: timedelta
 
     async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> Created:
@@ -106,11 +106,11 @@ class ApiKeys:
             raise Invalid([FieldProblem(["roles"], _ROLES)])
         wanted = {each.group: each.role for each in roles}
         self._require_held(wanted)
-        now, expires = self.scope.clock.now(), datetime.fromisoformat(expires_at)
+        now, expires = self.access.clock.now(), datetime.fromisoformat(expires_at)
         if problems := _problems(name, roles, expires - now, self.longest):
             raise Invalid(problems)
         await self._require_room()
-        text = KeyText(self.scope.clock.new_id(), secrets.token_urlsafe(_SECRET_BYTES))
+        text = KeyText(self.access.clock.new_id(), secrets.token_urlsafe(_SECRET_BYTES))
         item: Item = {
             **self._item(text),
             "name": name.strip(),
@@ -118,20 +118,20 @@ class ApiKeys:
             "createdAt": canonical(now),
             TTL: int(expires.timestamp()),
         }
-        await self.scope.table.write([Put(item)])
+        await self.access.table.write([Put(item)])
         return Created(_record(item), text)
 
     async def page(self, window: Window) -> Slice[ApiKey]:
         """List the caller's keys, newest first: `siKey1 = AK:<user>`."""
         self._require_token()
         query = Query(
-            partition=API_KEY.index_of(user=self.scope.caller.user_id),
+            partition=API_KEY.index_of(user=self.access.caller.user_id),
             index=True,
             after=None if window.after is None else API_KEY.key(id=window.after),
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [_record(item) for item in page.items]
         return sliced(found, window, lambda key: key.id, more=page.last is not None)
 
@@ -141,33 +141,33 @@ class ApiKeys:
         if not is_id(id):
             raise _absent()
         key = API_KEY.key(id=id)
-        item = (await self.scope.table.get([key], consistent=True)).items.get(key)
-        if item is None or item["user"] != self.scope.caller.user_id:
+        item = (await self.access.table.get([key], consistent=True)).items.get(key)
+        if item is None or item["user"] != self.access.caller.user_id:
             raise _absent()
         # A key never changes its user and an id is never used again, so no condition is needed.
-        await self.scope.table.write([Delete(key)])
+        await self.access.table.write([Delete(key)])
         return _record(item)
 
     def _item(self, text: KeyText) -> Item:
         """The key, the user and the digest of a new row."""
-        user = self.scope.caller.user_id
+        user = self.access.caller.user_id
         return {**API_KEY.item(id=text.id, user=user), "user": user, "digest": text.digest}
 
     def _require_token(self) -> None:
-        if self.scope.caller.api_key is not None:
+        if self.access.caller.api_key is not None:
             raise NotPermitted("An API key manages no API keys; this needs a token.")
 
     def _require_held(self, wanted: Mapping[GroupPath, Role]) -> None:
         """Compare the roles at every group where the key's or the caller's role changes."""
-        key = Caller(self.scope.caller.user_id, wanted)
-        for group in sorted({*wanted, *self.scope.caller.roles}):
+        key = Caller(self.access.caller.user_id, wanted)
+        for group in sorted({*wanted, *self.access.caller.roles}):
             role = key.role_at(group)
             if role is not None:
-                self.scope.require_at(role, group)
+                self.access.require_at(role, group)
 
     async def _require_room(self) -> None:
-        partition = API_KEY.index_of(user=self.scope.caller.user_id)
-        page = await self.scope.table.query(Query(partition=partition, index=True, limit=MAX_KEYS))
+        partition = API_KEY.index_of(user=self.access.caller.user_id)
+        page = await self.access.table.query(Query(partition=partition, index=True, limit=MAX_KEYS))
         if len(page.items) >= MAX_KEYS:
             raise LimitExceeded("API keys of a user", MAX_KEYS, MAX_KEYS + 1)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.derived_rows import NOTHING, claim_of, difference, footprint
 from penstock.datastore.audio.object_keys import is_owned, owned_prefix
@@ -31,7 +31,7 @@ class Draft(NamedTuple):
 class Adding:
     """Additions to the caller's library."""
 
-    scope: Scope
+    access: Access
 
     async def add(self, tags: Tags, file: AudioFile) -> Audio:
         """Add a track: Put AU, AUB, AUL, AUR and AUG, Update AR, AL, AG and U, in one transaction.
@@ -61,14 +61,14 @@ class Adding:
 
     def _checked(self, draft: Draft) -> Audio | Invalid:
         problems = [*tag_problems(draft.tags), *file_problems(draft.file)]
-        user = self.scope.caller.user_id
+        user = self.access.caller.user_id
         if draft.file.connection_id is None and not is_owned(user, draft.file.object_key):
             # A user who could name any object of the server could read other users' uploads.
             words = f"must begin with {owned_prefix(user)}"
             problems.append(FieldProblem(["objectKey"], words))
         if problems:
             return Invalid(problems)
-        return new_audio(self.scope, draft.tags, draft.file)
+        return new_audio(self.access, draft.tags, draft.file)
 
     async def _write(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
         """Write the tracks of a chunk; return the failures by the id of the track."""
@@ -78,7 +78,7 @@ class Adding:
             if not left:
                 return failures
             try:
-                await commit(self.scope.table, self._writes(left))
+                await commit(self.access.table, self._writes(left))
             except ObjectTaken:
                 taken = await self._taken(left)
                 failures |= taken
@@ -95,7 +95,7 @@ class Adding:
     async def _taken(self, tracks: Sequence[Audio]) -> dict[str, PenstockError]:
         """Find the objects that the library already has; return an error by the id of the track."""
         claims = {key_of(claim_of(track)): track.id for track in tracks}
-        rows = await read_rows(self.scope.table, claims, consistent=True)
+        rows = await read_rows(self.access.table, claims, consistent=True)
         return {claims[key]: _held(row) for key, row in rows.items()}
 
 

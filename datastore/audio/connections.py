@@ -12,18 +12,17 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import Connection, ConnectionKind
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import is_id, text_problem
 
 MAX_NAME: Final = 128
 _BUCKET: Final = re.compile(r"[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
@@ -69,7 +68,7 @@ _SEALED: Final = "sealed"
 class Connections:
     """The caller's connections; an API key cannot manage them. `own_bucket` is the server's."""
 
-    scope: Scope
+    access: Access
     vault: Vault
     rules: EndpointRules
     own_bucket: str
@@ -105,7 +104,7 @@ class Connections:
     async def many(self, ids: Sequence[str]) -> list[Connection | NotFound]:
         """Get connections: `pk = U:<user>, sk = CN:<id>`, batched; aligned with the ids."""
         keys = {id: CONNECTION.key(user=self._user, connection=id) for id in ids if is_id(id)}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=True)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
         return [absent("connection") if item is None else _connection(item) for item in items]
 
@@ -121,7 +120,7 @@ class Connections:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [_connection(item) for item in page.items]
         return sliced(found, window, lambda one: one.id, more=page.last is not None)
 
@@ -132,13 +131,13 @@ class Connections:
         if isinstance(found, NotFound):
             raise found
         # Ids are never used again, so the row that is deleted is the one that was read.
-        await self.scope.table.write([Delete(CONNECTION.key(user=self._user, connection=id))])
+        await self.access.table.write([Delete(CONNECTION.key(user=self._user, connection=id))])
         return found
 
     async def unsealed(self, id: str) -> Credentials:
         """Decrypt the keys of a connection, for use only; raises NotFound if there are none."""
         key = CONNECTION.key(user=self._user, connection=id)
-        item = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        item = (await self.access.table.get([key], consistent=True)).items.get(key)
         if item is None or _SEALED not in item:
             raise absent("connection")
         secret = await self.vault.open(str(item[_SEALED]), context_of(self._user, id))
@@ -168,17 +167,17 @@ class Connections:
             raise LimitExceeded("connections of a user", MAX_CONNECTIONS, MAX_CONNECTIONS + 1)
 
     def _require_token(self) -> None:
-        if self.scope.caller.api_key is not None:
+        if self.access.caller.api_key is not None:
             raise NotPermitted("An API key manages no connections; this needs a token.")
 
     def _new(self, kind: ConnectionKind, name: str, bucket: str, region: str) -> Connection:
         return Connection(
-            id=self.scope.clock.new_id(),
+            id=self.access.clock.new_id(),
             name=name.strip(),
             kind=kind,
             bucket=bucket,
             region=region,
-            created_at=self.scope.clock.timestamp(),
+            created_at=self.access.clock.timestamp(),
         )
 
     async def _put(self, connection: Connection, more: Mapping[str, str]) -> None:
@@ -188,11 +187,11 @@ class Connections:
             **more,
         }
         del item["id"]
-        await self.scope.table.write([Put(item)])
+        await self.access.table.write([Put(item)])
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id
 
 
 def context_of(user: str, connection: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.derived_rows import NOTHING, claim_of, difference, footprint
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
@@ -31,7 +31,7 @@ PAUSE = 0.005
 class Editing:
     """Changes of the caller's tracks."""
 
-    scope: Scope
+    access: Access
 
     async def edit(
         self, id: str, changes: Mapping[str, Any], expected_version: int | None = None
@@ -59,7 +59,7 @@ class Editing:
         The object stays, too.
         """
         for _ in range(ATTEMPTS):
-            track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+            track = await Reading(self.access).get_audio_files_by_audio_id(id, consistent=True)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             unchanged = Compare("version", "=", track.version)
@@ -68,7 +68,7 @@ class Editing:
                 Write(Delete(key_of(claim_of(track)))),
             ]
             try:
-                await commit(self.scope.table, [*gone, *difference(footprint(track), NOTHING)])
+                await commit(self.access.table, [*gone, *difference(footprint(track), NOTHING)])
             except Moved:
                 continue
             return track
@@ -78,12 +78,12 @@ class Editing:
         """Read, change and write a track; retry if another writer was faster."""
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            track = await Reading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+            track = await Reading(self.access).get_audio_files_by_audio_id(id, consistent=True)
             changed = change(track)
             if changed == track:
                 return track
             changed = msgspec.structs.replace(
-                changed, version=track.version + 1, updated_at=self.scope.clock.timestamp()
+                changed, version=track.version + 1, updated_at=self.access.clock.timestamp()
             )
             unchanged = Compare("version", "=", track.version)
             writes = [
@@ -91,7 +91,7 @@ class Editing:
                 *difference(footprint(track), footprint(changed)),
             ]
             try:
-                await commit(self.scope.table, writes)
+                await commit(self.access.table, writes)
             except Moved:
                 continue
             return changed
@@ -105,7 +105,7 @@ logger = logging.getLogger("penstock.audio")
 class Removing:
     """Deletes from the caller's library; `files` is the server's own bucket."""
 
-    scope: Scope
+    access: Access
     files: Files
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
@@ -113,7 +113,7 @@ class Removing:
 
         Objects in the user's own buckets are not deleted. Raises NotFound, VersionConflict.
         """
-        track = await Editing(self.scope).delete(id, expected_version)
+        track = await Editing(self.access).delete(id, expected_version)
         if track.connection_id is None and is_owned(track.owner, track.object_key):
             try:
                 await self.files.delete(track.object_key)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import Adding, Draft
 from penstock.datastore.audio.buckets import Source
 from penstock.datastore.audio.names import object_hash
@@ -44,7 +44,7 @@ MAX_PREFIX: Final = 1024
 class Importing:
     """The imports of the caller; `begun` is called for each new job."""
 
-    scope: Scope
+    access: Access
     sources: Sources
     begun: Callable[[], None]
 
@@ -60,8 +60,8 @@ class Importing:
             (found,) = await self.sources.connections.many([connection_id])
             if isinstance(found, NotFound):
                 raise NotFound(found.message, ("storageId",))
-        job = new_job(self.scope, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
-        await commit(self.scope.table, [Write(Put(item_of(job), Missing()), done)])
+        job = new_job(self.access, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
+        await commit(self.access.table, [Write(Put(item_of(job), Missing()), done)])
         self.begun()
         return job
 
@@ -76,7 +76,7 @@ class Importing:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
         part = sliced(found, window, lambda each: each[0], more=page.last is not None)
         return part.map([load(ImportFailure, item) for _, (_, item) in part.entries])
@@ -90,17 +90,17 @@ class Importing:
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id
 
 
-def failure_item(scope: Scope, job: str, key: str, error: PenstockError) -> Item:
+def failure_item(access: Access, job: str, key: str, error: PenstockError) -> Item:
     """The row of a failure about one object; it expires together with the job."""
     return {
-        **IMPORT_FAILURE.item(user=scope.caller.user_id, job=job, hash=object_hash(key)),
+        **IMPORT_FAILURE.item(user=access.caller.user_id, job=job, hash=object_hash(key)),
         "objectKey": key,
         "code": error.code.value,
         "message": error.message,
-        TTL: int((scope.clock.now() + KEPT).timestamp()),
+        TTL: int((access.clock.now() + KEPT).timestamp()),
     }
 
 
@@ -114,16 +114,16 @@ SHARE_SECONDS: Final = 30
 """The seconds that an import runs before it pauses for other jobs."""
 
 
-async def import_audio(scope: Scope, lease: Lease, sources: Sources) -> None:
+async def import_audio(access: Access, lease: Lease, sources: Sources) -> None:
     """Do the job of a lease, in the scope of the user who began it."""
-    await _Import(scope, lease, sources, Semaphore(AT_ONCE)).run()
+    await _Import(access, lease, sources, Semaphore(AT_ONCE)).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Import:
     """One import; the semaphore `reading` limits the concurrent reads of files."""
 
-    scope: Scope
+    access: Access
     lease: Lease
     sources: Sources
     reading: Semaphore
@@ -175,7 +175,7 @@ class _Import:
 
     async def _add(self, drafts: Sequence[Draft], failures: dict[str, PenstockError]) -> int:
         """Add the drafts and report the failures; return the number of tracks."""
-        outcomes = await Adding(self.scope).add_many(drafts)
+        outcomes = await Adding(self.access).add_many(drafts)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             if isinstance(outcome, PenstockError) and not isinstance(outcome, ObjectTaken):
                 failures[draft.file.object_key] = outcome
@@ -184,26 +184,26 @@ class _Import:
 
     async def _report(self, failures: Mapping[str, PenstockError]) -> None:
         job = self.lease.job.id
-        rows = [failure_item(self.scope, job, key, error) for key, error in failures.items()]
+        rows = [failure_item(self.access, job, key, error) for key, error in failures.items()]
         if rows:
-            await self.scope.table.write([Put(row) for row in rows])
+            await self.access.table.write([Put(row) for row in rows])
 
     async def _new(self, bucket: str, keys: Sequence[str]) -> list[str]:
         """The keys that the library does not have, without folders, whose keys end in a slash."""
-        user = self.scope.caller.user_id
+        user = self.access.caller.user_id
         claims = {
             AUDIO_BY_BUCKET.key(user=user, bucket=bucket, hash=object_hash(key)): key
             for key in keys
             if not key.endswith("/")
         }
-        held = await read_rows(self.scope.table, claims, consistent=True)
+        held = await read_rows(self.access.table, claims, consistent=True)
         return [key for claim, key in claims.items() if claim not in held]
 
     async def _read(self, source: Source, key: str) -> Draft | PenstockError:
         """Read the draft of an object, or return the error."""
         async with self.reading:
             try:
-                registering = Registering(self.scope, self.sources)
+                registering = Registering(self.access, self.sources)
                 return await registering.draft(source, key, self.lease.job.connection)
             except PenstockError as error:
                 return error

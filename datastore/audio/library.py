@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.access.vault import NO_VAULT, Vault
 from penstock.datastore.audio.add_tracks import Adding
 from penstock.datastore.audio.buckets import BucketPool
@@ -28,9 +28,9 @@ class Buckets:
     rules: EndpointRules = PUBLIC
     pool: BucketPool = field(default_factory=BucketPool)
 
-    def sources(self, scope: Scope, files: Files) -> Sources:
+    def sources(self, access: Access, files: Files) -> Sources:
         """The buckets that may hold the audio of the scope's caller."""
-        connections = Connections(scope, self.vault, self.rules, files.bucket)
+        connections = Connections(access, self.vault, self.rules, files.bucket)
         return Sources(files, connections, self.pool, self.roles)
 
 
@@ -50,18 +50,18 @@ class AudioLibrary:
 
     @classmethod
     def of(
-        cls, scope: Scope, files: Files, buckets: Buckets, begun: Callable[[], None]
+        cls, access: Access, files: Files, buckets: Buckets, begun: Callable[[], None]
     ) -> "AudioLibrary":
         """Make the library of the scope's caller; `begun` is called for each new job."""
-        sources = buckets.sources(scope, files)
+        sources = buckets.sources(access, files)
         return cls(
-            Reading(scope),
-            Lists(scope),
-            Adding(scope),
-            Editing(scope),
-            Removing(scope, files),
-            Registering(scope, sources),
-            Streaming(scope, sources),
+            Reading(access),
+            Lists(access),
+            Adding(access),
+            Editing(access),
+            Removing(access, files),
+            Registering(access, sources),
+            Streaming(access, sources),
             sources.connections,
-            Importing(scope, sources, begun),
+            Importing(access, sources, begun),
         )

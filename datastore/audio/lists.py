@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
 from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
 from penstock.datastore.table.items import Asked
-from penstock.datastore.table.keys import escape
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -25,6 +24,7 @@ from penstock.datastore.table.layout import (
 )
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.text import escape
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Lists:
     A page is read eventually consistent, except of `getAudioIdByUserId`.
     """
 
-    scope: Scope
+    access: Access
 
     async def get_audio_id_by_user_id(self, window: Window) -> Slice[AudioLink]:
         """getAudioIdByUserId: `Query(DataValue = :UserId)`, the ids alone, in no particular order.
@@ -128,7 +128,7 @@ class Lists:
         descending: bool = False,
     ) -> Slice[T]:
         """One page of the rows with the prefix; a position is the rest of the sort key after it."""
-        pk = AUDIO.pk.fill({"user": self.scope.caller.user_id})
+        pk = AUDIO.pk.fill({"user": self.access.caller.user_id})
         query = Query(
             partition=pk,
             range=Range(prefix),
@@ -136,7 +136,7 @@ class Lists:
             descending=descending is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = sliced(
             page.items, window, lambda item: _behind(prefix, item), more=page.last is not None
         )

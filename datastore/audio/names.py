@@ -5,8 +5,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from penstock.datastore.audio.records import Album, Tags
-from penstock.datastore.table.keys import escape
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, escape
 
 UNKNOWN_ARTIST: Final = "[Unknown Artist]"
 UNKNOWN_ALBUM: Final = "[Unknown Album]"

@@ -106,7 +106,7 @@ class Sources:
 
     @property
     def _user(self) -> str:
-        return self.connections.scope.caller.user_id
+        return self.connections.access.caller.user_id
 
 
 def _opener() -> OpenBucket:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.audio.buckets import Source
 from penstock.datastore.audio.object_keys import artwork_key, is_owned
 from penstock.datastore.audio.records import Audio, Connection
@@ -21,7 +21,7 @@ SPARE_SECONDS: Final = 5 * 60
 class Streaming:
     """The signed URLs of the caller's tracks."""
 
-    scope: Scope
+    access: Access
     sources: Sources
 
     async def stream(self, track: Audio, *, attachment: bool = False) -> Download:
@@ -76,7 +76,7 @@ class Streaming:
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id
 
 
 async def _signed(source: Source, track: Audio, as_file: bool) -> Download:

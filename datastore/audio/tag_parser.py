@@ -22,8 +22,7 @@ from penstock.datastore.audio import track_rules
 from penstock.datastore.audio.file_type import HEAD_BYTES
 from penstock.datastore.audio.partial_file import BLOCK, Excerpt
 from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.clock import is_id
-from penstock.datastore.text import printable, unread_problem
+from penstock.datastore.text import is_id, printable, unread_problem
 
 _PAGE: Final = 27
 _OPUS_RATE: Final = 48_000

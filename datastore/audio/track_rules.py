@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from penstock.datastore.audio.records import AudioFile, Tags
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import text_problem, unread_problem
+from penstock.datastore.text import is_id, text_problem, unread_problem
 
 MAX_TITLE: Final = 512
 MAX_NAME: Final = 256

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.audio.records import (
     Album,
     Artist,
@@ -18,12 +18,11 @@ from penstock.datastore.audio.records import (
     Tags,
     Totals,
 )
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import Asked, load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
+from penstock.datastore.text import is_id, unescape
 
 
 def audio_key(user: str, id: str) -> Key:
@@ -44,14 +43,14 @@ def audio_of(item: Attributes, asked: Asked = None) -> Audio:
     return load(Audio, item, asked, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
 
 
-def new_audio(scope: Scope, tags: Tags, file: AudioFile) -> Audio:
+def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
     """Make a track of the caller's, with a new id."""
-    now = scope.clock.timestamp()
+    now = access.clock.timestamp()
     return Audio(
         **msgspec.structs.asdict(tags),
         **msgspec.structs.asdict(file),
-        id=scope.clock.new_id(),
-        owner=scope.caller.user_id,
+        id=access.clock.new_id(),
+        owner=access.caller.user_id,
         version=1,
         created_at=now,
         updated_at=now,
@@ -83,12 +82,12 @@ T = TypeVar("T")
 class Reading:
     """Reads of the caller's library by key; tracks of other users count as absent."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, ids: Sequence[str], *, consistent: bool = False) -> list[Audio | NotFound]:
         """Get audio: `pk = U:<user>, sk = AU:<id>`, batched; one answer for each id, aligned."""
         keys = {id: audio_key(self._user, id) for id in ids if is_id(id)}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
         return [absent("audio") if item is None else audio_of(item) for item in items]
 
@@ -110,16 +109,16 @@ class Reading:
     async def totals(self) -> Totals:
         """Get the totals of the library: `pk = U:<user>, sk = U`."""
         key = LIBRARY.key(user=self._user)
-        return load(Totals, (await self.scope.table.get([key])).items.get(key, {}))
+        return load(Totals, (await self.access.table.get([key])).items.get(key, {}))
 
     async def _placed(
         self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
     ) -> list[T | NotFound]:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
         keys = [Key(pk, prefix + place) for place in places]
-        rows = await read_rows(self.scope.table, keys)
+        rows = await read_rows(self.access.table, keys)
         return [read(rows[key]) if key in rows else absent(noun) for key in keys]
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id

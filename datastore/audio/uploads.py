@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import Adding, Draft
 from penstock.datastore.audio.buckets import Source
 from penstock.datastore.audio.file_type import picture_type
@@ -64,7 +64,7 @@ class Upload(NamedTuple):
 class Registering:
     """Uploads and registrations for the caller's library."""
 
-    scope: Scope
+    access: Access
     sources: Sources
 
     async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
@@ -73,7 +73,7 @@ class Registering:
         if content_type not in UPLOADED_TYPES:
             words = f"must be one of {', '.join(UPLOADED_TYPES)}"
             raise Invalid([FieldProblem(["contentType"], words)])
-        key = upload_key(self._user, self.scope.clock.new_id(), file_name)
+        key = upload_key(self._user, self.access.clock.new_id(), file_name)
         form = await self.sources.files.presign_upload(
             key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
         )
@@ -89,7 +89,7 @@ class Registering:
         async with self.sources.of(connection_id) as source:
             await self.require_new(source.bucket, object_key)
             draft = await self.draft(source, object_key, connection_id)
-        return await Adding(self.scope).add(*draft)
+        return await Adding(self.access).add(*draft)
 
     async def draft(
         self, source: Source, object_key: str, connection_id: str | None = None
@@ -131,13 +131,13 @@ class Registering:
     async def require_new(self, bucket: str, object_key: str) -> None:
         """Raise ObjectTaken before reading an object that the library already has."""
         key = AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(object_key))
-        held = (await self.scope.table.get([key], consistent=True)).items.get(key)
+        held = (await self.access.table.get([key], consistent=True)).items.get(key)
         if held is not None:
             raise ObjectTaken(str(held["audioId"]))
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id
 
 
 def _no_object() -> NotFound:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_INLINE,
@@ -27,6 +26,7 @@ from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceD
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.transaction import Write
+from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"
@@ -48,14 +48,14 @@ def _key(id: str, file: str) -> str:
 class DatasetFile:
     """The file of a dataset's new content, which is stored before the version is."""
 
-    scope: Scope
+    access: Access
     data: bytes
     staged: Staged | None = field(default=None, init=False)
 
     async def placed(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
         if self.staged is None:
-            file = self.scope.clock.new_id()
-            self.staged = Staged(self.scope, file, _key(resource.id, file))
+            file = self.access.clock.new_id()
+            self.staged = Staged(self.access, file, _key(resource.id, file))
             await self.staged.put(self.data, CONTENT_TYPE)
         content = replace(resource.content, file=self.staged.id)
         return replace(resource, content=content), self.staged.taken()
@@ -84,13 +84,13 @@ class Brought(NamedTuple):
 class DatasetFiles:
     """The contents of datasets, in the caller's scope; only its uploader can use an upload."""
 
-    scope: Scope
+    access: Access
 
     async def upload(self, group: GroupPath | None) -> Upload:
         """Make an upload form; the caller must be contributor at a group, as for a create."""
-        self.scope.require_at(Role.CONTRIBUTOR, self.scope.group_or_default(group))
-        id = self.scope.clock.new_id()
-        form = await self.scope.files.presign_upload(
+        self.access.require_at(Role.CONTRIBUTOR, self.access.group_or_default(group))
+        id = self.access.clock.new_id()
+        form = await self.access.files.presign_upload(
             self._upload_key(id),
             max_bytes=MAX_BYTES,
             content_type=CONTENT_TYPE,
@@ -135,10 +135,10 @@ class DatasetFiles:
         The URL is valid for `seconds`.
         """
         key = key_of_file(dataset)
-        if await self.scope.files.stat(key) is None:
+        if await self.access.files.stat(key) is None:
             return None
         name = f"{dataset.name.replace('/', '-')[:100]}-{dataset.version}.csv"
-        return await self.scope.files.presign_download(key, expires_in=seconds, filename=name)
+        return await self.access.files.presign_download(key, expires_in=seconds, filename=name)
 
     async def _brought(
         self, columns: Sequence[DatasetColumn], key_column: str | None, data: bytes, source: str
@@ -150,27 +150,27 @@ class DatasetFiles:
             table = await to_thread(read_table, data, content)
         except Unreadable as error:
             return Brought(content, located(["content", source], error.problems), None)
-        return Brought(replace(content, row_count=table.count), [], DatasetFile(self.scope, data))
+        return Brought(replace(content, row_count=table.count), [], DatasetFile(self.access, data))
 
     async def _read(self, id: str) -> bytes | None:
         key = self._upload_key(id)
-        if await self.scope.files.stat(key) is None:
+        if await self.access.files.stat(key) is None:
             return None
-        chunks = self.scope.files.read(key, end=MAX_BYTES + 1)
+        chunks = self.access.files.read(key, end=MAX_BYTES + 1)
         return b"".join([chunk async for chunk in chunks])
 
     def _upload_key(self, id: str) -> str:
-        user = sha256(self.scope.caller.user_id.encode()).hexdigest()[:32]
+        user = sha256(self.access.caller.user_id.encode()).hexdigest()[:32]
         return f"{UPLOADS}{user}/{id}.csv"
 
 
-async def sweep_uploads(scope: Scope) -> int:
+async def sweep_uploads(access: Access) -> int:
     """Remove the uploads that are too old to be used; return their number."""
     removed, after = 0, ""
-    while keys := await scope.files.list(UPLOADS, after):
+    while keys := await access.files.list(UPLOADS, after):
         for key in keys:
-            if await _is_old(scope.files, key, scope):
-                await scope.files.delete(key)
+            if await _is_old(access.files, key, access):
+                await access.files.delete(key)
                 removed += 1
         after = keys[-1]
         if len(keys) < LISTING:
@@ -178,9 +178,9 @@ async def sweep_uploads(scope: Scope) -> int:
     return removed
 
 
-async def _is_old(files: Files, key: str, scope: Scope) -> bool:
+async def _is_old(files: Files, key: str, access: Access) -> bool:
     stat = await files.stat(key)
-    return stat is not None and stat.modified < scope.clock.now() - KEPT
+    return stat is not None and stat.modified < access.clock.now() - KEPT
 
 
 def _content(

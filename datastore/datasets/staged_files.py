@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.records import Resource
@@ -55,7 +55,7 @@ class Attachment(Protocol[R]):
 class Staged:
     """One file that is being stored: `id` names its row, `key` is its object key."""
 
-    scope: Scope
+    access: Access
     id: str
     key: str
 
@@ -64,10 +64,10 @@ class Staged:
         item: Item = {
             **STAGED.item(id=self.id),
             "key": self.key,
-            "createdAt": self.scope.clock.timestamp(),
+            "createdAt": self.access.clock.timestamp(),
         }
-        await self.scope.table.transact([Put(item)])
-        await self.scope.files.write(self.key, _whole(data), content_type=content_type)
+        await self.access.table.transact([Put(item)])
+        await self.access.files.write(self.key, _whole(data), content_type=content_type)
 
     def taken(self) -> Write:
         """The write that makes the file part of a version."""
@@ -79,11 +79,11 @@ class Staged:
         row = STAGED.key(id=self.id)
         try:
             marked = Update(key=row, set={"abandoned": True}, condition=Exists())
-            await self.scope.table.transact([marked])
+            await self.access.table.transact([marked])
         except ConditionFailed:
             return
-        await self.scope.files.delete(self.key)
-        await self.scope.table.transact([Delete(row)])
+        await self.access.files.delete(self.key)
+        await self.access.table.transact([Delete(row)])
 
     async def let_go(self) -> None:
         """Try to drop the file; a failure is ignored, as a later sweep drops it."""
@@ -91,16 +91,16 @@ class Staged:
             await self.drop()
 
 
-async def sweep_staged(scope: Scope) -> int:
+async def sweep_staged(access: Access) -> int:
     """Remove the files whose version did not come within an hour; return their number.
 
     One page of rows is swept at a time.
     """
-    page = await scope.table.query(Query(partition=STAGED.index_of(), index=True))
-    before = canonical(scope.clock.now() - PATIENCE)
+    page = await access.table.query(Query(partition=STAGED.index_of(), index=True))
+    before = canonical(access.clock.now() - PATIENCE)
     left = [item for item in page.items if str(item["createdAt"]) < before]
     for item in left:
-        await Staged(scope, STAGED.pk.read(str(item["pk"]))["id"], str(item["key"])).drop()
+        await Staged(access, STAGED.pk.read(str(item["pk"]))["id"], str(item["key"])).drop()
     return len(left)
 
 

@@ -4,7 +4,7 @@ from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import IllegalState, Invalid, NotFound
 from penstock.datastore.evaluation.evaluator import Prepared
@@ -28,7 +28,7 @@ class Evaluations:
     A calculation or dataset that the caller may not see counts as one that does not exist.
     """
 
-    scope: Scope
+    access: Access
     tables: DatasetTables
 
     async def of_id(self, id: str, version: int | None) -> tuple[Calculation, Prepared]:
@@ -37,13 +37,13 @@ class Evaluations:
         Also returns the calculation as of that version. Raises IllegalState if the calculation is
         not enabled.
         """
-        return await self._of(await Reading(CALCULATION, self.scope).one(id), version)
+        return await self._of(await Reading(CALCULATION, self.access).one(id), version)
 
     async def of_name(
         self, name: str, group: GroupPath | None, version: int | None
     ) -> tuple[Calculation, Prepared]:
         """Prepare a version of the calculation that the group sees under the name."""
-        return await self._of(await Reading(CALCULATION, self.scope).by_name(name, group), version)
+        return await self._of(await Reading(CALCULATION, self.access).by_name(name, group), version)
 
     async def of_draft(
         self,
@@ -56,10 +56,10 @@ class Evaluations:
 
         Raises Invalid if it could not be saved.
         """
-        group = self.scope.seen_group(group)
-        await self.scope.require_group(group)
+        group = self.access.seen_group(group)
+        await self.access.require_group(group)
         draft = _draft(group, formula, parameters, outputs)
-        library = await library_seen(self.scope, _origin(draft), formula)
+        library = await library_seen(self.access, _origin(draft), formula)
         if problems := await to_thread(calculation_problems, draft, library):
             raise Invalid(located(["draft"], problems))
         return await self._prepared(draft, library, ("draft", "formula"))
@@ -69,11 +69,11 @@ class Evaluations:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
         found = latest if version is None else await self._numbered(latest, version)
-        library = await library_seen(self.scope, _origin(found), found.formula)
+        library = await library_seen(self.access, _origin(found), found.formula)
         return found, await self._prepared(found, library, ("calculation",))
 
     async def _numbered(self, latest: Calculation, version: int) -> Calculation:
-        (found,) = await Versions(CALCULATION, self.scope).numbered([(latest, version)])
+        (found,) = await Versions(CALCULATION, self.access).numbered([(latest, version)])
         if isinstance(found, NotFound):
             raise found
         return found
@@ -86,7 +86,7 @@ class Evaluations:
             signature.parameters, signature.output, library, within=signature.identity
         )
         formulas = [*library.formulas(), (signature.identity, calculation.formula)]
-        lookups = Lookups(self.scope, self.tables, library.owners)
+        lookups = Lookups(self.access, self.tables, library.owners)
         uses = await to_thread(uses_of, formulas)
         await lookups.read(use.mention(library) for use in uses)
         return Prepared(calculation.formula, around, lookups, path)

@@ -1,6 +1,6 @@
 """The permissions to run a pipeline, and to control or claim an execution."""
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
@@ -35,7 +35,7 @@ def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> No
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
 
 
-async def require_sight(scope: Scope, execution: Execution) -> None:
+async def require_sight(access: Access, execution: Execution) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 
     A pipeline may call a calculation whose own calls and lookups only that calculation's owners
@@ -47,6 +47,6 @@ async def require_sight(scope: Scope, execution: Execution) -> None:
     for kind in reached:
         ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}
         keys = {kind.latest.key(id=id): id for id in ids}
-        rows = await read_rows(scope.table, keys, consistent=True)
-        if not all(scope.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
+        rows = await read_rows(access.table, keys, consistent=True)
+        if not all(access.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
             raise NotPermitted("It reaches what you do not see; only workers of the server run it.")

@@ -7,7 +7,7 @@ from random import uniform
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_hand
@@ -35,7 +35,7 @@ class ChangeExecutions:
     `ready` is called when an execution becomes ready.
     """
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     ready: Callable[[], None]
 
@@ -52,7 +52,7 @@ class ChangeExecutions:
                 return execution
             if execution.state.is_over:
                 raise illegal(execution)
-            return ended(execution, ExecutionState.CANCELLED, self.scope.clock.now(), self.rules)
+            return ended(execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules)
 
         return await self._change(id, Happening.CANCELLED, cancelled)
 
@@ -81,21 +81,21 @@ class ChangeExecutions:
     ) -> Execution:
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            found = await ReadExecutions(self.scope).one(id, consistent=True)
-            require_hand(self.scope.caller, found.pipeline, found.execution)
+            found = await ReadExecutions(self.access).one(id, consistent=True)
+            require_hand(self.access.caller, found.pipeline, found.execution)
             after = change(found)
             if after is found.execution:
                 return after
-            told = Told(happening, self.scope.caller.user_id, self.scope.clock.timestamp())
+            told = Told(happening, self.access.caller.user_id, self.access.clock.timestamp())
             try:
-                await commit(self.scope.table, transition(found.execution, after, told))
+                await commit(self.access.table, transition(found.execution, after, told))
             except Moved:
                 continue
-            return (await ReadExecutions(self.scope).one(id, consistent=True)).execution
+            return (await ReadExecutions(self.access).one(id, consistent=True)).execution
         raise Unavailable("The execution is being written by many at once.")
 
     def _anew(self, execution: Execution) -> Execution:
-        now = self.scope.clock.now()
+        now = self.access.clock.now()
         awaited = execution.ready_at is None and execution.mode is ExecutionMode.JOB
         return msgspec.structs.replace(
             execution,

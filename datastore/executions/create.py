@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import (
     FieldProblem,
@@ -76,7 +76,7 @@ class Wanted:
 class CreateExecutions:
     """The creation of executions, in the caller's scope."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
 
@@ -98,10 +98,10 @@ class CreateExecutions:
         last: str | None = None
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            pipeline = await Reading(PIPELINE, self.scope).one(wanted.pipeline_id, consistent=True)
-            require_run(self.scope.caller, pipeline)
+            pipeline = await Reading(PIPELINE, self.access).one(wanted.pipeline_id, consistent=True)
+            require_run(self.access.caller, pipeline)
             try:
-                reached = await pinned(self.scope, pipeline)
+                reached = await pinned(self.access, pipeline)
                 execution = self._new(pipeline, wanted, last, reached.pins)
                 await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
             except _Later as later:
@@ -117,10 +117,10 @@ class CreateExecutions:
     def _new(
         self, pipeline: Pipeline, wanted: Wanted, last: str | None, pins: tuple[Pin, ...]
     ) -> Execution:
-        now = self.scope.clock.now()
+        now = self.access.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
         return Execution(
-            id=self.scope.clock.new_id(),
+            id=self.access.clock.new_id(),
             pipeline_id=pipeline.id,
             pipeline_version=pipeline.version,
             mode=wanted.mode,
@@ -130,7 +130,7 @@ class CreateExecutions:
             max_failed_rows=wanted.max_failed_rows,
             ingest=canonical(now) if last is None else _after(last, now),
             created_at=canonical(now),
-            created_by=self.scope.caller.user_id,
+            created_by=self.access.caller.user_id,
             upload_until=None if inline else canonical(now + self.rules.upload),
             events=1,
             revision=1,
@@ -160,14 +160,14 @@ class CreateExecutions:
             receipt = idempotency.Receipt(
                 KIND, execution.id, GroupPath(pipeline.id), _content(wanted)
             )
-            writes.insert(0, receipt.write(self.scope, key))
+            writes.insert(0, receipt.write(self.access, key))
         if len(writes) > MAX_OPERATIONS:
             limit = "operations of a transaction"
             raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), ("tags",))
-        await commit(self.scope.table, writes)
+        await commit(self.access.table, writes)
 
     async def _replayed(self, id: str) -> Execution:
-        (found,) = await ReadExecutions(self.scope).many([id], consistent=True)
+        (found,) = await ReadExecutions(self.access).many([id], consistent=True)
         if isinstance(found, Execution):
             return found
         message = f"made an {NOUN} that is gone"

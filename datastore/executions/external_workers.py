@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
 from penstock.datastore.executions.access import RUN, require_sight
@@ -71,7 +71,7 @@ class Claimed(NamedTuple):
 class ExternalWorkers:
     """The calls of external workers, who must be contributors at the pipeline's owner group."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
 
@@ -84,8 +84,8 @@ class ExternalWorkers:
         if message := text_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._admitted(id)
-        await require_sight(self.scope, execution)
-        name = f"{self.scope.caller.user_id}: {worker}"
+        await require_sight(self.access, execution)
+        name = f"{self.access.caller.user_id}: {worker}"
         held = await self._claims.take(execution, name)
         if held is None:
             raise illegal(await self._admitted(id))
@@ -134,7 +134,7 @@ class ExternalWorkers:
         return await self._end(why, ExecutionState.FAILED, held.counts)
 
     async def _end(self, held: Execution, state: ExecutionState, counts: Counts) -> Execution:
-        after = counted(ended(held, state, self.scope.clock.now(), self.rules), counts)
+        after = counted(ended(held, state, self.access.clock.now(), self.rules), counts)
         try:
             await self._claims.end(replace(held, code=None, message=None), after)
         except ClaimLost as lost:
@@ -162,13 +162,13 @@ class ExternalWorkers:
     async def _equipped(self, held: Execution) -> Claimed:
         """The claimed execution with its plan, the URLs of its files and the upload forms."""
         plan, content = (
-            await find_plan(self.scope.table, held.id),
+            await find_plan(self.access.table, held.id),
             await pinned_input(self.files, held),
         )
         if plan is None or content is None:
             raise await self._gone(held, "INPUT_GONE", "The input of the execution is gone.")
         try:
-            datasets = await find_datasets(self.scope.table, plan)
+            datasets = await find_datasets(self.access.table, plan)
         except Refused as refused:
             raise await self._gone(held, refused.problem.code, refused.problem.message) from None
         return Claimed(
@@ -205,14 +205,14 @@ class ExternalWorkers:
         return execution
 
     async def _admitted(self, id: str) -> Execution:
-        execution, pipeline = await ReadExecutions(self.scope).one(id, consistent=True)
-        if not self.scope.caller.has(RUN, pipeline.owner):
+        execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
+        if not self.access.caller.has(RUN, pipeline.owner):
             raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
         return execution
 
     @property
     def _claims(self) -> Claims:
-        return Claims(self.scope.table, self.scope.clock, self.rules)
+        return Claims(self.access.table, self.access.clock, self.rules)
 
 
 def _require_held(execution: Execution, fence: int) -> None:

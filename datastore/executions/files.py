@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, FileStatus
 
@@ -112,7 +112,7 @@ class FileDownload(NamedTuple):
 class Downloads:
     """Download URLs of the files that executions wrote, in the caller's scope."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
@@ -100,7 +100,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 class InlineExecutions:
     """Executions of rows from the request, in the caller's scope."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
     tables: DatasetTables
@@ -123,18 +123,18 @@ class InlineExecutions:
         if len(data) > MAX_BYTES:
             raise LimitExceeded("bytes of the rows of a request", MAX_BYTES, len(data), ("rows",))
         wanted = replace(wanted, mode=ExecutionMode.INLINE, rows=sha256(data).hexdigest())
-        creating = CreateExecutions(self.scope, self.rules, self.files)
+        creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
         if execution.ready_at is None and not execution.state.is_over:
             await self._begin(execution, data)
-        return (await ReadExecutions(self.scope).one(execution.id, consistent=True)).execution
+        return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
 
     async def _begin(self, execution: Execution, data: bytes) -> None:
         async def chunks() -> AsyncIterator[bytes]:
             yield data
 
         await self.files.write(input_key(execution), chunks(), content_type=JSON)
-        table, clock, worker = self.scope.table, self.scope.clock, self.scope.clock.new_id()
+        table, clock, worker = self.access.table, self.access.clock, self.access.clock.new_id()
         held = await Claims(table, clock, self.rules).take_inline(execution, worker, len(data))
         if held is not None:
             runner = Runner(table, self.files, clock, self.rules, worker, self.tables)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.executions.create import KIND
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import execution_of, key_of_execution
@@ -73,7 +73,7 @@ class _Postings:
 class ListExecutions:
     """The lists of executions, in the caller's scope."""
 
-    scope: Scope
+    access: Access
 
     async def page(
         self,
@@ -88,10 +88,10 @@ class ListExecutions:
         its cost budget ends early. `asked` are the fields that each execution must have.
         """
         listed.tags.check()
-        bounds = self.scope.budget
-        table = Metered(self.scope.table)
+        bounds = self.access.budget
+        table = Metered(self.access.table)
         descending = listed.newest_first is not window.backward
-        walk = _Walk(self.scope, table, pipeline.id, listed, descending, both(asked, _DECISIVE))
+        walk = _Walk(self.access, table, pipeline.id, listed, descending, both(asked, _DECISIVE))
         found: list[Execution] = []
         reached, more = walk.start(window.after), True
         for _ in range(bounds.rounds):
@@ -113,7 +113,7 @@ class ListExecutions:
 class _Walk:
     """One filtered scan through the executions of a pipeline, in one direction."""
 
-    scope: Scope
+    access: Access
     table: Metered
     pipeline: str
     listed: ListedExecutions
@@ -155,7 +155,7 @@ class _Walk:
         return _Found(found, found[-1].id if found else after, page.last is not None)
 
     async def _by_tags(self, after: str | None, need: int) -> _Found:
-        bounds = self.scope.budget
+        bounds = self.access.budget
         travel = Travel(self.table, KIND, self.descending)
         found = await search(
             [_Postings(travel, self.pipeline)],

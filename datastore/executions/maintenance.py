@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.clock import canonical
 from penstock.datastore.executions.claims import ended
 from penstock.datastore.executions.files import ingest_key
@@ -35,7 +35,7 @@ GRACE: Final = timedelta(minutes=10)
 class Sweeping:
     """One pass of the maintenance of executions."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
 
@@ -46,7 +46,7 @@ class Sweeping:
         one.
         """
         found = 0
-        async for execution in due(self.scope.table, Stage.UPLOAD):
+        async for execution in due(self.access.table, Stage.UPLOAD):
             if execution.deleted_at is not None:
                 await self._removal.remove(execution)
             elif await self._is_uploaded(execution):
@@ -62,7 +62,7 @@ class Sweeping:
 
     @property
     def _removal(self) -> Removal:
-        return Removal(self.scope.table, self.files, self.scope.clock)
+        return Removal(self.access.table, self.files, self.access.clock)
 
     async def _is_uploaded(self, execution: Execution) -> bool:
         if not awaits_upload(execution):
@@ -70,15 +70,15 @@ class Sweeping:
         stat = await self.files.stat(ingest_key(execution))
         if stat is None:
             return False
-        await uploaded(self.scope, execution, stat, SYSTEM)
+        await uploaded(self.access, execution, stat, SYSTEM)
         return True
 
     def _is_late(self, execution: Execution) -> bool:
         until = execution.upload_until or execution.created_at
-        return until < canonical(self.scope.clock.now() - GRACE)
+        return until < canonical(self.access.clock.now() - GRACE)
 
     async def _give_up(self, execution: Execution) -> None:
-        now = self.scope.clock.now()
+        now = self.access.clock.now()
         failed = msgspec.structs.replace(
             ended(execution, ExecutionState.FAILED, now, self.rules),
             code="NO_INPUT",
@@ -86,6 +86,6 @@ class Sweeping:
         )
         told = Told(Happening.FAILED, SYSTEM, canonical(now))
         try:
-            await commit(self.scope.table, transition(execution, failed, told))
+            await commit(self.access.table, transition(execution, failed, told))
         except Moved:
             return

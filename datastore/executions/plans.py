@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
@@ -25,7 +25,7 @@ class Pinned:
     pins: tuple[Pin, ...]
 
 
-async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
+async def pinned(access: Access, pipeline: Pipeline) -> Pinned:
     """Build the plan of a pipeline, pinned to the current versions of what its formulas use.
 
     Raises Invalid if a dataset does not exist, IllegalState if a dataset or calculation is
@@ -33,9 +33,9 @@ async def pinned(scope: Scope, pipeline: Pipeline) -> Pinned:
     meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
-    library = await library_for(scope, pipeline, formulas)
-    _require_usable(scope, library)
-    found = await datasets_for(scope, library, formulas)
+    library = await library_for(access, pipeline, formulas)
+    _require_usable(access, library)
+    found = await datasets_for(access, library, formulas)
     if problems := await unknown_datasets(formulas, library, found):
         raise Invalid([_told(problem) for problem in problems])
     calls = tuple(Found(within, callee, s) for (within, callee), s in library.found.items())
@@ -65,12 +65,12 @@ def identity_of(dataset: ReferenceDataset) -> str:
     return f"{dataset.id}:{dataset.version}"
 
 
-def _require_usable(scope: Scope, library: Callees) -> None:
+def _require_usable(access: Access, library: Callees) -> None:
     """Refuse a disabled calculation, at any depth: no new execution may use it."""
     for one in library.latest.values():
         if one.state is State.DISABLED:
             # A calculation called by another calculation may be invisible to the caller.
-            called = repr(one.name) if scope.sees(one) else "out of sight"
+            called = repr(one.name) if access.sees(one) else "out of sight"
             raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
 

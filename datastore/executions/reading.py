@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
@@ -18,6 +17,7 @@ from penstock.datastore.table.items import Asked, load, read_rows
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Query, Range, Table
+from penstock.datastore.text import is_id
 from penstock.transform.plan import Plan
 
 NOUN = "execution"
@@ -34,7 +34,7 @@ class Admitted(NamedTuple):
 class ReadExecutions:
     """The reads of executions, in the caller's scope."""
 
-    scope: Scope
+    access: Access
 
     async def many(
         self, ids: Sequence[str], *, consistent: bool = False
@@ -58,11 +58,11 @@ class ReadExecutions:
         `asked` are the fields that each pipeline must have.
         """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
         found = {id: one for id, one in read.items() if one.deleted_at is None}
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
-        reading = Reading(PIPELINE, self.scope)
+        reading = Reading(PIPELINE, self.access)
         pipelines = await reading.many(owners, consistent=consistent, asked=asked)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
@@ -82,7 +82,7 @@ class ReadExecutions:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [load(ExecutionEvent, item) for item in page.items]
         return sliced(found, window, lambda event: str(event.seq), more=page.last is not None)
 

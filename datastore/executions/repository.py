@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
@@ -40,7 +40,7 @@ class Executions:
     @classmethod
     def of(
         cls,
-        scope: Scope,
+        access: Access,
         rules: ExecutionRules,
         files: Files,
         tables: DatasetTables,
@@ -48,14 +48,14 @@ class Executions:
     ) -> "Executions":
         """Make the repository of a caller; `ready` is called when an execution becomes ready."""
         return cls(
-            ReadExecutions(scope),
-            ListExecutions(scope),
-            CreateExecutions(scope, rules, files),
-            InlineExecutions(scope, rules, files, tables),
-            ChangeExecutions(scope, rules, ready),
-            Uploads(scope, rules, files, ready),
-            Downloads(scope, rules, files),
-            ReadAnswers(scope.table, files),
-            ExternalWorkers(scope, rules, files),
-            TagLists(KIND, scope),
+            ReadExecutions(access),
+            ListExecutions(access),
+            CreateExecutions(access, rules, files),
+            InlineExecutions(access, rules, files, tables),
+            ChangeExecutions(access, rules, ready),
+            Uploads(access, rules, files, ready),
+            Downloads(access, rules, files),
+            ReadAnswers(access.table, files),
+            ExternalWorkers(access, rules, files),
+            TagLists(KIND, access),
         )

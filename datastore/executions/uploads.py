@@ -9,8 +9,7 @@ from random import uniform
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_run
 from penstock.datastore.executions.files import ingest_key
@@ -29,6 +28,7 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.transaction import Moved, commit
+from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
 NEAR = timedelta(seconds=10)
@@ -48,7 +48,7 @@ PAUSE = 0.005
 class Uploads:
     """Uploads of inputs, in the caller's scope; `ready` is called for each that is confirmed."""
 
-    scope: Scope
+    access: Access
     rules: ExecutionRules
     files: Files
     ready: Callable[[], None]
@@ -58,11 +58,11 @@ class Uploads:
 
         None if the input was uploaded already, or if the time for the upload is over.
         """
-        execution, pipeline = await ReadExecutions(self.scope).one(id)
-        require_run(self.scope.caller, pipeline)
+        execution, pipeline = await ReadExecutions(self.access).one(id)
+        require_run(self.access.caller, pipeline)
         if not awaits_upload(execution) or execution.upload_until is None:
             return None
-        left = datetime.fromisoformat(execution.upload_until) - self.scope.clock.now()
+        left = datetime.fromisoformat(execution.upload_until) - self.access.clock.now()
         if left.total_seconds() < 1:
             return None
         return await self.files.presign_upload(
@@ -77,8 +77,8 @@ class Uploads:
 
         A repeated call changes nothing. Raises IllegalState if there is no input.
         """
-        execution, pipeline = await ReadExecutions(self.scope).one(id, consistent=True)
-        require_run(self.scope.caller, pipeline)
+        execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
+        require_run(self.access.caller, pipeline)
         if execution.ready_at is not None:
             return execution
         if not awaits_upload(execution):
@@ -86,7 +86,7 @@ class Uploads:
         stat = await self.files.stat(ingest_key(execution))
         if stat is None:
             raise IllegalState("Nothing was uploaded yet.", execution.state.name)
-        confirmed = await uploaded(self.scope, execution, stat, self.scope.caller.user_id)
+        confirmed = await uploaded(self.access, execution, stat, self.access.caller.user_id)
         self.ready()
         return confirmed
 
@@ -97,10 +97,10 @@ class Uploads:
         """
         if (named := _INGEST.fullmatch(key)) is None or not is_id(named["pipeline"]):
             return None
-        pipeline = await Reading(PIPELINE, self.scope).one(named["pipeline"])
+        pipeline = await Reading(PIPELINE, self.access).one(named["pipeline"])
         made = datetime.fromisoformat(named["moment"])
         listed = ListedExecutions(since=made - NEAR, until=made + NEAR)
-        page = await ListExecutions(self.scope).page(pipeline, listed, Window(size=MOST))
+        page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MOST))
         for id, execution in page.entries:
             if ingest_key(execution) == key:
                 return await self.confirm(id)
@@ -115,30 +115,30 @@ def awaits_upload(execution: Execution) -> bool:
     )
 
 
-async def uploaded(scope: Scope, execution: Execution, stat: Stat, by: str) -> Execution:
+async def uploaded(access: Access, execution: Execution, stat: Stat, by: str) -> Execution:
     """Make the execution ready unless that was done already; return its current state."""
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
         if not awaits_upload(execution):
             return execution
-        now = scope.clock.timestamp()
+        now = access.clock.timestamp()
         after = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
         told = Told(Happening.UPLOADED, by, now)
         try:
-            await commit(scope.table, transition(execution, after, told))
+            await commit(access.table, transition(execution, after, told))
         except Moved:
-            found = await find_execution(scope.table, execution.id)
+            found = await find_execution(access.table, execution.id)
             if found is None:
                 raise absent("execution") from None
             execution = found
         else:
-            return await again(scope, execution.id)
+            return await again(access, execution.id)
     raise Unavailable("The execution is being written by many at once.")
 
 
-async def again(scope: Scope, id: str) -> Execution:
+async def again(access: Access, id: str) -> Execution:
     """The current state of an execution; raises NotFound if it was removed."""
-    found = await find_execution(scope.table, id)
+    found = await find_execution(access.table, id)
     if found is None:
         raise absent("execution")
     return found

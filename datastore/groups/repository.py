@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access, key_of_group, unknown
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -13,16 +13,15 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import counted, key_of_group, removed, unknown
+from penstock.datastore.groups.rows import counted, removed
 from penstock.datastore.records import Group
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
 from penstock.datastore.table.transaction import Write, commit
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import text_problem, unescape
 
 MAX_NAME = 64
 
@@ -31,12 +30,12 @@ MAX_NAME = 64
 class Groups:
     """The groups that the caller sees: those on one line with a group of the caller."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
         """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
-        keys = {path: key_of_group(path) for path in paths if self.scope.caller.sees(path)}
-        rows = await read_rows(self.scope.table, keys.values())
+        keys = {path: key_of_group(path) for path in paths if self.access.caller.sees(path)}
+        rows = await read_rows(self.access.table, keys.values())
         return [
             _group(path, rows.get(keys[path])) if path in keys else unknown(path) for path in paths
         ]
@@ -52,18 +51,18 @@ class Groups:
         """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
             raise _exists(path)
-        self.scope.require_at(Role.ADMIN, path)
+        self.access.require_at(Role.ADMIN, path)
         if name is not None and (message := text_problem(name, MAX_NAME)):
             raise Invalid([FieldProblem(["name"], message)])
         above = parent(path) or ROOT
         group = Group(
             path=path,
             name=(name or path.rpartition("/")[2]).strip(),
-            created_at=self.scope.clock.timestamp(),
-            created_by=self.scope.caller.user_id,
+            created_at=self.access.clock.timestamp(),
+            created_by=self.access.caller.user_id,
         )
         await commit(
-            self.scope.table,
+            self.access.table,
             [
                 Write(Put(_item(group), Missing()), lambda _: _exists(path)),
                 counted(above, "children", 1),
@@ -75,9 +74,9 @@ class Groups:
         """Delete an empty group; raises IllegalState for any other."""
         if path == ROOT:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
-        self.scope.require_at(Role.ADMIN, path)
+        self.access.require_at(Role.ADMIN, path)
         group = await self.one(path)
-        await commit(self.scope.table, removed(path))
+        await commit(self.access.table, removed(path))
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:
@@ -86,7 +85,7 @@ class Groups:
         A caller with a role at the group or above sees all; others see the children that lead to
         their own groups, found by key.
         """
-        if not self.scope.caller.has(Role.READER, of.path):
+        if not self.access.caller.has(Role.READER, of.path):
             return await self._children_towards_caller(of.path, window)
         template, above = GROUP.sk, {"parent": of.path}
         query = Query(
@@ -96,7 +95,7 @@ class Groups:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [load(Group, item, path=_path(item)) for item in page.items]
         return sliced(found, window, lambda group: group.path, more=page.last is not None)
 
@@ -110,20 +109,20 @@ class Groups:
             below = await gather(*(self._all_children(group) for group in level))
             level = [child for children in below for child in children]
             found += level
-            if len(found) > self.scope.budget.groups:
+            if len(found) > self.access.budget.groups:
                 raise LimitExceeded(
-                    "groups in one list", self.scope.budget.groups, len(found), ["group"]
+                    "groups in one list", self.access.budget.groups, len(found), ["group"]
                 )
         return tuple(found)
 
     async def _all_children(self, group: GroupPath) -> list[GroupPath]:
-        window = Window(size=self.scope.budget.groups)
+        window = Window(size=self.access.budget.groups)
         children = await self.children(Group(path=group, name=""), window)
         return [child.path for _, child in children.entries]
 
     async def _children_towards_caller(self, top: GroupPath, window: Window) -> Slice[Group]:
         depth = len(ancestors(top))
-        held = (ancestors(group) for group in self.scope.caller.roles if covers(top, group))
+        held = (ancestors(group) for group in self.access.caller.roles if covers(top, group))
         paths = {line[depth] for line in held if len(line) > depth}
         rest = sorted((path for path in paths if _beyond(path, window)), reverse=window.backward)
         groups = [group for group in await self.many(rest) if isinstance(group, Group)]

@@ -1,10 +1,10 @@
-"""The rows of groups: their keys, their counters and their removal; and grants as an antichain."""
+"""The rows of groups: where they stand, what they count, how they go; grants as an antichain."""
 
 from collections.abc import Iterable
 
+from penstock.datastore.access.access import key_of_group, unknown
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
-from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -13,24 +13,13 @@ from penstock.datastore.table.port import (
     Delete,
     Exists,
     Item,
-    Key,
     Missing,
     Update,
 )
 from penstock.datastore.table.transaction import Write
 
 DELETING = "deletingAt"
-"""The attribute that marks the row of a group that is being deleted with all its contents."""
-
-
-def key_of_group(group: GroupPath) -> Key:
-    """The key of a group's row: under its parent; the root has no parent."""
-    return GROUP.key(parent=parent(group) or "", group=group)
-
-
-def unknown(group: GroupPath) -> NotFound:
-    """The error for a group that does not exist or that the caller may not know of."""
-    return NotFound(f"There is no group {group}.", ("group",))
+"""Marks the row of a group that is being deleted with all that lies in it."""
 
 
 def counted(group: GroupPath, attribute: str, step: int) -> Write:

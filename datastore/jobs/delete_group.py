@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access, key_of_group, unknown
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import DELETING, key_of_group, removed, unknown
+from penstock.datastore.groups.rows import DELETING, removed
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, item_of, new_job
 from penstock.datastore.jobs.leases import Lease
 from penstock.datastore.manifest.delete import delete_manifest
@@ -24,7 +24,6 @@ from penstock.datastore.resources.reading import Reading
 from penstock.datastore.resources.write import Writing
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
 from penstock.datastore.table.items import read_rows, resource_id
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
 from penstock.datastore.table.pages import pages
 from penstock.datastore.table.port import (
@@ -42,6 +41,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.text import unescape
 
 ATTEMPTS = 20
 
@@ -62,7 +62,7 @@ def begun_unheard() -> None:
 class Cascades:
     """Deletion of groups in the caller's scope; `begun` is called for each new job."""
 
-    scope: Scope
+    access: Access
     begun: Callable[[], None] = begun_unheard
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
@@ -72,25 +72,25 @@ class Cascades:
         job is returned. If that job has failed, a new one continues its work. The caller must be
         admin at the path, and at every group below for which they have a role.
         """
-        groups = Groups(self.scope)
+        groups = Groups(self.access)
         try:
             return await groups.delete(path), None
         except IllegalState:
             if path == ROOT:
                 raise
-        for held in self.scope.caller.roles:
+        for held in self.access.caller.roles:
             if covers(path, held):
-                self.scope.require_at(Role.ADMIN, held)
+                self.access.require_at(Role.ADMIN, held)
         return await groups.one(path), await self._begin(path)
 
     async def _begin(self, path: GroupPath) -> Job:
-        job, given_up = new_job(self.scope, JobKind.DELETE_GROUP, group=path), ""
+        job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
         for _ in range(ATTEMPTS):
             try:
                 made = Write(Put(item_of(job), Missing()), done)
-                await commit(self.scope.table, [made, self._marked(path, job, given_up)])
+                await commit(self.access.table, [made, self._marked(path, job, given_up)])
             except _Marked as marked:
-                (standing,) = await find_jobs(self.scope.table, [marked.job])
+                (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:
                     return standing
                 given_up = marked.job
@@ -114,9 +114,9 @@ class Cascades:
         return Write(mark, refused)
 
 
-async def delete_subtree(scope: Scope, lease: Lease) -> None:
+async def delete_subtree(access: Access, lease: Lease) -> None:
     """Run the job of a lease; the caller of the scope must be allowed to do everything."""
-    work = _Subtree(scope, lease, GroupPath(str(lease.job.group)))
+    work = _Subtree(access, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
         groups = await work.close()
         await work.count(groups)
@@ -129,7 +129,7 @@ async def delete_subtree(scope: Scope, lease: Lease) -> None:
 class _Subtree:
     """The deletion of one group, `top`, and of everything below it."""
 
-    scope: Scope
+    access: Access
     lease: Lease
     top: GroupPath
 
@@ -161,20 +161,20 @@ class _Subtree:
             if await self._take_away(group):
                 continue
             for kind in KINDS:
-                await Deleting(kind, self.scope).sweep()
+                await Deleting(kind, self.access).sweep()
             if await self._left(group) == left:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
 
     async def remove(self, group: GroupPath) -> None:
         """Remove the empty group, unless another worker did so."""
         with suppress(NotFound):
-            await commit(self.scope.table, removed(group, marked=True))
+            await commit(self.access.table, removed(group, marked=True))
             await self.lease.advance(1)
 
     async def _close_children(self, above: GroupPath) -> list[GroupPath]:
         closed = []
         async for page in pages(
-            self.scope.table,
+            self.access.table,
             Query(
                 partition=GROUP.pk.fill({"parent": above}),
                 range=Range(GROUP.sk.prefix({})),
@@ -193,12 +193,12 @@ class _Subtree:
 
         The group above must be marked: otherwise this is a new group of the same path.
         """
-        mark = {DELETING: self.scope.clock.timestamp(), "job": self.lease.job.id}
+        mark = {DELETING: self.access.clock.timestamp(), "job": self.lease.job.id}
         marked = Update(key=key_of_group(group), default=mark, condition=Exists())
         # This update changes nothing. A condition check would need one more IAM permission.
         still = Update(key=key_of_group(above), default=mark, condition=Exists(DELETING))
         try:
-            await self.scope.table.transact([marked, still])
+            await self.access.table.transact([marked, still])
         except ConditionFailed:
             return False
         return True
@@ -211,7 +211,7 @@ class _Subtree:
         taken = await self._take_manifests(group)
         for row in (GRANT, OWNED):
             listed = Query(partition=row.index_of(group=group), index=True)
-            async for page in pages(self.scope.table, listed):
+            async for page in pages(self.access.table, listed):
                 for kind in KINDS:
                     taken += await self._take_page(kind, page, group)
         return taken
@@ -219,9 +219,9 @@ class _Subtree:
     async def _take_manifests(self, group: GroupPath) -> int:
         taken = 0
         listed = Query(partition=MANIFEST.pk.fill({"group": group}), consistent=True)
-        async for page in pages(self.scope.table, listed):
+        async for page in pages(self.access.table, listed):
             for item in page:
-                await delete_manifest(self.scope, item, self.lease.advance)
+                await delete_manifest(self.access, item, self.lease.advance)
                 await self.lease.advance(1)
                 taken += 1
         return taken
@@ -230,7 +230,7 @@ class _Subtree:
         self, kind: Kind[Any], page: Sequence[Attributes], group: GroupPath
     ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
-        reading = Reading(kind, self.scope)
+        reading = Reading(kind, self.access)
         found = await reading.many([resource_id(item) for item in rows], consistent=True)
         there = [resource for resource in found if not isinstance(resource, NotFound)]
         return sum([await self._take(kind, resource, group) for resource in there])
@@ -239,7 +239,7 @@ class _Subtree:
         """Delete a resource of the subtree; for one owned elsewhere, revoke the group's grant."""
         with suppress(NotFound):
             if covers(self.top, resource.owner):
-                await Deleting(kind, self.scope).delete(resource.id)
+                await Deleting(kind, self.access).delete(resource.id)
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
@@ -250,14 +250,14 @@ class _Subtree:
 
     async def _revoke(self, kind: Kind[Any], id: str, group: GroupPath) -> None:
         try:
-            await Writing(kind, self.scope).revoke(id, group)
+            await Writing(kind, self.access).revoke(id, group)
         except LimitExceeded as exceeded:
             what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
             raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
     async def _rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
         keys = {group: key_of_group(group) for group in groups}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=True)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         return {group: rows.get(key, {}) for group, key in keys.items()}
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Struct
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Item, Query, Table
+from penstock.datastore.text import is_id
 
 
 class JobKind(StrEnum):
@@ -61,15 +61,15 @@ class Job(Struct, frozen=True, kw_only=True):
         return self.state in (JobState.DONE, JobState.FAILED)
 
 
-def new_job(scope: Scope, kind: JobKind, **about: Any) -> Job:
+def new_job(access: Access, kind: JobKind, **about: Any) -> Job:
     """A new job of the caller that waits for a worker; `about` are its other fields."""
     return Job(
         **about,
-        id=scope.clock.new_id(),
+        id=access.clock.new_id(),
         kind=kind,
         state=JobState.PENDING,
-        created_at=scope.clock.timestamp(),
-        created_by=scope.caller.user_id,
+        created_at=access.clock.timestamp(),
+        created_by=access.caller.user_id,
     )
 
 
@@ -113,18 +113,18 @@ async def left_alone(table: Table, before: str) -> int:
 class Jobs:
     """The jobs that the caller may see: their own, and those about groups they may know."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, ids: Sequence[str]) -> list[Job | NotFound]:
         """Get jobs; one answer for each id, aligned."""
-        found = await find_jobs(self.scope.table, ids)
+        found = await find_jobs(self.access.table, ids)
         return [
             job if job is not None and self._follows(job) else absent("job")
             for id, job in zip(ids, found, strict=True)
         ]
 
     def _follows(self, job: Job) -> bool:
-        caller = self.scope.caller
+        caller = self.access.caller
         if job.created_by == caller.user_id:
             return True
         return job.group is not None and caller.sees(job.group)

@@ -4,17 +4,19 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from penstock.datastore.access.scope import Scope
+from msgspec.structs import replace
+
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Failure, Unavailable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished
 from penstock.datastore.jobs.leases import Lease, LeaseLost, Paused, release, take
 from penstock.datastore.roles import ROOT, Caller, Role
 
-Work: TypeAlias = Callable[[Scope, Lease], Awaitable[None]]
+Work: TypeAlias = Callable[[Access, Lease], Awaitable[None]]
 
 WORK: Mapping[JobKind, Work] = {JobKind.DELETE_GROUP: delete_subtree}
 UNFORESEEN = "An unexpected error occurred; see the log of the server."
@@ -26,11 +28,11 @@ logger = logging.getLogger("penstock.jobs")
 class JobRuns:
     """A worker that runs the jobs of a table, one after another.
 
-    `more` has the functions of job kinds that need more than a table. `scope` gives the table, the
+    `more` has the functions of job kinds that need more than a table. `access` gives the table, the
     clock and the limits; permissions were checked when the job began.
     """
 
-    scope: Scope
+    access: Access
     worker: str
     more: Mapping[JobKind, Work] = field(default_factory=dict)
 
@@ -39,10 +41,10 @@ class JobRuns:
 
         A job stays unfinished if the store is not available or if another worker took it.
         """
-        table, ended = self.scope.table, 0
+        table, ended = self.access.table, 0
         for id in await unfinished(table):
             try:
-                lease = await take(table, self.scope.clock, self.worker, id)
+                lease = await take(table, self.access.clock, self.worker, id)
                 ended += lease is not None and await self._ends(lease)
             except CancelledError:
                 # A failure to release the job must not hide the cancellation.
@@ -66,9 +68,9 @@ class JobRuns:
 
     async def _work(self, lease: Lease) -> None:
         job = lease.job
-        scope = replace(self.scope, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
+        access = replace(self.access, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
         try:
-            await {**WORK, **self.more}[job.kind](scope, lease)
+            await {**WORK, **self.more}[job.kind](access, lease)
         except (LeaseLost, Unavailable, Paused):
             raise
         except Failure as failure:

@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import Reading as AudioReading
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import Reading as PlaylistReading
@@ -29,11 +28,12 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
+from penstock.datastore.text import is_id
 
 
-async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attributes]:
+async def latest_first(access: Access, prefix: str, window: Window) -> Slice[Attributes]:
     """One page of the rows with the prefix; a position is the rest of the sort key after it."""
-    pk = LIBRARY.pk.fill({"user": scope.caller.user_id})
+    pk = LIBRARY.pk.fill({"user": access.caller.user_id})
     query = Query(
         partition=pk,
         range=Range(prefix),
@@ -41,7 +41,7 @@ async def latest_first(scope: Scope, prefix: str, window: Window) -> Slice[Attri
         descending=not window.backward,
         limit=window.size + 1,
     )
-    page = await scope.table.query(query)
+    page = await access.table.query(query)
     return sliced(
         page.items,
         window,
@@ -61,7 +61,7 @@ MAX_RATING = 5
 class Annotations:
     """The caller's annotations of their tracks and playlists."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, things: Sequence[Thing], *, consistent: bool = False) -> list[Annotation]:
         """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
@@ -69,7 +69,7 @@ class Annotations:
         It does not check that the things exist.
         """
         keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[thing], {}) if thing in keys else {} for thing in things]
         return [
             load(Annotation, item, kind=kind, id=id)
@@ -96,7 +96,7 @@ class Annotations:
         if position_ms is not None and not 0 <= position_ms <= track.duration_ms:
             words = f"must be 0 to the length of the track, {track.duration_ms}"
             raise Invalid([FieldProblem(["positionMs"], words)])
-        at = None if position_ms is None else self.scope.clock.timestamp()
+        at = None if position_ms is None else self.access.clock.timestamp()
         await self.keep(thing, {"positionMs": position_ms, "positionAt": at})
         return track, await self.one(thing)
 
@@ -105,12 +105,12 @@ class Annotations:
         setting = {name: value for name, value in facts.items() if value is not None}
         if setting:
             update = Update(key=self.key(thing), set=setting, remove=_gone(facts))
-            await self.scope.table.transact([update])
+            await self.access.table.transact([update])
             return
         # Without an annotation there is no row from which to remove fields.
         with suppress(ConditionFailed):
             forget = Update(key=self.key(thing), remove=_gone(facts), condition=Exists())
-            await self.scope.table.transact([forget])
+            await self.access.table.transact([forget])
 
     async def require(self, thing: Thing) -> Audio | Playlist:
         """Read the track or playlist itself; raises NotFound if the caller has no such thing."""
@@ -119,15 +119,15 @@ class Annotations:
             case Kind.AUDIO:
                 return await self.track(id)
             case Kind.PLAYLIST:
-                return await PlaylistReading(self.scope).one(id, consistent=True)
+                return await PlaylistReading(self.access).one(id, consistent=True)
 
     async def track(self, id: str) -> Audio:
         """Read a track of the caller; raises NotFound."""
-        return await AudioReading(self.scope).get_audio_files_by_audio_id(id, consistent=True)
+        return await AudioReading(self.access).get_audio_files_by_audio_id(id, consistent=True)
 
     def key(self, thing: Thing) -> Key:
         kind, id = thing
-        return ANNOTATION.key(user=self.scope.caller.user_id, kind=kind, id=id)
+        return ANNOTATION.key(user=self.access.caller.user_id, kind=kind, id=id)
 
 
 def _gone(facts: dict[str, Value]) -> tuple[str, ...]:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.listening.annotations import Annotations, Kept, Thing, latest_first
 from penstock.datastore.listening.records import Annotation, Favourite, Kind
 from penstock.datastore.playlists.header import until_settled
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import FAVOURITE
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import (
@@ -20,6 +19,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit
+from penstock.datastore.text import unescape
 
 FAVOURITE_AT = "favouriteAt"
 
@@ -28,29 +28,29 @@ FAVOURITE_AT = "favouriteAt"
 class Favourites:
     """The caller's favourite tracks and playlists."""
 
-    scope: Scope
+    access: Access
 
     async def mark(self, thing: Thing) -> Kept:
         """Make a thing a favourite; one that already is keeps its date."""
-        annotations = Annotations(self.scope)
+        annotations = Annotations(self.access)
         marked = await annotations.require(thing)
 
         async def attempt() -> Annotation:
             current = await annotations.one(thing)
             if current.favourite_at is not None:
                 return current
-            at = self.scope.clock.timestamp()
+            at = self.access.clock.timestamp()
             noted = Update(
                 key=annotations.key(thing), set={FAVOURITE_AT: at}, condition=Missing(FAVOURITE_AT)
             )
-            await commit(self.scope.table, [Write(noted), Write(Put(self._item(thing, at)))])
+            await commit(self.access.table, [Write(noted), Write(Put(self._item(thing, at)))])
             return await annotations.one(thing)
 
         return marked, await until_settled(attempt)
 
     async def unmark(self, thing: Thing) -> Kept:
         """Remove a thing from the favourites."""
-        annotations = Annotations(self.scope)
+        annotations = Annotations(self.access)
         unmarked = await annotations.require(thing)
 
         async def attempt() -> Annotation:
@@ -63,7 +63,7 @@ class Favourites:
                 condition=Compare(FAVOURITE_AT, "=", current.favourite_at),
             )
             key = self._key(thing, current.favourite_at)
-            await commit(self.scope.table, [Write(forgotten), Write(Delete(key))])
+            await commit(self.access.table, [Write(forgotten), Write(Delete(key))])
             return await annotations.one(thing)
 
         return unmarked, await until_settled(attempt)
@@ -71,12 +71,12 @@ class Favourites:
     async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
         """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""
         prefix = FAVOURITE.sk.prefix({"kind": kind})
-        found = await latest_first(self.scope, prefix, window)
+        found = await latest_first(self.access, prefix, window)
         return found.map([_favourite(item) for _, item in found.entries])
 
     def _key(self, thing: Thing, at: str) -> Key:
         kind, id = thing
-        return FAVOURITE.key(user=self.scope.caller.user_id, kind=kind, at=at, id=id)
+        return FAVOURITE.key(user=self.access.caller.user_id, kind=kind, at=at, id=id)
 
     def _item(self, thing: Thing, at: str) -> Item:
         return {**self._key(thing, at)._asdict()}

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.listening.records import PlayQueue
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY_QUEUE
 from penstock.datastore.table.port import Item, Key, Put
+from penstock.datastore.text import is_id
 
 MAX_QUEUED = 1_000
 
@@ -18,11 +18,11 @@ MAX_QUEUED = 1_000
 class Queue:
     """The caller's only play queue; the last write wins."""
 
-    scope: Scope
+    access: Access
 
     async def get(self) -> PlayQueue:
         """Get the queue: `pk = U:<user>, sk = PQ`; an empty one if none was saved."""
-        item = (await self.scope.table.get([self._key])).items.get(self._key, {})
+        item = (await self.access.table.get([self._key])).items.get(self._key, {})
         return load(PlayQueue, item)
 
     async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:
@@ -39,7 +39,7 @@ class Queue:
             audio_ids=tuple(audio_ids),
             index=index,
             position_ms=position_ms,
-            updated_at=self.scope.clock.timestamp(),
+            updated_at=self.access.clock.timestamp(),
         )
         item: Item = {
             **self._key._asdict(),
@@ -48,12 +48,12 @@ class Queue:
             "positionMs": position_ms,
             "updatedAt": queue.updated_at,
         }
-        await self.scope.table.write([Put(item)])
+        await self.access.table.write([Put(item)])
         return queue
 
     @property
     def _key(self) -> Key:
-        return PLAY_QUEUE.key(user=self.scope.caller.user_id)
+        return PLAY_QUEUE.key(user=self.access.caller.user_id)
 
 
 def _problems(audio_ids: Sequence[str], index: int, position_ms: int) -> list[FieldProblem]:

@@ -4,18 +4,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.annotations import Annotations, latest_first
 from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.table.items import load
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import PLAY
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, Put, Update
 from penstock.datastore.table.transaction import Write, commit
+from penstock.datastore.text import unescape
 
 LONG_ENOUGH_MS = 240_000
 """The length of listening that always counts as a play, even of a longer track."""
@@ -34,7 +34,7 @@ class _Counted(Exception):
 class Plays:
     """The plays of the caller."""
 
-    scope: Scope
+    access: Access
 
     async def record(self, play: Play) -> tuple[Audio, Annotation, bool]:
         """Count a play once for its track and time; return track, annotation and whether it counts.
@@ -42,24 +42,24 @@ class Plays:
         It counts if it lasted half of the track or four minutes; a shorter one is not
         stored. Streaming alone never counts.
         """
-        annotations = Annotations(self.scope)
+        annotations = Annotations(self.access)
         self._check(play)
         track = await annotations.track(play.audio_id)
         counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
         if counts:
             with suppress(_Counted):
-                await commit(self.scope.table, self._writes(play))
+                await commit(self.access.table, self._writes(play))
         return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
 
     async def page(self, window: Window) -> Slice[Play]:
         """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
-        found = await latest_first(self.scope, PLAY.sk.prefix({}), window)
+        found = await latest_first(self.access, PLAY.sk.prefix({}), window)
         return found.map([_play(item) for _, item in found.entries])
 
     def _writes(self, play: Play) -> list[Write]:
-        user = self.scope.caller.user_id
+        user = self.access.caller.user_id
         item = PLAY.item(user=user, at=play.started_at, audio=play.audio_id)
-        key = Annotations(self.scope).key((Kind.AUDIO, play.audio_id))
+        key = Annotations(self.access).key((Kind.AUDIO, play.audio_id))
         earlier = Write(Update(key=key, add={"playCount": 1}))
         latest = Update(
             key=key,
@@ -72,7 +72,7 @@ class Plays:
 
     def _check(self, play: Play) -> None:
         problems = []
-        if play.started_at > canonical(self.scope.clock.now() + AHEAD):
+        if play.started_at > canonical(self.access.clock.now() + AHEAD):
             problems.append(FieldProblem(["startedAt"], "must not be in the future"))
         if play.listened_ms < 0:
             problems.append(FieldProblem(["listenedMs"], "must not be negative"))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.listening.annotations import Annotations
 from penstock.datastore.listening.favourites import Favourites
 from penstock.datastore.listening.play_queue import Queue
@@ -19,5 +19,5 @@ class Listening:
     queue: Queue
 
     @classmethod
-    def of(cls, scope: Scope) -> "Listening":
-        return cls(Annotations(scope), Favourites(scope), Plays(scope), Queue(scope))
+    def of(cls, access: Access) -> "Listening":
+        return cls(Annotations(access), Favourites(access), Plays(access), Queue(access))

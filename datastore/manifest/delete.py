@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.manifests import CLOSED, key_of_manifest, left, name_of, removed
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
@@ -32,21 +32,21 @@ REMEMBERED = timedelta(days=30)
 """The time for which fences are kept; no worker still writes for a lost run after that."""
 
 
-async def erase(scope: Scope, run: Run) -> None:
+async def erase(access: Access, run: Run) -> None:
     """Delete a run as it was read; raises Moved if it has changed since.
 
     The oldest part of a long history is deleted beforehand. If the run was ever claimed, a
     tombstone keeps its highest fence for thirty days.
     """
-    events = [key_of(item) async for item in items(scope.table, history(run))]
+    events = [key_of(item) async for item in items(access.table, history(run))]
     oldest, rest = events[1:-AT_ONCE], events[1:][-AT_ONCE:]
     for start in range(0, len(oldest), BATCH):
-        await scope.table.write([Delete(key) for key in oldest[start : start + BATCH]])
+        await access.table.write([Delete(key) for key in oldest[start : start + BATCH]])
     still = Compare("Version", "=", run.version)
-    until = int((scope.clock.now() + REMEMBERED).timestamp())
+    until = int((access.clock.now() + REMEMBERED).timestamp())
     first = grave(run, until) if run.fence else Delete(events[0])
     await commit(
-        scope.table,
+        access.table,
         [
             Write(Delete(key_of_run(run.name), still), _gone),
             Write(first),
@@ -59,7 +59,7 @@ async def erase(scope: Scope, run: Run) -> None:
 
 
 async def delete_manifest(
-    scope: Scope, manifest: Attributes, advanced: Callable[[], Awaitable[None]]
+    access: Access, manifest: Attributes, advanced: Callable[[], Awaitable[None]]
 ) -> None:
     """Delete the manifest in this row with all its runs; `advanced` is called after each run.
 
@@ -67,25 +67,25 @@ async def delete_manifest(
     """
     name = name_of(manifest)
     with suppress(ConditionFailed):
-        mark = {CLOSED: scope.clock.timestamp()}
-        await scope.table.transact(
+        mark = {CLOSED: access.clock.timestamp()}
+        await access.table.transact(
             [Update(key=key_of_manifest(name), default=mark, condition=Exists())]
         )
-    async for line in items(scope.table, _every_run(name)):
-        await _erase_as_it_is(scope, RunName(name, str(line["RunId"])))
+    async for line in items(access.table, _every_run(name)):
+        await _erase_as_it_is(access, RunName(name, str(line["RunId"])))
         await advanced()
     with suppress(NotFound):
-        await commit(scope.table, removed(name))
+        await commit(access.table, removed(name))
 
 
-async def _erase_as_it_is(scope: Scope, name: RunName) -> None:
+async def _erase_as_it_is(access: Access, name: RunName) -> None:
     key = key_of_run(name)
     for _ in range(ATTEMPTS):
-        item = (await read_rows(scope.table, [key], consistent=True)).get(key)
+        item = (await read_rows(access.table, [key], consistent=True)).get(key)
         if item is None:
             return
         with suppress(Moved):
-            await erase(scope, run_of(item))
+            await erase(access, run_of(item))
             return
     raise Unavailable("The run is being written by many at once.")
 

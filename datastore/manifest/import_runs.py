@@ -74,7 +74,7 @@ class Importing:
 
         An invalid item does not stop the others. With `dry_run` nothing is written.
         """
-        self.runs.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        self.runs.access.require_at(Role.CONTRIBUTOR, manifest.group)
         rules.refuse([("manifest", rules.short_problem(manifest.name))])
         valid: dict[str, Run] = {}
         invalid: list[InvalidItem] = []
@@ -102,7 +102,7 @@ class Importing:
 
     def _run(self, manifest: ManifestName, read: LegacyRun) -> Run:
         return Run(
-            id=self.runs.scope.clock.new_id(),
+            id=self.runs.access.clock.new_id(),
             group=manifest.group,
             manifest=manifest.name.strip(),
             run_id=read.run_id,
@@ -135,7 +135,7 @@ class Importing:
                 new += len(part)
             else:
                 for run in part:
-                    new += (await enter(self.runs.scope, run, Action.IMPORT))[1]
+                    new += (await enter(self.runs.access, run, Action.IMPORT))[1]
         return new
 
     async def _enter_together(self, runs: Sequence[Run]) -> bool:
@@ -143,9 +143,9 @@ class Importing:
         writes = [entered(runs[0].name.manifest, len(runs))]
         for run in runs:
             writes.append(Write(Put(item_of(run), Missing())))
-            writes += new_rows(run, first_event(self.runs.scope, run, Action.IMPORT))
+            writes += new_rows(run, first_event(self.runs.access, run, Action.IMPORT))
         try:
-            await commit(self.runs.scope.table, writes)
+            await commit(self.runs.access.table, writes)
         except (Gone, Moved, NoManifest):
             return False
         return True

@@ -6,7 +6,7 @@ from random import uniform
 
 from msgspec.structs import replace
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.manifest.manifests import NoManifest, entered, opened
 from penstock.datastore.manifest.records import Action, Run, RunEvent
@@ -28,7 +28,7 @@ class _Standing(Exception):
 
 
 async def enter(
-    scope: Scope, run: Run, action: Action, beside: Sequence[Write] = ()
+    access: Access, run: Run, action: Action, beside: Sequence[Write] = ()
 ) -> tuple[Run, bool]:
     """Insert a run unless it exists, and create its manifest if need be.
 
@@ -41,12 +41,12 @@ async def enter(
     manifest, absent = run.name.manifest, False
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-        place = opened(scope, manifest) if absent else [entered(manifest)]
+        place = opened(access, manifest) if absent else [entered(manifest)]
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
         own = Write(Put(item_of(run), Missing()), _standing)
-        rows = new_rows(run, first_event(scope, run, action))
+        rows = new_rows(run, first_event(access, run, action))
         try:
-            await commit(scope.table, [own, *rows, *place, *beside])
+            await commit(access.table, [own, *rows, *place, *beside])
         except NoManifest:
             absent = True
         except Moved:
@@ -60,14 +60,14 @@ async def enter(
     raise Unavailable("The manifest is being made by many at once.")
 
 
-def first_event(scope: Scope, run: Run, action: Action) -> RunEvent:
+def first_event(access: Access, run: Run, action: Action) -> RunEvent:
     """The first event of a run: it was discovered or imported."""
     return RunEvent(
         seq=run.version,
         action=action,
         after=run.state,
-        at=scope.clock.timestamp(),
-        by=scope.caller.user_id,
+        at=access.clock.timestamp(),
+        by=access.caller.user_id,
         call=run.id,
         fence=run.fence,
         reason=run.skip_reason,

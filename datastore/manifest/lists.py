@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.manifests import Manifests, name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
@@ -121,7 +121,7 @@ class RunLists:
 
         A new run counts as stuck when it is older than `older_than`.
         """
-        now = int(self.runs.scope.clock.now().timestamp())
+        now = int(self.runs.access.clock.now().timestamp())
         lanes = [
             _Lane(manifest, state, 0, last, window.backward, _stuck(state, now), False, sparse=True)
             for state, last in (
@@ -147,7 +147,7 @@ class RunLists:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        table = self.runs.scope.table
+        table = self.runs.access.table
         page = await table.query(query)
         items = list(page.items)
         # A page of the store ends at 1 MB, which a few events with long errors can fill.
@@ -163,7 +163,7 @@ class RunLists:
         self, manifest: ManifestName, lanes: Sequence[_Lane], window: Window
     ) -> Slice[Run]:
         """One page of several lists, merged; all are read in the same direction."""
-        manifests = Manifests(self.runs.scope)
+        manifests = Manifests(self.runs.access)
         manifests.require(manifest)
         found, _ = await gather(
             gather(*(self._read(lane, window) for lane in lanes)), manifests.one(manifest)
@@ -185,11 +185,11 @@ class RunLists:
         """Read one more run than the page needs, or less at the end or if the budget is used up."""
         runs: list[Run] = []
         after = window.after
-        for _ in range(self.runs.scope.budget.rounds):
+        for _ in range(self.runs.access.budget.rounds):
             query = lane.query(after, window.size + 1 - len(runs))
             if query is None:
                 return _Found(runs, None)
-            page = await self.runs.scope.table.query(query)
+            page = await self.runs.access.table.query(query)
             runs += await self._look_up(lane, page.items)
             if page.last is None:
                 return _Found(runs, None)
@@ -229,11 +229,11 @@ class Stale(NamedTuple):
     more: bool
 
 
-async def stale_manifests(scope: Scope) -> list[Stale]:
+async def stale_manifests(access: Access) -> list[Stale]:
     """Search all manifests, `siKey1 = RM`; the caller of the scope must see all of them."""
-    lists = RunLists(Runs(scope))
+    lists = RunLists(Runs(access))
     found = []
-    async for item in items(scope.table, Query(partition=MANIFEST.index_of(), index=True)):
+    async for item in items(access.table, Query(partition=MANIFEST.index_of(), index=True)):
         manifest = name_of(item)
         page = await lists.stale(manifest, Window(size=COUNTED))
         if page.entries:

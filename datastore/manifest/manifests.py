@@ -4,14 +4,13 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.groups.rows import counted
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import (
@@ -29,7 +28,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write, commit
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, unescape
 
 CLOSED = "deletingAt"
 """The attribute that marks the row of a manifest while it is deleted with its runs."""
@@ -43,12 +42,12 @@ class NoManifest(Exception):
 class Manifests:
     """The manifests of the groups that the caller may know."""
 
-    scope: Scope
+    access: Access
 
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
         """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
         seen = {name: key_of_manifest(name) for name in names if self._may_be(name)}
-        rows = await read_rows(self.scope.table, seen.values())
+        rows = await read_rows(self.access.table, seen.values())
         return [_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names]
 
     async def one(self, name: ManifestName) -> Manifest:
@@ -60,7 +59,7 @@ class Manifests:
 
     async def page(self, group: GroupPath | None, window: Window) -> Slice[Manifest]:
         """List the manifests of a group, in the order of their names: `pk = RM:<group>`."""
-        group = self.scope.seen_group(group)
+        group = self.access.seen_group(group)
         pk = MANIFEST.pk.fill({"group": group})
         query = Query(
             partition=pk,
@@ -69,16 +68,16 @@ class Manifests:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page, _ = await gather(self.scope.table.query(query), self.scope.require_group(group))
+        page, _ = await gather(self.access.table.query(query), self.access.require_group(group))
         found = [(str(item["sk"]), load(Manifest, item, group=group)) for item in page.items]
         part = sliced(found, window, lambda entry: entry[0], more=page.last is not None)
         return part.map([manifest for _, (_, manifest) in part.entries])
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
-        self.scope.require_at(Role.ADMIN, name.group)
+        self.access.require_at(Role.ADMIN, name.group)
         manifest = await self.one(name)
-        await commit(self.scope.table, removed(name))
+        await commit(self.access.table, removed(name))
         return manifest
 
     def require(self, name: ManifestName) -> None:
@@ -87,7 +86,7 @@ class Manifests:
             raise unknown_manifest(name)
 
     def _may_be(self, name: ManifestName) -> bool:
-        return not rules.short_problem(name.name) and self.scope.caller.sees(name.group)
+        return not rules.short_problem(name.name) and self.access.caller.sees(name.group)
 
 
 def key_of_manifest(name: ManifestName) -> Key:
@@ -119,13 +118,13 @@ def entered(name: ManifestName, runs: int = 1) -> Write:
     return Write(Update(key=key_of_manifest(name), add={"runs": runs}, condition=there), refused)
 
 
-def opened(scope: Scope, name: ManifestName) -> list[Write]:
+def opened(access: Access, name: ManifestName) -> list[Write]:
     """The writes that create a manifest with one run and count it in its group."""
     item: Item = {
         **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
         "name": name.name.strip(),
-        "createdAt": scope.clock.timestamp(),
-        "createdBy": scope.caller.user_id,
+        "createdAt": access.clock.timestamp(),
+        "createdBy": access.caller.user_id,
         "runs": 1,
     }
     return [Write(Put(item, Missing())), counted(name.group, "grants", 1)]

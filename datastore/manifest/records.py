@@ -9,8 +9,8 @@ import msgspec
 from penstock.datastore.clock import canonical
 from penstock.datastore.records import Struct
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.keys import escape, join, split, unescape
-from penstock.datastore.text import comparison_form
+from penstock.datastore.table.keys import join, split
+from penstock.datastore.text import comparison_form, escape, unescape
 
 SUCCESS = "_SUCCESS"
 

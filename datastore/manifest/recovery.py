@@ -91,19 +91,19 @@ class Recovery:
 
     async def delete(self, name: RunName, output: Output = NOWHERE, *, force: bool) -> Run:
         """Delete a run and its history, under the conditions of a reset; needs an admin."""
-        self.runs.scope.require_at(Role.ADMIN, name.manifest.group)
+        self.runs.access.require_at(Role.ADMIN, name.manifest.group)
         for _ in range(ATTEMPTS):
             run = await self._read(name)
             await self._require_incomplete(run, Reset(), output, force=force)
             try:
-                await erase(self.runs.scope, run)
+                await erase(self.runs.access, run)
             except Moved:
                 continue
             return run
         raise Unavailable("The run is being written by many at once.")
 
     async def _read(self, name: RunName) -> Run:
-        self.runs.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        self.runs.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
         return await self.runs.one(name, consistent=True)
 
     async def _require_incomplete(
@@ -117,7 +117,7 @@ class Recovery:
             raise OutputExists(f"There is a {SUCCESS} in {rules.folder(folder)}.", run.state)
 
     def _now(self) -> int:
-        return int(self.runs.scope.clock.now().timestamp())
+        return int(self.runs.access.clock.now().timestamp())
 
 
 def _problem(field: str, message: str) -> Invalid:

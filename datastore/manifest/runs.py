@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import uniform
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
     BadInput,
     FieldProblem,
@@ -102,7 +102,7 @@ class Discovery:
 class Runs:
     """The runs of manifests in groups that the caller may know; contributors change them."""
 
-    scope: Scope
+    access: Access
     folders: Folders = field(default_factory=Folders)
 
     async def many(
@@ -110,7 +110,7 @@ class Runs:
     ) -> list[Run | NotFound]:
         """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
         keys = {name: key_of_run(name) for name in names if self._may_be(name)}
-        rows = await read_rows(self.scope.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
         return [unknown_run() if item is None else run_of(item) for item in items]
 
@@ -126,11 +126,11 @@ class Runs:
 
         A run that exists already is returned as it is.
         """
-        self.scope.require_at(Role.CONTRIBUTOR, manifest.group)
+        self.access.require_at(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
         rules.refuse([*named, *found.problems()])
         run = Run(
-            id=self.scope.clock.new_id(),
+            id=self.access.clock.new_id(),
             group=manifest.group,
             manifest=manifest.name.strip(),
             run_id=found.run_id,
@@ -144,7 +144,7 @@ class Runs:
             fence=0,
             attempt=0,
         )
-        return (await enter(self.scope, run, Action.DISCOVER))[0]
+        return (await enter(self.access, run, Action.DISCOVER))[0]
 
     async def ask(self, name: RunName, transition: Ask, beside: Sequence[Write] = ()) -> Run:
         """Change a run as the table of states allows: one read, and one transaction.
@@ -153,9 +153,9 @@ class Runs:
         happened to the run since. The writes in `beside` are part of the transaction if the run
         changes. Raises IllegalState, or one of its subclasses.
         """
-        self.scope.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        self.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
         rules.refuse(transition.problems())
-        call = self.scope.clock.new_id()
+        call = self.access.clock.new_id()
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
@@ -169,7 +169,7 @@ class Runs:
                 return run
             event = self._event(run, after, transition, call)
             try:
-                await commit(self.scope.table, [*changed_rows(run, after, event), *beside])
+                await commit(self.access.table, [*changed_rows(run, after, event), *beside])
             except Moved:
                 continue
             return after
@@ -179,7 +179,7 @@ class Runs:
         """Whether an earlier call ended a former claim in the same way; its answer was lost."""
         if transition.action is Action.HEARTBEAT:
             return False
-        async for item in items(self.scope.table, history(run, descending=True)):
+        async for item in items(self.access.table, history(run, descending=True)):
             event = event_of(item)
             if event.fence == transition.fence and event.action is transition.action:
                 return event.error == transition.error
@@ -188,11 +188,11 @@ class Runs:
     def _may_be(self, name: RunName) -> bool:
         """Whether the name is valid and its group visible to the caller."""
         odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
-        seen = not odd and self.scope.caller.sees(name.manifest.group)
+        seen = not odd and self.access.caller.sees(name.manifest.group)
         return seen and key_bytes(name) <= INDEX_RANGE_BYTES
 
     def _now(self) -> int:
-        return int(self.scope.clock.now().timestamp())
+        return int(self.access.clock.now().timestamp())
 
     def _event(self, run: Run, after: Run, transition: Ask, call: str) -> RunEvent | None:
         """The event of a change; a heartbeat has none."""
@@ -203,8 +203,8 @@ class Runs:
             action=transition.action,
             before=run.state,
             after=after.state,
-            at=self.scope.clock.timestamp(),
-            by=self.scope.caller.user_id,
+            at=self.access.clock.timestamp(),
+            by=self.access.caller.user_id,
             call=call,
             fence=after.fence,
             worker=after.lease_owner or run.lease_owner,

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import msgspec
 
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.counts import At
 from penstock.datastore.ngsi.events import Json, Lines, Struct, Update, write_json
@@ -19,6 +18,7 @@ from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
 from penstock.datastore.table.transaction import Write
+from penstock.datastore.text import is_id
 
 FOLDER: Final = "ngsi/dead-letters"
 

@@ -9,8 +9,9 @@ from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.table.keys import SEPARATOR, escape
+from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Query, Table
+from penstock.datastore.text import escape
 
 
 class Placed(NamedTuple):

@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, NotPermitted
 from penstock.datastore.ngsi.counts import At
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table import limits
-from penstock.datastore.table.keys import Template, escape, unescape
+from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
 from penstock.datastore.table.pages import Lane, Slice, Window, read_lanes
 from penstock.datastore.table.port import (
@@ -33,7 +33,7 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, escape, unescape
 
 LEVEL: Final = "~"
 
@@ -182,21 +182,21 @@ class Attribute(msgspec.Struct, frozen=True):
 class Directory:
     """The services, paths, entities and attributes that one caller may see."""
 
-    scope: Scope
+    access: Access
 
     def require(self, role: Role, service: str, path: str) -> None:
         """Raise NotFound if the caller may not see the path, NotPermitted without the role."""
-        require(self.scope.caller, role, service, path)
+        require(self.access.caller, role, service, path)
 
     def sees(self, service: str, path: str) -> bool:
-        return self.scope.caller.sees(group_of(service, path))
+        return self.access.caller.sees(group_of(service, path))
 
     async def services(self, window: Window) -> Slice[Service]:
         """List services in the order of their groups: `pk = NS`, `sk` begins with a group's own.
 
         Without a role at the root, these are the services of the caller's groups.
         """
-        held = self.scope.caller.roles
+        held = self.access.caller.roles
         tops = {ancestors(group)[1] for group in held if group != ROOT}
         prefixes = [""] if ROOT in held else sorted(f"{escape(listed(top))}:" for top in tops)
         found = await self._page(SERVICE.pk.fill({}), SERVICE.sk, prefixes, window)
@@ -205,7 +205,7 @@ class Directory:
     async def service(self, name: str) -> Service:
         """Get a service: `pk = NS, sk = NS:<group>:<service>`; raises NotFound."""
         group = group_of(name, "/")
-        known = self.scope.caller.sees(group)
+        known = self.access.caller.sees(group)
         if known and await self._item(SERVICE.key(group=listed(group), service=name)):
             return Service(name)
         raise NotFound(f"There is no service {name}.", ("name",))
@@ -213,7 +213,7 @@ class Directory:
     async def paths(self, of: Service, window: Window) -> Slice[ServicePath]:
         """List the paths of a service in the order of their groups: `pk = NP:<service>`."""
         top = group_of(of.name, "/")
-        prefixes = {each for group in self.scope.caller.roles for each in _around(group, top)}
+        prefixes = {each for group in self.access.caller.roles for each in _around(group, top)}
         apart = [""] if "" in prefixes else _apart(prefixes)
         partition = SERVICE_PATH.pk.fill({"service": of.name})
         found = await self._page(partition, SERVICE_PATH.sk, apart, window)
@@ -223,7 +223,7 @@ class Directory:
         """Get a service path: `pk = NP:<service>, sk = NP:<group>:<path>`; raises NotFound."""
         group = group_of(service, path)
         key = SERVICE_PATH.key(service=service, group=listed(group), path=path)
-        if self.scope.caller.sees(group) and await self._item(key):
+        if self.access.caller.sees(group) and await self._item(key):
             return ServicePath(service, path)
         raise unknown_path(service, path)
 
@@ -272,11 +272,11 @@ class Directory:
             for prefix in prefixes
         )
         keep = None if ending is None else lambda item: str(item["sk"]).endswith(ending)
-        lanes = [Lane(self.scope.table, query, keep) for query in queries]
-        return await read_lanes(lanes, window, self.scope.budget.rounds)
+        lanes = [Lane(self.access.table, query, keep) for query in queries]
+        return await read_lanes(lanes, window, self.access.budget.rounds)
 
     async def _item(self, key: Key) -> Attributes | None:
-        return (await self.scope.table.get([key])).items.get(key)
+        return (await self.access.table.get([key])).items.get(key)
 
 
 def _around(held: GroupPath, top: GroupPath) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
 from penstock.datastore.ngsi.notification import checked_path
@@ -154,7 +154,7 @@ class Documents(msgspec.Struct, frozen=True):
 class NamingRules:
     """The naming documents, for admins at the root: they apply to every service."""
 
-    scope: Scope
+    access: Access
 
     async def put_mappings(self, document: bytes) -> NameMappings:
         """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
@@ -173,11 +173,11 @@ class NamingRules:
     async def documents(self) -> Documents:
         """Read both documents exactly as they were stored; the caller must be a root reader."""
         self._require(Role.READER)
-        return await read_documents(self.scope.table)
+        return await read_documents(self.access.table)
 
     def _require(self, role: Role) -> None:
         """Raise NotFound for a caller without a root role, who may not know that rules exist."""
-        caller = self.scope.caller
+        caller = self.access.caller
         if not caller.has(Role.READER, ROOT):
             raise NotFound("There are no naming rules.")
         if not caller.has(role, ROOT):
@@ -187,10 +187,10 @@ class NamingRules:
         item: Item = {
             **NAMING_RULES.item(kind=kind),
             "document": document.decode(),
-            "updatedAt": self.scope.clock.timestamp(),
-            "updatedBy": self.scope.caller.user_id,
+            "updatedAt": self.access.clock.timestamp(),
+            "updatedBy": self.access.caller.user_id,
         }
-        await self.scope.table.write([Put(item)])
+        await self.access.table.write([Put(item)])
 
 
 async def read_documents(table: Table) -> Documents:

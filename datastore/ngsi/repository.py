@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded, NotFound, Unavailable
 from penstock.datastore.ngsi.counts import Counts, counted, total
 from penstock.datastore.ngsi.dead_letters import Contents, Dead, DeadLetter, find_letters, letters
@@ -57,26 +57,26 @@ class Preview(msgspec.Struct, frozen=True):
 class Notified:
     """The received notifications of the service paths that one caller may see."""
 
-    scope: Scope
+    access: Access
     ingest: Ingest
     files: Files
     units: Units
 
     @property
     def directory(self) -> Directory:
-        return Directory(self.scope)
+        return Directory(self.access)
 
     @property
     def series(self) -> SeriesReading:
-        return SeriesReading(self.ingest.destinations, self.scope.budget.rounds, self.units)
+        return SeriesReading(self.ingest.destinations, self.access.budget.rounds, self.units)
 
     @property
     def rules(self) -> NamingRules:
-        return NamingRules(self.scope)
+        return NamingRules(self.access)
 
     async def counts(self, of: ServicePath) -> Counts:
         """Count the events of a service path by their state."""
-        return await counted(self.scope.table, (of.service, of.path))
+        return await counted(self.access.table, (of.service, of.path))
 
     async def service_counts(self, of: Service) -> Counts:
         """Add up the counts of all service paths of a service that the caller may see."""
@@ -91,11 +91,11 @@ class Notified:
     async def destinations(self, of: Service, window: Window) -> Slice[Destination]:
         """List the destinations of a service; the caller must be a reader of all of it."""
         self.directory.require(Role.READER, of.name, "/")
-        return await registered(self.scope.table, of.name, window)
+        return await registered(self.access.table, of.name, window)
 
     async def letters(self, of: ServicePath, window: Window) -> Slice[DeadLetter]:
         """List the dead letters of a service path, newest first."""
-        return await letters(self.scope.table, (of.service, of.path), window)
+        return await letters(self.access.table, (of.service, of.path), window)
 
     async def entities_of(self, letter: DeadLetter) -> list[Dead]:
         """Read the events of a letter; access was checked when the letter was read."""
@@ -109,7 +109,7 @@ class Notified:
         if len(ids) > MAX_REPLAYED:
             raise LimitExceeded("dead letters at a time", MAX_REPLAYED, len(ids), ["ids"])
         found = []
-        for id, letter in zip(ids, await find_letters(self.scope.table, ids), strict=True):
+        for id, letter in zip(ids, await find_letters(self.access.table, ids), strict=True):
             if letter is None or not self._sees(letter):
                 raise NotFound(f"There is no dead letter {id}.", ("ids",))
             self.directory.require(Role.CONTRIBUTOR, letter.service, letter.path)
@@ -130,7 +130,7 @@ class Notified:
         heading = read_heading(headers, Defaults())
         for each in heading.paths:
             self.directory.require(Role.READER, of.name, each)
-        renaming = await renaming_of(self.scope.table, self.ingest.options)
+        renaming = await renaming_of(self.access.table, self.ingest.options)
         found = []
         for each, entry in read_notification(heading, body.encode()).entries:
             if isinstance(entry, Poison):

@@ -22,9 +22,10 @@ from penstock.datastore.ngsi.events import (
     write_json,
 )
 from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
-from penstock.datastore.table.keys import Template, escape
+from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.port import INDEX_HASH, TTL, Item, Value
+from penstock.datastore.text import escape
 
 ROW_SERIES: Final = Row(
     Template("{service}:{path}:{entity}:{type}:{attribute}"), Template("{at.15}:{id}")

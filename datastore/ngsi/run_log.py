@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.insert import enter
 from penstock.datastore.manifest.lists import Listed, RunLists
@@ -44,7 +44,7 @@ class Ledger:
     `place` names the storage of the segments for readers of the manifest: a bucket's name.
     """
 
-    scope: Scope
+    access: Access
     lines: Lines[Event]
     worker: str
     place: str
@@ -53,12 +53,12 @@ class Ledger:
 
     @property
     def runs(self) -> Runs:
-        return Runs(self.scope)
+        return Runs(self.access)
 
     async def write(self, events: Sequence[Event]) -> Run:
         """Write a segment and return its run, which is not yet in the manifest."""
-        now = self.scope.clock.now()
-        id = self.scope.clock.new_id()
+        now = self.access.clock.now()
+        id = self.access.clock.new_id()
         folder = f"{FOLDER}/{now:%Y-%m-%d}/{id}/"
         await self.lines.write(folder + FILE, events)
         seconds = int(now.timestamp())
@@ -86,7 +86,7 @@ class Ledger:
 
     async def enter(self, run: Run, beside: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
-        await enter(self.runs.scope, run, Action.DISCOVER, beside)
+        await enter(self.runs.access, run, Action.DISCOVER, beside)
 
     async def read(self, run: Run) -> list[Event]:
         """Read the events of a run; raises NotFound if the segment is gone."""
@@ -110,7 +110,7 @@ class Ledger:
 
         These are segments of loaded runs and segments that never got a run.
         """
-        oldest = f"{FOLDER}/{self.scope.clock.now() - keep:%Y-%m-%d}/"
+        oldest = f"{FOLDER}/{self.access.clock.now() - keep:%Y-%m-%d}/"
         files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
         names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
         useless = [

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.ngsi.batch_writer import Loading, Persisting
@@ -149,10 +149,10 @@ async def open_sink(
 
 
 def _sink(ground: Ground, options: SinkOptions) -> Sink:
-    scope = Scope(ground.table, SINK, ground.clock, Budget())
+    access = Access(ground.table, SINK, ground.clock, Budget())
     lines = Lines.of(ground.files, Event)
     worker = ground.clock.new_id()
-    ledger = Ledger(scope, lines, worker, ground.place, ground.made_by, ground.lease_seconds)
+    ledger = Ledger(access, lines, worker, ground.place, ground.made_by, ground.lease_seconds)
     keeping = Keeping(
         ground.table,
         ledger,

@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import Reading as AudioReading
 from penstock.datastore.errors import Invalid, NotFound
@@ -28,7 +28,7 @@ Added = tuple[Playlist, tuple[Entry, ...]]
 class Adding:
     """Additions to the caller's playlists."""
 
-    scope: Scope
+    access: Access
 
     async def add(
         self,
@@ -45,12 +45,12 @@ class Adding:
         check_several(audio_ids, "audioIds", MAX_CHANGED, "entries added at once")
         if problems := idempotency.key_problems(idempotency_key):
             raise Invalid(problems)
-        ids = [self.scope.clock.new_id() for _ in audio_ids]
+        ids = [self.access.clock.new_id() for _ in audio_ids]
         receipts: list[Write] = []
         if idempotency_key is not None:
             content = {"audioIds": list(audio_ids), "after": after}
             receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
-            receipts.append(receipt.write(self.scope, idempotency_key))
+            receipts.append(receipt.write(self.access, idempotency_key))
         try:
             return await until_settled(
                 lambda: self._attempt(target, after, ids, audio_ids, receipts)
@@ -66,11 +66,11 @@ class Adding:
         audio_ids: Sequence[str],
         receipts: Sequence[Write],
     ) -> Added:
-        playlist = await target.playlist(self.scope)
-        order = Order(self.scope, playlist)
+        playlist = await target.playlist(self.access)
+        order = Order(self.access, playlist)
         gap, tracks = await gather(self._gap(order, target, after), self._tracks(audio_ids))
         await require_room(order, gap, after, len(ids))
-        now = self.scope.clock.timestamp()
+        now = self.access.clock.timestamp()
         ranked = ranks.between(gap.low, gap.high, len(ids))
         entries = tuple(
             entry_for(playlist.id, id, rank, track, now)
@@ -79,7 +79,7 @@ class Adding:
         puts = [Write(Put(entry_item(entry), Missing()), done) for entry in entries]
         change = Change(at=now, entries=len(entries), duration_ms=duration(entries))
         writes = [*receipts, *puts]
-        return await change_made(self.scope, playlist, change, writes, target.version), entries
+        return await change_made(self.access, playlist, change, writes, target.version), entries
 
     async def _gap(self, order: Order, target: Target, after: str | None) -> Gap:
         if after is None:
@@ -88,15 +88,15 @@ class Adding:
         return await order.behind(found[after])
 
     async def _tracks(self, ids: Sequence[str]) -> list[Audio]:
-        found = await AudioReading(self.scope).many(ids, consistent=True)
+        found = await AudioReading(self.access).many(ids, consistent=True)
         tracks = [track for track in found if isinstance(track, Audio)]
         if len(tracks) < len(found):
             raise NotFound("There is no audio with this id.", ("audioIds",))
         return tracks
 
     async def _replayed(self, target: Target, ids: Sequence[str]) -> Added:
-        playlist = await Reading(self.scope).one(target.id, consistent=True)
-        entries = await Order(self.scope, playlist).entries()
+        playlist = await Reading(self.access).one(target.id, consistent=True)
+        entries = await Order(self.access, playlist).entries()
         return playlist, tuple(entry for entry in entries if entry.id in ids)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.header import require_version
@@ -25,9 +25,9 @@ class Target:
     version: int | None = None
     hints: tuple[str, ...] = ()
 
-    async def playlist(self, scope: Scope) -> Playlist:
+    async def playlist(self, access: Access) -> Playlist:
         """Read the playlist; raises NotFound, and VersionConflict if its version differs."""
-        playlist = await Reading(scope).one(self.id, consistent=True)
+        playlist = await Reading(access).one(self.id, consistent=True)
         require_version(playlist, self.version)
         return playlist
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import VersionConflict
 from penstock.datastore.playlists.header import ALIVE, require_version, until_settled
 from penstock.datastore.playlists.order import Order
@@ -49,15 +49,15 @@ HELD = "heldUntil"
 class Deleting:
     """Deletes of the caller's playlists."""
 
-    scope: Scope
+    access: Access
 
     async def delete(self, id: str, expected_version: int | None = None) -> Playlist:
         """Delete a playlist: one transaction, then its entries in batches; return its header."""
 
         async def attempt() -> Playlist:
-            playlist = await Reading(self.scope).one(id, consistent=True)
+            playlist = await Reading(self.access).one(id, consistent=True)
             require_version(playlist, expected_version)
-            await commit(self.scope.table, self._buried(playlist, expected_version))
+            await commit(self.access.table, self._buried(playlist, expected_version))
             return playlist
 
         playlist = await until_settled(attempt)
@@ -79,8 +79,8 @@ class Deleting:
 
     async def _tombstones(self) -> Sequence[Attributes]:
         """The headers of deleted playlists, without those that a living import still hides."""
-        page = await self.scope.table.query(Query(partition=buried_in(), index=True))
-        now = self.scope.clock.timestamp()
+        page = await self.access.table.query(Query(partition=buried_in(), index=True))
+        now = self.access.clock.timestamp()
         return [item for item in page.items if str(item.get(HELD, "")) <= now]
 
     async def _let_go(self, item: Attributes) -> None:
@@ -88,7 +88,7 @@ class Deleting:
         if HELD in item:
             ours = Compare(HELD, "=", str(item[HELD]))
             update = Update(key=header_key(playlist_of(item).id), remove=(HELD,), condition=ours)
-            await commit(self.scope.table, [Write(update)])
+            await commit(self.access.table, [Write(update)])
 
     async def finish(self, playlist: Playlist) -> None:
         """Delete the entries until none is left, then the tombstone.
@@ -96,9 +96,9 @@ class Deleting:
         No new entries are added, but entries of a very recent transaction may become
         visible late.
         """
-        while entries := await Order(self.scope, playlist).entries():
-            await written(self.scope, (Delete(key_of_entry(entry)) for entry in entries))
-        await self.scope.table.write([Delete(header_key(playlist.id))])
+        while entries := await Order(self.access, playlist).entries():
+            await written(self.access, (Delete(key_of_entry(entry)) for entry in entries))
+        await self.access.table.write([Delete(header_key(playlist.id))])
 
     def _buried(self, playlist: Playlist, expected: int | None) -> list[Write]:
         version = () if expected is None else (Compare("version", "=", expected),)
@@ -110,16 +110,16 @@ class Deleting:
 
         header = Update(
             key=header_key(playlist.id),
-            set={INDEX_HASH: buried_in(), "deletedAt": self.scope.clock.timestamp()},
+            set={INDEX_HASH: buried_in(), "deletedAt": self.access.clock.timestamp()},
             condition=AllOf((*ALIVE, *version)),
         )
         member = Delete(member_key(playlist.owner, playlist.id), Exists())
         return [Write(header, refused), Write(member)]
 
 
-async def written(scope: Scope, operations: Iterable[Put | Delete]) -> None:
+async def written(access: Access, operations: Iterable[Put | Delete]) -> None:
     """Do any number of unconditional writes, a few batches at a time."""
     left = iter(operations)
     while part := list(islice(left, WRITE_OPERATIONS * AT_ONCE)):
         batches = range(0, len(part), WRITE_OPERATIONS)
-        await gather(*(scope.table.write(part[n : n + WRITE_OPERATIONS]) for n in batches))
+        await gather(*(access.table.write(part[n : n + WRITE_OPERATIONS]) for n in batches))

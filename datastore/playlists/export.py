@@ -3,7 +3,7 @@
 from asyncio import to_thread
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists.add_entries import credited
@@ -17,13 +17,13 @@ from penstock.datastore.playlists.track_matching import tracks_by_ids
 class Exporting:
     """Exports of the caller's playlists."""
 
-    scope: Scope
+    access: Access
 
     async def document(self, playlist: Playlist) -> Document:
         """Every entry in order, with its track's current tags, or its copy if the track is gone."""
-        entries = await Order(self.scope, playlist).entries()
+        entries = await Order(self.access, playlist).entries()
         ids = [entry.audio_id or "" for entry in entries]
-        found = await tracks_by_ids(self.scope, ids)
+        found = await tracks_by_ids(self.access, ids)
         pairs = zip(entries, found, strict=True)
         tracks = await to_thread(lambda: tuple(_track(entry, audio) for entry, audio in pairs))
         return Document(title=playlist.name, tracks=tracks)

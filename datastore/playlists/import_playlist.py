@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
@@ -81,7 +81,7 @@ class Wish(NamedTuple):
 class Importing:
     """Imports of files into the caller's playlists."""
 
-    scope: Scope
+    access: Access
 
     async def run(self, document: Document, wish: Wish) -> Imported:
         """Match the tracks of a document, and make a playlist of them in the same order."""
@@ -106,10 +106,10 @@ class Importing:
     async def _matches(self, tracks: Sequence[Track]) -> list[Match]:
         """Match by ids; read the whole library only if some ids do not match."""
         ids = [track.id or "" for track in tracks]
-        found = await tracks_by_ids(self.scope, ids, consistent=True)
+        found = await tracks_by_ids(self.access, ids, consistent=True)
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
-            known = await all_tracks(self.scope)
+            known = await all_tracks(self.access)
         return await to_thread(_matched, known, tracks)
 
     async def _make(
@@ -119,27 +119,27 @@ class Importing:
         document: Document,
         wish: Wish,
     ) -> Playlist:
-        await Deleting(self.scope).sweep()
-        playlist = new_playlist(self.scope, name)
+        await Deleting(self.access).sweep()
+        playlist = new_playlist(self.access, name)
         entries = await to_thread(self._entries, playlist, wanted)
         playlist = msgspec.structs.replace(
             playlist, entry_count=len(entries), duration_ms=duration(entries)
         )
-        held_until = canonical(self.scope.clock.now() + HOLD)
+        held_until = canonical(self.access.clock.now() + HOLD)
         held = {INDEX_HASH: buried_in(), "deletedAt": playlist.created_at, HELD: held_until}
-        await self.scope.table.write([Put({**header_item(playlist), **held})])
-        await written(self.scope, (Put(entry_item(entry)) for entry in entries))
+        await self.access.table.write([Put({**header_item(playlist), **held})])
+        await written(self.access, (Put(entry_item(entry)) for entry in entries))
         writes = [self._shown(playlist, held_until), Write(Put(member_item(playlist), Missing()))]
         if wish.idempotency_key is not None:
             content = msgspec.to_builtins((document, name, wish.keep))
             receipt = idempotency.Receipt(KIND, playlist.id, "import", {"content": content})
-            writes.append(receipt.write(self.scope, wish.idempotency_key))
+            writes.append(receipt.write(self.access, wish.idempotency_key))
         try:
-            await commit(self.scope.table, writes)
+            await commit(self.access.table, writes)
         except (idempotency.Replayed, Invalid, _GivenUp) as failure:
-            await Deleting(self.scope).finish(playlist)
+            await Deleting(self.access).finish(playlist)
             if isinstance(failure, idempotency.Replayed):
-                return await Reading(self.scope).replayed(failure.id)
+                return await Reading(self.access).replayed(failure.id)
             raise
         return playlist
 
@@ -151,7 +151,7 @@ class Importing:
         ]
 
     def _entry(self, playlist: Playlist, rank: str, track: Track, audio: Audio | None) -> Entry:
-        id, now = self.scope.clock.new_id(), playlist.created_at
+        id, now = self.access.clock.new_id(), playlist.created_at
         if audio is not None:
             return entry_for(playlist.id, id, rank, audio, now)
         return Entry(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.change_target import (
@@ -26,7 +26,7 @@ from penstock.datastore.table.transaction import Write
 class Moving:
     """Moves and removals of entries; concurrent ones of different entries do not conflict."""
 
-    scope: Scope
+    access: Access
 
     async def move(
         self, target: Target, entry_ids: Sequence[str], after: str | None = None
@@ -48,8 +48,8 @@ class Moving:
         return await until_settled(lambda: self._remove(target, entry_ids))
 
     async def _move(self, target: Target, ids: Sequence[str], after: str | None) -> Playlist:
-        playlist = await target.playlist(self.scope)
-        order = Order(self.scope, playlist)
+        playlist = await target.playlist(self.access)
+        order = Order(self.access, playlist)
         named = [*ids, *([] if after is None else [after])]
         found = await order.find(named, target.hints)
         block = sorted((found[id] for id in ids), key=lambda entry: entry.position)
@@ -60,16 +60,16 @@ class Moving:
         writes: list[Write] = []
         for entry, rank in zip(block, ranks.between(gap.low, gap.high, len(block)), strict=True):
             writes += moves(entry, rank)
-        change = Change(at=self.scope.clock.timestamp())
-        return await change_made(self.scope, playlist, change, writes, target.version)
+        change = Change(at=self.access.clock.timestamp())
+        return await change_made(self.access, playlist, change, writes, target.version)
 
     async def _remove(self, target: Target, ids: Sequence[str]) -> Playlist:
-        playlist = await target.playlist(self.scope)
-        found = await Order(self.scope, playlist).find(ids, target.hints)
+        playlist = await target.playlist(self.access)
+        found = await Order(self.access, playlist).find(ids, target.hints)
         change = Change(
-            at=self.scope.clock.timestamp(),
+            at=self.access.clock.timestamp(),
             entries=-len(found),
             duration_ms=-duration(found.values()),
         )
         gone = [Write(Delete(key_of_entry(entry), Exists())) for entry in found.values()]
-        return await change_made(self.scope, playlist, change, gone, target.version)
+        return await change_made(self.access, playlist, change, gone, target.version)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.header import ranked_anew
@@ -37,7 +37,7 @@ class Gap(NamedTuple):
 class Order:
     """The order of one playlist; `playlist` is its header as it was read before."""
 
-    scope: Scope
+    access: Access
     playlist: Playlist
 
     async def entries(self) -> list[Entry]:
@@ -45,7 +45,7 @@ class Order:
         found: list[Entry] = []
         after: Key | None = None
         while True:
-            page = await self.scope.table.query(self._query(after, PAGE))
+            page = await self.access.table.query(self._query(after, PAGE))
             found += map(entry_of, page.items)
             if (after := page.last) is None:
                 return found
@@ -59,7 +59,7 @@ class Order:
         read.
         """
         keys = [key_at(self.playlist.id, hint) for hint in hints]
-        rows = await read_rows(self.scope.table, keys, consistent=True)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in ids}
         if len(found) < len(set(ids)):
             found = {entry.id: entry for entry in await self.entries() if entry.id in ids}
@@ -70,13 +70,13 @@ class Order:
 
     async def end(self) -> Gap:
         """The gap after the last entry."""
-        page = await self.scope.table.query(self._query(None, 1, descending=True))
+        page = await self.access.table.query(self._query(None, 1, descending=True))
         return Gap(entry_of(page.items[0]).rank if page.items else None, None)
 
     async def behind(self, entry: Entry | None, passing: Collection[str] = ()) -> Gap:
         """The gap after an entry, or at the start; the entries `passing` are ignored."""
         after = None if entry is None else key_of_entry(entry)
-        page = await self.scope.table.query(self._query(after, len(passing) + 1))
+        page = await self.access.table.query(self._query(after, len(passing) + 1))
         low = None if entry is None else entry.rank
         passed: list[str] = []
         for each in map(entry_of, page.items):
@@ -99,7 +99,7 @@ class Order:
             writes = [ranked_anew(self.playlist, self.playlist.ranked + part)]
             for n, rank in changes[start : start + MAX_MOVED]:
                 writes += moves(entries[n], rank)
-            await commit(self.scope.table, writes)
+            await commit(self.access.table, writes)
 
     def _query(
         self, after: Key | None, limit: int | None = None, *, descending: bool = False
@@ -115,7 +115,7 @@ class Order:
 
     async def _require_unchanged(self) -> None:
         """Raise Moved if the playlist has changed: a moving entry may have been missed."""
-        now = await Reading(self.scope).one(self.playlist.id, consistent=True)
+        now = await Reading(self.access).one(self.playlist.id, consistent=True)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
             raise Moved
 

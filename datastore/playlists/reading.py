@@ -4,9 +4,8 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.clock import is_id
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import (
@@ -24,6 +23,7 @@ from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.text import is_id
 
 BEYOND = "~"
 """A character that sorts after every character of an id."""
@@ -33,7 +33,7 @@ BEYOND = "~"
 class Reading:
     """Reads of the caller's playlists."""
 
-    scope: Scope
+    access: Access
 
     async def many(
         self, ids: Sequence[str], *, consistent: bool = False
@@ -46,7 +46,7 @@ class Reading:
         known = [id for id in ids if is_id(id)]
         members = {id: member_key(self._user, id) for id in known}
         keys = [*map(header_key, known), *members.values()]
-        rows = await read_rows(self.scope.table, keys, consistent=consistent)
+        rows = await read_rows(self.access.table, keys, consistent=consistent)
         found: list[Playlist | NotFound] = []
         for id in ids:
             header = rows.get(header_key(id)) if members.get(id) in rows else None
@@ -83,7 +83,7 @@ class Reading:
             descending=newest_first is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         ids = [member_of(item) for item in page.items]
         return sliced(ids, window, str, more=page.last is not None)
 
@@ -106,7 +106,7 @@ class Reading:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         found = [entry_of(item) for item in page.items]
         return sliced(found, window, lambda entry: entry.position, more=page.last is not None)
 
@@ -136,7 +136,7 @@ class Reading:
                 descending=window.backward,
                 limit=window.size + 1,
             )
-            page = await self.scope.table.query(query)
+            page = await self.access.table.query(query)
             ids = [PLAYLIST.pk.read(str(item["pk"]))["playlist"] for item in page.items]
             found += dict.fromkeys(ids)
             more = page.last is not None
@@ -145,7 +145,7 @@ class Reading:
 
     @property
     def _user(self) -> str:
-        return self.scope.caller.user_id
+        return self.access.caller.user_id
 
 
 def _shown(page: Slice[str], found: Mapping[str, Playlist | NotFound]) -> Slice[Playlist]:

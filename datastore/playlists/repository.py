@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.playlists.add_entries import Adding
 from penstock.datastore.playlists.delete import Deleting
 from penstock.datastore.playlists.export import Exporting
@@ -25,13 +25,13 @@ class Playlists:
     exporting: Exporting
 
     @classmethod
-    def of(cls, scope: Scope) -> "Playlists":
+    def of(cls, access: Access) -> "Playlists":
         return cls(
-            Reading(scope),
-            Writing(scope),
-            Adding(scope),
-            Moving(scope),
-            Deleting(scope),
-            Importing(scope),
-            Exporting(scope),
+            Reading(access),
+            Writing(access),
+            Adding(access),
+            Moving(access),
+            Deleting(access),
+            Importing(access),
+            Exporting(access),
         )

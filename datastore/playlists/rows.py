@@ -4,7 +4,7 @@ from typing import cast
 
 import msgspec
 
-from penstock.datastore.access.scope import absent
+from penstock.datastore.access.access import absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.table.items import load

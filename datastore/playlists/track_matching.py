@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.audio.lists import Lists
 from penstock.datastore.audio.names import norm
 from penstock.datastore.audio.records import Audio
@@ -25,10 +25,10 @@ AT_ONCE = 4
 
 
 async def tracks_by_ids(
-    scope: Scope, ids: Sequence[str], *, consistent: bool = False
+    access: Access, ids: Sequence[str], *, consistent: bool = False
 ) -> list[Audio | NotFound]:
     """Read the caller's tracks by any number of ids, a thousand concurrently; aligned."""
-    reading, found = Reading(scope), list[Audio | NotFound]()
+    reading, found = Reading(access), list[Audio | NotFound]()
     shares = [ids[start : start + SHARE] for start in range(0, len(ids), SHARE)]
     for start in range(0, len(shares), AT_ONCE):
         part = shares[start : start + AT_ONCE]
@@ -37,9 +37,9 @@ async def tracks_by_ids(
     return found
 
 
-async def all_tracks(scope: Scope) -> list[Audio]:
+async def all_tracks(access: Access) -> list[Audio]:
     """Read the caller's whole library, page by page."""
-    lists, tracks = Lists(scope), list[Audio]()
+    lists, tracks = Lists(access), list[Audio]()
     after: str | None = None
     while True:
         page = await lists.audios(Window(size=SHARE, after=after))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.playlists.header import Change, require_version, until_settled
 from penstock.datastore.playlists.reading import Reading
@@ -19,7 +19,7 @@ from penstock.datastore.text import text_problem
 class Writing:
     """Creation and renaming of the caller's playlists; names need not be unique."""
 
-    scope: Scope
+    access: Access
 
     async def create(self, name: str, idempotency_key: str | None = None) -> Playlist:
         """Make an empty playlist: header and member row in one transaction.
@@ -28,18 +28,18 @@ class Writing:
         call.
         """
         check_name(name, idempotency_key)
-        playlist = new_playlist(self.scope, name.strip())
+        playlist = new_playlist(self.access, name.strip())
         writes = [
             Write(Put(header_item(playlist), Missing()), done),
             Write(Put(member_item(playlist), Missing())),
         ]
         if idempotency_key is not None:
             receipt = idempotency.Receipt(KIND, playlist.id, "", {"name": playlist.name})
-            writes.append(receipt.write(self.scope, idempotency_key))
+            writes.append(receipt.write(self.access, idempotency_key))
         try:
-            await commit(self.scope.table, writes)
+            await commit(self.access.table, writes)
         except idempotency.Replayed as earlier:
-            return await Reading(self.scope).replayed(earlier.id)
+            return await Reading(self.access).replayed(earlier.id)
         return playlist
 
     async def rename(self, id: str, name: str, expected_version: int | None = None) -> Playlist:
@@ -47,21 +47,21 @@ class Writing:
         check_name(name)
 
         async def attempt() -> Playlist:
-            playlist = await Reading(self.scope).one(id, consistent=True)
+            playlist = await Reading(self.access).one(id, consistent=True)
             require_version(playlist, expected_version)
             if playlist.name == name.strip():
                 return playlist
-            change = Change(at=self.scope.clock.timestamp(), name=name.strip())
+            change = Change(at=self.access.clock.timestamp(), name=name.strip())
             key = member_key(playlist.owner, id)
             listed = Update(key=key, set={"name": name.strip()}, condition=Exists())
             writes = [Write(listed)]
-            return await change_made(self.scope, playlist, change, writes, expected_version)
+            return await change_made(self.access, playlist, change, writes, expected_version)
 
         return await until_settled(attempt)
 
 
 async def change_made(
-    scope: Scope,
+    access: Access,
     playlist: Playlist,
     change: Change,
     writes: Sequence[Write],
@@ -71,19 +71,19 @@ async def change_made(
 
     Without an expected version the header is read again, and includes changes by others.
     """
-    await commit(scope.table, [change.write(playlist, expected), *writes])
+    await commit(access.table, [change.write(playlist, expected), *writes])
     if expected is not None:
         return change.made(playlist)
-    return await Reading(scope).one(playlist.id, consistent=True)
+    return await Reading(access).one(playlist.id, consistent=True)
 
 
-def new_playlist(scope: Scope, name: str) -> Playlist:
+def new_playlist(access: Access, name: str) -> Playlist:
     """A new playlist of the caller's, without entries."""
-    now = scope.clock.timestamp()
+    now = access.clock.timestamp()
     return Playlist(
-        id=scope.clock.new_id(),
+        id=access.clock.new_id(),
         name=name,
-        owner=scope.caller.user_id,
+        owner=access.caller.user_id,
         version=1,
         ranked=0,
         entry_count=0,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.formulas.calculations import identity_of, signature_of
 from penstock.datastore.records import Calculation, Resource
@@ -86,7 +86,7 @@ class Callees:
         ]
 
 
-async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) -> Callees:
+async def library_for(access: Access, saved: Resource, formulas: Sequence[str]) -> Callees:
     """Read the calculations that a resource to be saved calls, a level at a time.
 
     Each level takes two consecutive reads. Without a call nothing is read. Raises LimitExceeded for
@@ -94,13 +94,13 @@ async def library_for(scope: Scope, saved: Resource, formulas: Sequence[str]) ->
     """
     calculation = saved if isinstance(saved, Calculation) else None
     within = None if calculation is None else identity_of(calculation)
-    search = _Search(Named(CALCULATION, scope, calculation))
+    search = _Search(Named(CALCULATION, access, calculation))
     return await search.reach(Origin(within, saved.owner), formulas)
 
 
-async def library_seen(scope: Scope, origin: Origin, formula: str) -> Callees:
+async def library_seen(access: Access, origin: Origin, formula: str) -> Callees:
     """Read the calculations that a formula to be run calls, as far as the caller sees them."""
-    return await _Search(Named(CALCULATION, scope, run=True)).reach(origin, [formula])
+    return await _Search(Named(CALCULATION, access, run=True)).reach(origin, [formula])
 
 
 async def _calls(origin: Origin, formulas: Sequence[str]) -> list[Call]:
@@ -155,7 +155,7 @@ class _Search:
         fresh: dict[str, Calculation] = {}
         for call in level:
             if one := meant.get(call.mention):
-                signature = signature_of(one.version, shown=self.named.scope.sees(one.latest))
+                signature = signature_of(one.version, shown=self.named.access.sees(one.latest))
                 self.found[call.origin.within, call.callee] = signature
                 self.latest[one.latest.id] = one.latest
                 if signature.identity not in self.owners:

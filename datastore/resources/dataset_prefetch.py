@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.records import ReferenceDataset
@@ -38,7 +38,7 @@ class Lookups(NamedRows):
     decides is noted at its first lookup, and available once `read_missing` has read it.
     """
 
-    scope: Scope
+    access: Access
     tables: DatasetTables
     owners: Mapping[str | None, GroupPath]
     used: dict[str, ReferenceDataset] = field(default_factory=dict)
@@ -50,11 +50,11 @@ class Lookups(NamedRows):
         """Read the mentioned datasets that the caller sees; raises LimitExceeded for too many."""
         wanted = {*mentions} - self._rows.keys()
         require_few(len(self._rows) + len(wanted))
-        meant = await Named(REFERENCE_DATASET, self.scope, run=True).find(wanted)
+        meant = await Named(REFERENCE_DATASET, self.access, run=True).find(wanted)
         versions = [one.version for one in meant.values()]
         self.used |= {f"{one.id}:{one.version}": one for one in versions}
         require_small(self.used.values())
-        files = self.scope.files
+        files = self.access.files
         tables = await gather(*(self.tables.rows(files, one) for one in versions))
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
 

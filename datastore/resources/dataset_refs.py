@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import field_problem
 from penstock.datastore.objects.port import NO_FILES
@@ -56,18 +56,18 @@ def uses_of(formulas: Iterable[tuple[str | None, str]]) -> list[Use]:
     return list(found)
 
 
-async def datasets_for(scope: Scope, library: Callees, formulas: Sequence[str]) -> Found:
+async def datasets_for(access: Access, library: Callees, formulas: Sequence[str]) -> Found:
     """Resolve the datasets of a pipeline's formulas and of all calculations that they reach.
 
     A server without a bucket has no datasets: nothing is resolved, because nothing can run. Raises
     LimitExceeded for too many or too large ones, StaleRead as `NameResolver` does.
     """
-    if scope.files is NO_FILES:
+    if access.files is NO_FILES:
         return NOTHING
     written = [*((None, text) for text in formulas), *library.formulas()]
     uses = await to_thread(uses_of, written)
     require_few(len({use.mention(library) for use in uses}))
-    meant = await Named(REFERENCE_DATASET, scope).find(use.mention(library) for use in uses)
+    meant = await Named(REFERENCE_DATASET, access).find(use.mention(library) for use in uses)
     versions = {(one.version.id, one.version.version): one.version for one in meant.values()}
     require_small(versions.values())
     return {use: meant.get(use.mention(library)) for use in uses}

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import difference, footprint
@@ -51,7 +51,7 @@ class Deleting(Generic[R]):
     """The deletes of one kind, in the caller's scope."""
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
 
     async def delete(self, id: str, expected_version: int | None = None) -> R:
         """Delete: one read and one transaction, or a tombstone and as many as it takes.
@@ -59,8 +59,8 @@ class Deleting(Generic[R]):
         The name is free and the resource invisible from the first transaction on.
         """
         for _ in range(ATTEMPTS):
-            current = await Reading(self.kind, self.scope).one(id, consistent=True)
-            self.scope.require_owner(Role.ADMIN, current)
+            current = await Reading(self.kind, self.access).one(id, consistent=True)
+            self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):
                 raise VersionConflict(current.version)
             try:
@@ -85,7 +85,7 @@ class Deleting(Generic[R]):
 
     async def _tombstones(self) -> Sequence[Attributes]:
         query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
-        return (await self.scope.table.query(query)).items
+        return (await self.access.table.query(query)).items
 
     async def _remove(self, current: R) -> None:
         everything = [
@@ -96,7 +96,7 @@ class Deleting(Generic[R]):
         at_once = len(everything) + len(self._free(current)) <= MAX_OPERATIONS
         if at_once and self.kind.folder is None:
             with suppress(_Occupied):
-                await commit(self.scope.table, [*everything, *self._free(current)])
+                await commit(self.access.table, [*everything, *self._free(current)])
                 return
         buried, taken = await self._bury(current, 0)
         with suppress(Moved):  # then a sweep of another process continues the delete
@@ -111,17 +111,17 @@ class Deleting(Generic[R]):
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
-            await self.scope.table.write(batch)
+            await self.access.table.write(batch)
         await self._remove_files(buried)
-        await commit(self.scope.table, [self._latest_gone(buried)])
+        await commit(self.access.table, [self._latest_gone(buried)])
 
     async def _remove_files(self, buried: R) -> None:
         if self.kind.folder is None:
             return
         folder = self.kind.folder.format(id=buried.id)
-        while keys := await self.scope.files.list(folder):
+        while keys := await self.access.files.list(folder):
             for key in keys:
-                await self.scope.files.delete(key)
+                await self.access.files.delete(key)
 
     async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
         """Delete as many derived rows beyond the first `taken` as fit, and note it on the row.
@@ -133,18 +133,18 @@ class Deleting(Generic[R]):
         item = {
             **latest_item(self.kind, buried),
             INDEX_HASH: TOMBSTONE.fill({"kind": self.kind.letter}),
-            "deletedAt": self.scope.clock.timestamp(),
+            "deletedAt": self.access.clock.timestamp(),
             "taken": taken + len(writes),
         }
         unchanged = Compare("revision", "=", resource.revision)
-        await commit(self.scope.table, [Write(Put(item, unchanged)), *writes])
+        await commit(self.access.table, [Write(Put(item, unchanged)), *writes])
         return buried, taken + len(writes)
 
     async def _is_occupied(self, resource: R) -> bool:
         if self.kind.runs is None:
             return False
         key = self.kind.runs.key(id=resource.id)
-        return key in (await self.scope.table.get([key], consistent=True)).items
+        return key in (await self.access.table.get([key], consistent=True)).items
 
     def _free(self, resource: R) -> list[Write]:
         """The write that fails the transaction if the resource has executions."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.table.layout import IDEMPOTENCY
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put
@@ -36,11 +36,11 @@ class Receipt:
     place: str
     content: Mapping[str, Any]
 
-    def write(self, scope: Scope, key: str) -> Write:
+    def write(self, access: Access, key: str) -> Write:
         """Write the receipt under the caller's key for a day."""
-        now = scope.clock.now()
+        now = access.clock.now()
         item: Item = {
-            **IDEMPOTENCY.item(user=scope.caller.user_id, key=key),
+            **IDEMPOTENCY.item(user=access.caller.user_id, key=key),
             "id": self.id,
             "digest": self._digest(),
             TTL: int((now + WINDOW).timestamp()),

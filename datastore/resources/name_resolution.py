@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.clock import canonical
 from penstock.datastore.errors import BadInput, IllegalState, NotFound
 from penstock.datastore.records import Resource, State
@@ -51,7 +51,7 @@ class Named(Generic[R]):
     """
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
     saved: R | None = None
     run: bool = False
 
@@ -76,7 +76,7 @@ class Named(Generic[R]):
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
         chains = {mention: self._chain(mention) for mention in mentions}
         keys = [key for chain in chains.values() for key in chain]
-        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
+        rows = await read_rows(self.access.table, keys, consistent=not self.run)
         found = {}
         for mention, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
@@ -114,7 +114,7 @@ class Named(Generic[R]):
         """Get latest: `pk = C:<id>, sk = C`, batched; groups, not grants, decide which is found."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
-        rows = await read_rows(self.scope.table, keys, consistent=not self.run)
+        rows = await read_rows(self.access.table, keys, consistent=not self.run)
         found = {
             keys[key]: load(self.kind.record, item, id=keys[key])
             for key, item in rows.items()
@@ -123,7 +123,7 @@ class Named(Generic[R]):
         return {id: self._used(one) for id, one in found.items() if self._seen(one)} | known
 
     def _seen(self, latest: R) -> bool:
-        return not self.run or self.scope.sees(latest)
+        return not self.run or self.access.sees(latest)
 
     def _used(self, latest: R) -> R:
         if self.run and latest.state is State.DISABLED:
@@ -142,7 +142,7 @@ class Named(Generic[R]):
         pin = mention.pin
         if pin.version == latest.version:
             return latest
-        versions = Versions(self.kind, self.scope)
+        versions = Versions(self.kind, self.access)
         if pin.version is not None:
             (version,) = await versions.numbered([(latest, pin.version)])
             return None if isinstance(version, NotFound) else version

@@ -10,10 +10,9 @@ A conflict describes the holder only as far as the caller sees it.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.roles import ROOT, GroupPath, ancestors
-from penstock.datastore.table.keys import unescape
 from penstock.datastore.table.layout import NAME
 from penstock.datastore.table.port import (
     Compare,
@@ -27,7 +26,7 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.table.transaction import Write
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, unescape
 
 
 class Holding(NamedTuple):
@@ -103,18 +102,18 @@ class Names(NamedTuple):
         return NameTaken(self.kind, self.name, group, holder if isinstance(holder, str) else None)
 
 
-async def told(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
+async def told(access: Access, taken: NameTaken, id: str) -> NameTaken:
     """Describe the conflict of resource `id`, which wanted a name that another holds."""
-    return _shown(scope, await _located(scope, taken, id))
+    return _shown(access, await _located(access, taken, id))
 
 
-async def _located(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
+async def _located(access: Access, taken: NameTaken, id: str) -> NameTaken:
     """Find the holder other than `id` below the marked group, if it still exists."""
     if taken.holder is not None:
         return taken
     below = ROOT if taken.group == ROOT else f"{taken.group}/"
     top = NAME.key(kind=taken.kind, name=comparison_form(taken.name), group=GroupPath(below))
-    page = await scope.table.query(Query(partition=top.pk, range=Range(top.sk)))
+    page = await access.table.query(Query(partition=top.pk, range=Range(top.sk)))
     for item in page.items:
         if item.get("id") not in (None, id):
             group = unescape(NAME.sk.read(str(item["sk"]))["group"])
@@ -122,10 +121,10 @@ async def _located(scope: Scope, taken: NameTaken, id: str) -> NameTaken:
     return taken
 
 
-def _shown(scope: Scope, taken: NameTaken) -> NameTaken:
+def _shown(access: Access, taken: NameTaken) -> NameTaken:
     """Hide the holder in a group that the caller does not see."""
     line = reversed(ancestors(GroupPath(taken.group)))
-    nearest = next(group for group in line if scope.caller.sees(group))
+    nearest = next(group for group in line if access.caller.sees(group))
     if nearest == taken.group:
         return taken
     return NameTaken(taken.kind, taken.name, nearest, None)

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access, absent, key_of_group, unknown
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import key_of_group, unknown
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
@@ -22,7 +20,7 @@ from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import Everything, Postings, Travel
 from penstock.datastore.tag_search.search import Budget, Filter, Source, Wanted, search
 from penstock.datastore.tag_search.tags import TagFilter
-from penstock.datastore.text import comparison_form
+from penstock.datastore.text import comparison_form, is_id
 
 R = TypeVar("R", bound=Resource)
 
@@ -61,7 +59,7 @@ class Reading(Generic[R]):
     """The reads of one kind, in the caller's scope."""
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
 
     async def many(
         self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
@@ -90,12 +88,12 @@ class Reading(Generic[R]):
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
         if len(name) > MAX_NAME:
             raise NotFound(f"No name is longer than {MAX_NAME} characters.", ("name",))
-        group = self.scope.seen_group(group)
+        group = self.access.seen_group(group)
         chain = [
             NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
             for above in reversed(ancestors(group))
         ]
-        rows = await read_rows(self.scope.table, [*chain, key_of_group(group)])
+        rows = await read_rows(self.access.table, [*chain, key_of_group(group)])
         if group != ROOT and key_of_group(group) not in rows:
             raise unknown(group)
         for key in chain:
@@ -112,7 +110,7 @@ class Reading(Generic[R]):
         self, ids: Sequence[str], *, consistent: bool = False
     ) -> list[Attributes | None]:
         keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
-        found = await read_rows(self.scope.table, list(keys.values()), consistent=consistent)
+        found = await read_rows(self.access.table, list(keys.values()), consistent=consistent)
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
     def _found(self, row: Attributes | None, asked: Asked) -> Found[R] | NotFound:
@@ -120,7 +118,7 @@ class Reading(Generic[R]):
         if row is None or "deletedAt" in row:
             return absent(self.kind.noun)
         found = Found(self.kind, row)
-        return found if self.scope.sees(found.record(asked)) else absent(self.kind.noun)
+        return found if self.access.sees(found.record(asked)) else absent(self.kind.noun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +136,7 @@ class Listing(Generic[R]):
     """The lists of one kind, in the caller's scope."""
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
 
     async def page(self, listed: Listed, window: Window, asked: Asked = None) -> Slice[R]:
         """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
@@ -148,11 +146,11 @@ class Listing(Generic[R]):
         least the fields of the projection.
         """
         listed.tags.check()
-        group = self.scope.seen_group(listed.group)
-        table = Metered(self.scope.table)
+        group = self.access.seen_group(listed.group)
+        table = Metered(self.access.table)
         descending = listed.newest_first is not window.backward
         travel = Travel(table, self.kind.letter, descending)
-        limits = self.scope.budget
+        limits = self.access.budget
         found, _ = await gather(
             search(
                 await self._sources(listed, group, travel),
@@ -162,9 +160,9 @@ class Listing(Generic[R]):
                 descending=descending,
                 budget=Budget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units),
             ),
-            self.scope.require_group(group),
+            self.access.require_group(group),
         )
-        records = await Reading(self.kind, self.scope).many(found.ids, asked=asked)
+        records = await Reading(self.kind, self.access).many(found.ids, asked=asked)
         # An index or a replica may be late: resources that are gone by now are left out.
         entries = [
             (id, record)
@@ -179,12 +177,12 @@ class Listing(Generic[R]):
         if not listed.include_child_groups:
             return [Postings(travel, above) for above in ancestors(group)]
         selective = listed.tags.all or listed.tags.any
-        sees_all = group == ROOT and self.scope.caller.has(Role.READER, ROOT)
+        sees_all = group == ROOT and self.access.caller.has(Role.READER, ROOT)
         if sees_all and not selective:
             return self._everything(travel)
         *above, _ = ancestors(group)
         try:
-            below = await Groups(self.scope).subtree(group)
+            below = await Groups(self.access).subtree(group)
         except LimitExceeded:
             if not sees_all:
                 raise

@@ -1,12 +1,15 @@
 """The rules of a resource's content, which are all checked before anything is written."""
 
 from asyncio import to_thread
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
+from penstock.datastore.datasets.csv import dataset_problems
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.formulas.calculations import calculation_problems
+from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, Kind
 from penstock.datastore.tag_search.tags import tag_problems
 from penstock.datastore.text import prose_problem, text_problem
 from penstock.formula.checking.calculation_library import Library
@@ -15,6 +18,13 @@ R = TypeVar("R", bound=Resource)
 
 MAX_NAME = 128
 MAX_DESCRIPTION = 8192
+
+_OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, Library], list[FieldProblem]]]] = {
+    PIPELINE.letter: lambda pipeline, library: transformer_problems(pipeline.transformer, library),
+    CALCULATION.letter: calculation_problems,
+    REFERENCE_DATASET.letter: lambda dataset, _: dataset_problems(dataset.content),
+}
+"""The problems of the fields that one kind of resource alone has, by its letter."""
 
 
 async def check(
@@ -31,6 +41,6 @@ async def check(
     problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)
     # Many or unusual formulas take long to parse.
-    problems += await to_thread(kind.problems, resource, library)
+    problems += await to_thread(_OWN_PROBLEMS[kind.letter], resource, library)
     if problems:
         raise Invalid(problems)

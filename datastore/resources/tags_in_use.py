@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
-from penstock.datastore.table.keys import Part, join, split, unescape
+from penstock.datastore.table.keys import Part, join, split
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Query, Range
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_of
-from penstock.datastore.text import comparison_form, unread_problem
+from penstock.datastore.text import comparison_form, unescape, unread_problem
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class TagLists:
     """The tags of resources of one kind (its letter) that the caller sees."""
 
     kind: str
-    scope: Scope
+    access: Access
 
     async def keys(self, group: GroupPath | None, window: Window) -> Slice[TagKey]:
         """List tag keys: `siKey1 = TA:<group>:<kind>` of each group of the chain, merged by key."""
@@ -122,8 +122,8 @@ class TagLists:
         self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
     ) -> Slice[T]:
         """Read along the chain of a group that exists and that the caller sees."""
-        group = self.scope.seen_group(group)
-        found, _ = await gather(read(ancestors(group)), self.scope.require_group(group))
+        group = self.access.seen_group(group)
+        found, _ = await gather(read(ancestors(group)), self.access.require_group(group))
         return found
 
     async def _merged(
@@ -134,7 +134,7 @@ class TagLists:
         window: Window,
     ) -> Slice[_Total]:
         """Merge a page of the whole chain; the position is the key text that its rows end with."""
-        pages = await gather(*(self.scope.table.query(query(above)) for above in chain))
+        pages = await gather(*(self.access.table.query(query(above)) for above in chain))
         totals: dict[str, _Total] = {}
         for item in (item for page in pages for item in page.items):
             totals.setdefault(position(item), _Total(str(item["label"]))).add(item)

@@ -7,8 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope, absent
-from penstock.datastore.clock import is_id
+from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import DECISIVE, Reading
@@ -16,6 +15,7 @@ from penstock.datastore.table.items import Asked, both, load, read_rows
 from penstock.datastore.table.layout import Kind
 from penstock.datastore.table.pages import Slice, Window, sliced
 from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)
 
@@ -41,7 +41,7 @@ class Versions(Generic[R]):
     """
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
 
     async def many(self, ids: Sequence[tuple[str, int]]) -> list[R | NotFound]:
         """Get versions: BatchGet of latest (for the permission as of now) and of the versions.
@@ -51,7 +51,7 @@ class Versions(Generic[R]):
         wanted = {(id, n) for id, n in ids if is_id(id) and 1 <= n <= MAX_VERSION}
         keys = [self.kind.latest.key(id=id) for id, _ in wanted]
         keys += [self.kind.version.key(id=id, version=n) for id, n in wanted]
-        rows = await read_rows(self.scope.table, keys)
+        rows = await read_rows(self.access.table, keys)
         return [self._found(id, n, rows) if (id, n) in wanted else self._absent() for id, n in ids]
 
     async def one(self, id: str, version: int) -> R:
@@ -91,7 +91,7 @@ class Versions(Generic[R]):
             self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
             for of, n in wanted
         ]
-        rows = await read_rows(self.scope.table, (key for key in keys if key is not None))
+        rows = await read_rows(self.access.table, (key for key in keys if key is not None))
         return [
             load(self.kind.version_record, rows[key], asked, id=of.id)
             if key is not None and key in rows
@@ -114,12 +114,12 @@ class Versions(Generic[R]):
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.scope.table.query(query)
+        page = await self.access.table.query(query)
         items = list(page.items)
         # A page of the store ends at 1 MB, which a few large versions fill.
         while page.last is not None and len(items) <= window.size:
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
-            page = await self.scope.table.query(query)
+            page = await self.access.table.query(query)
             items += page.items
         part = both(asked, _DECISIVE)
         found = [load(self.kind.version_record, item, part, id=of.id) for item in items]
@@ -156,7 +156,7 @@ class Versions(Generic[R]):
 
     def _found(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:
         latest = rows.get(self.kind.latest.key(id=id))
-        resource = Reading(self.kind, self.scope).admitted(latest, DECISIVE)
+        resource = Reading(self.kind, self.access).admitted(latest, DECISIVE)
         if isinstance(resource, NotFound):
             return resource
         item = rows.get(self.kind.version.key(id=id, version=number))

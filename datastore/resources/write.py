@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from penstock.datastore.access.scope import Scope
+from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import (
     FieldProblem,
@@ -50,7 +50,7 @@ class Writing(Generic[R]):
     """The writes of one kind, in the caller's scope."""
 
     kind: Kind[R]
-    scope: Scope
+    access: Access
     attachment: Attachment[R] | None = None
 
     def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
@@ -70,14 +70,14 @@ class Writing(Generic[R]):
         `noted` in reading it are reported with all others. The same idempotency key with the same
         input returns the resource that the first call created.
         """
-        group = self.scope.group_or_default(group)
-        self.scope.require_at(Role.CONTRIBUTOR, group)
+        group = self.access.group_or_default(group)
+        self.access.require_at(Role.CONTRIBUTOR, group)
         resource = self._new(group, content)
         problems = [*noted, *idempotency.key_problems(idempotency_key)]
         receipt = []
         if idempotency_key is not None:
             made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
-            receipt.append(made.write(self.scope, idempotency_key))
+            receipt.append(made.write(self.access, idempotency_key))
 
         async def created() -> R:
             called = await self._checked(resource, problems)
@@ -106,7 +106,7 @@ class Writing(Generic[R]):
         """
 
         def updated(current: R) -> R:
-            self.scope.require_owner(Role.CONTRIBUTOR, current)
+            self.access.require_owner(Role.CONTRIBUTOR, current)
             if current.version != expected_version:
                 raise VersionConflict(current.version)
             _require_state_allows(current, changes)
@@ -129,13 +129,13 @@ class Writing(Generic[R]):
         """
 
         def granted(current: R) -> R:
-            self.scope.require_owner(Role.ADMIN, current)
-            self.scope.require_at(Role.ADMIN, group)
+            self.access.require_owner(Role.ADMIN, current)
+            self.access.require_at(Role.ADMIN, group)
             return self._regranted(current, with_grant(current.groups, group))
 
         before, after = await self._rewrite(id, granted, "group")
         if after is before:
-            await self.scope.require_group(group)
+            await self.access.require_group(group)
         return after, after is not before
 
     async def revoke(self, id: str, group: GroupPath) -> R:
@@ -146,7 +146,7 @@ class Writing(Generic[R]):
         """
 
         def revoked(current: R) -> R:
-            self.scope.require_owner(Role.ADMIN, current)
+            self.access.require_owner(Role.ADMIN, current)
             if group not in current.groups:
                 raise NotFound(f"{group} has no grant of its own.", ("group",))
             if group == current.owner:
@@ -158,7 +158,7 @@ class Writing(Generic[R]):
     async def _replayed(self, id: str) -> R:
         """Read the resource that an earlier call with the same idempotency key created."""
         try:
-            return await Reading(self.kind, self.scope).one(id, consistent=True)
+            return await Reading(self.kind, self.access).one(id, consistent=True)
         except NotFound:
             message = f"made a {self.kind.noun} that is gone"
             raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
@@ -177,7 +177,7 @@ class Writing(Generic[R]):
         """
 
         async def rewritten() -> tuple[R, R]:
-            current = await Reading(self.kind, self.scope).one(id, consistent=True)
+            current = await Reading(self.kind, self.access).one(id, consistent=True)
             changed = change(current)
             if changed is current:
                 return current, current
@@ -217,10 +217,10 @@ class Writing(Generic[R]):
     async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
         """Check the content; return the writes that guard the calculations it calls."""
         formulas = self.kind.formulas(resource)
-        called = await library_for(self.scope, resource, formulas)
+        called = await library_for(self.access, resource, formulas)
         # A kind that runs must find its datasets; a calculation may exist before its data.
         if self.kind.runs is not None:
-            found = await datasets_for(self.scope, called, formulas)
+            found = await datasets_for(self.access, called, formulas)
             noted = [*noted, *await unknown_datasets(formulas, called, found)]
         await check(self.kind, resource, called, noted)
         return called.unchanged()
@@ -241,10 +241,10 @@ class Writing(Generic[R]):
         return writes + difference(footprint(letter, current), footprint(letter, changed))
 
     def _new(self, group: GroupPath, content: Mapping[str, Any]) -> R:
-        now, user = self.scope.clock.timestamp(), self.scope.caller.user_id
+        now, user = self.access.clock.timestamp(), self.access.caller.user_id
         return self.kind.record(
             **content,
-            id=self.scope.clock.new_id(),
+            id=self.access.clock.new_id(),
             state=State.ENABLED,
             groups=(group,),
             owner=group,
@@ -261,8 +261,8 @@ class Writing(Generic[R]):
             current,
             **changes,
             revision=current.revision + 1,
-            updated_at=self.scope.clock.timestamp(),
-            updated_by=self.scope.caller.user_id,
+            updated_at=self.access.clock.timestamp(),
+            updated_by=self.access.caller.user_id,
         )
 
     def _regranted(self, current: R, groups: tuple[GroupPath, ...]) -> R:
@@ -282,10 +282,10 @@ class Writing(Generic[R]):
             limit = "operations of a transaction"
             raise LimitExceeded(limit, MAX_OPERATIONS, count, (place or widest,))
         try:
-            await commit(self.scope.table, [*writes, *called])
+            await commit(self.access.table, [*writes, *called])
         except NameTaken as taken:
             with about(place or "name"):
-                raise await told(self.scope, taken, id) from None
+                raise await told(self.access, taken, id) from None
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:

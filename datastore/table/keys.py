@@ -1,29 +1,16 @@
-"""The text of keys: templates of segments joined by `:`, which no variable's value can contain."""
+"""Key text: templates of segments joined by `:`, whose variables can never meet a separator."""
 
 import re
 from collections.abc import Mapping
 from typing import TypeAlias
-from urllib.parse import unquote
+
+from penstock.datastore.text import escape, unescape
 
 Part: TypeAlias = "str | int | tuple[str, ...]"
 
 SEPARATOR = ":"
 LEVEL = "#"
-_UNSAFE = re.compile(r"[%:#\x00-\x1f\x7f-\x9f]")
 _VARIABLE = re.compile(r"\{(\w+)(?:\.(\d+))?\}")
-
-
-def escape(text: str) -> str:
-    """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
-    # Nearly every text is safe; this test takes a fraction of the regular expression's time.
-    if text.isprintable() and "%" not in text and ":" not in text and "#" not in text:
-        return text
-    return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)
-
-
-def unescape(text: str) -> str:
-    """Undo `escape`."""
-    return unquote(text)
 
 
 def join(levels: tuple[str, ...]) -> str:

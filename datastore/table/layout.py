@@ -4,10 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from penstock.datastore.datasets.csv import dataset_problems
-from penstock.datastore.errors import FieldProblem
-from penstock.datastore.formulas.calculations import calculation_problems
-from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import (
     Calculation,
     CalculationVersion,
@@ -19,7 +15,6 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.table.keys import Part, Template
 from penstock.datastore.table.port import INDEX_HASH, Item, Key
-from penstock.formula.checking.calculation_library import Library
 
 R = TypeVar("R", bound=Resource)
 
@@ -55,11 +50,11 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """A kind of resource: its letter, its rows, its records and its rules.
+    """A kind of resource: its letter, its rows and its records.
 
-    `problems` checks the fields that only this kind has; `formulas` are the formulas in them that
-    may call calculations. `runs` is the row that counts a resource's executions, which must be
-    deleted before it. `folder` is the folder of one resource's files, if the kind has files.
+    `formulas` are the formulas in its fields that may call calculations. `runs` is the row that
+    counts a resource's executions, which must be deleted before it. `folder` is the folder of one
+    resource's files, if the kind has files.
     """
 
     letter: str
@@ -68,7 +63,6 @@ class Kind(Generic[R]):
     version: Row
     record: type[R]
     version_record: type[R]
-    problems: Callable[[R, Library], list[FieldProblem]]
     formulas: Callable[[R], Sequence[str]]
     runs: Row | None = None
     folder: str | None = None
@@ -92,7 +86,6 @@ PIPELINE = Kind(
     version=row("P:{id}", "PV:{version.10}"),
     record=Pipeline,
     version_record=PipelineVersion,
-    problems=lambda pipeline, library: transformer_problems(pipeline.transformer, library),
     formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
     runs=EXECUTION_COUNT,
 )
@@ -104,7 +97,6 @@ CALCULATION = Kind(
     version=row("C:{id}", "CV:{version.10}"),
     record=Calculation,
     version_record=CalculationVersion,
-    problems=calculation_problems,
     formulas=lambda calculation: [calculation.formula],
 )
 
@@ -115,7 +107,6 @@ REFERENCE_DATASET = Kind(
     version=row("D:{id}", "DV:{version.10}"),
     record=ReferenceDataset,
     version_record=ReferenceDatasetVersion,
-    problems=lambda dataset, _: dataset_problems(dataset.content),
     formulas=lambda _: (),
     folder="datasets/{id}/",
 )

@@ -4,6 +4,7 @@ No text of a formula enters the source: names are numbered, and constants are pa
 the namespace.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import DecimalException
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from penstock.formula.core.errors import Fault, Position
 from penstock.formula.core.numbers import out_of_range
 from penstock.formula.core.values import Kind, Value, python_types, refuse
+from penstock.formula.syntax.tree import Expression
 
 HEADER_LINES: Final = 1
 
@@ -72,6 +74,23 @@ class Emitter:
         name = operand.name
         self.emit(f"if type({name}) not in {types}: refuse({name}, {words})", at)
         return Operand(name, operand.kind & wanted)
+
+
+class ExpressionEmitter(Emitter, ABC):
+    """An emitter that also writes the lines of whole expressions."""
+
+    @property
+    @abstractmethod
+    def within(self) -> str | None:
+        """The identity of the calculation whose formula this is, if it is one."""
+
+    @abstractmethod
+    def operand(self, node: Expression) -> Operand:
+        """Add the lines which compute an expression; return where its value is."""
+
+    def wanted(self, node: Expression, wanted: Kind) -> Operand:
+        """Add the lines of an expression and the check of its kind."""
+        return self.want(self.operand(node), wanted, node.at)
 
 
 _FILE: Final = "<formula>"

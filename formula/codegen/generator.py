@@ -8,7 +8,7 @@ from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.dataset_uses import pin_of
 from penstock.formula.checking.linker import Linked
 from penstock.formula.codegen import lazy_forms
-from penstock.formula.codegen.emitter import Emitter, Operand, Routine
+from penstock.formula.codegen.emitter import ExpressionEmitter, Operand, Routine
 from penstock.formula.core import comparison, numbers
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.row_inputs import binder
@@ -54,7 +54,7 @@ def for_arguments(linked: Linked, traced: bool = False) -> Routine:
     return Generator(linked, traced).finish([f"p{place}" for place in range(len(parameters))])
 
 
-class Generator(Emitter):
+class Generator(ExpressionEmitter):
     """Writes one function; `operand` adds the lines of an expression and returns its variable."""
 
     def __init__(self, linked: Linked, traced: bool) -> None:
@@ -107,10 +107,6 @@ class Generator(Emitter):
         if self._traced:
             self.emit(f"seen[{self.constant(id(node))}] = {operand.name}", node.at)
         return operand
-
-    def wanted(self, node: Expression, wanted: Kind) -> Operand:
-        """Add the lines of an expression and the check of its kind."""
-        return self.want(self.operand(node), wanted, node.at)
 
     @singledispatchmethod
     def _operand(self, node: Expression) -> Operand:

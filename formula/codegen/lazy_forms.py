@@ -2,23 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from penstock.formula.checking.dataset_uses import pin_of
-from penstock.formula.codegen.emitter import Operand
+from penstock.formula.codegen.emitter import ExpressionEmitter, Operand
 from penstock.formula.core.errors import Code, Fault
 from penstock.formula.core.values import SCALAR, SOMETHING, Kind, Scalar, python_types, text_of
 from penstock.formula.functions.catalogue import FUNCTIONS, result_kind
 from penstock.formula.functions.text import same_text
 from penstock.formula.syntax.tree import Call
 
-if TYPE_CHECKING:
-    from penstock.formula.codegen.generator import Generator
-
 _SCALARS: Final = python_types(SCALAR)
 
 
-def _if(code: "Generator", node: Call) -> Operand:
+def _if(code: ExpressionEmitter, node: Call) -> Operand:
     condition, then, otherwise = node.arguments
     tested = code.wanted(condition, Kind.BOOLEAN)
     target = code.fresh()
@@ -31,7 +28,7 @@ def _if(code: "Generator", node: Call) -> Operand:
     return Operand(target, first.kind | second.kind)
 
 
-def _coalesce(code: "Generator", node: Call) -> Operand:
+def _coalesce(code: ExpressionEmitter, node: Call) -> Operand:
     target = code.fresh()
     first = code.operand(node.arguments[0])
     code.emit(f"{target} = {first.name}", node.at)
@@ -44,15 +41,15 @@ def _coalesce(code: "Generator", node: Call) -> Operand:
     return Operand(target, result_kind(FUNCTIONS["COALESCE"], kinds, {}))
 
 
-def _all(code: "Generator", node: Call) -> Operand:
+def _all(code: ExpressionEmitter, node: Call) -> Operand:
     return _until(code, node, "if {}:")
 
 
-def _any(code: "Generator", node: Call) -> Operand:
+def _any(code: ExpressionEmitter, node: Call) -> Operand:
     return _until(code, node, "if not {}:")
 
 
-def _until(code: "Generator", node: Call, going_on: str) -> Operand:
+def _until(code: ExpressionEmitter, node: Call, going_on: str) -> Operand:
     target = code.fresh()
     first = code.wanted(node.arguments[0], Kind.BOOLEAN)
     code.emit(f"{target} = {first.name}", node.at)
@@ -63,7 +60,7 @@ def _until(code: "Generator", node: Call, going_on: str) -> Operand:
     return Operand(target, Kind.BOOLEAN)
 
 
-def _switch(code: "Generator", node: Call) -> Operand:
+def _switch(code: ExpressionEmitter, node: Call) -> Operand:
     options = {option.name: option.value for option in node.options}
     subject = code.wanted(node.arguments[0], SOMETHING)
     fold = "None"
@@ -107,12 +104,12 @@ def _no_case(subject: Scalar) -> NoReturn:
     raise Fault(Code.NO_CASE_MATCHES, message)
 
 
-def _meant(code: "Generator", node: Call) -> str:
+def _meant(code: ExpressionEmitter, node: Call) -> str:
     """Return the arguments that identify data besides its name: the pin and the calculation."""
     return f"{code.shared(pin_of(node.options))}, {code.shared(code.within)}"
 
 
-def _impact(code: "Generator", node: Call) -> Operand:
+def _impact(code: ExpressionEmitter, node: Call) -> Operand:
     names = ", ".join(code.wanted(argument, Kind.TEXT).name for argument in node.arguments)
     target = code.fresh()
     code.emit(f"{target} = impact({names}, {_meant(code, node)})", node.at)
@@ -128,7 +125,7 @@ def _no_factor(found: object, activity: str, impact: str, component: str) -> NoR
     raise Fault(Code.IMPACT_NOT_FOUND, f"there is no emission factor for {path}")
 
 
-def _lookup(code: "Generator", node: Call) -> Operand:
+def _lookup(code: ExpressionEmitter, node: Call) -> Operand:
     slots = FUNCTIONS["LOOKUP"].slots_for(len(node.arguments))
     operands = {
         slot.name: code.wanted(argument, slot.kinds)
@@ -150,7 +147,7 @@ def _not_a_value(found: object) -> NoReturn:
     raise TypeError(f"a dataset gave a {type(found).__name__}, which is no value")
 
 
-def _ref(code: "Generator", node: Call) -> Operand:
+def _ref(code: ExpressionEmitter, node: Call) -> Operand:
     output = code.wanted(node.arguments[0], Kind.TEXT)
     target = code.fresh()
     code.emit(f"{target} = earlier({output.name})", node.at)
@@ -159,7 +156,7 @@ def _ref(code: "Generator", node: Call) -> Operand:
     return Operand(target, SCALAR)
 
 
-FORMS: Final[Mapping[str, Callable[["Generator", Call], Operand]]] = {
+FORMS: Final[Mapping[str, Callable[[ExpressionEmitter, Call], Operand]]] = {
     "AND": _all,
     "COALESCE": _coalesce,
     "IF": _if,

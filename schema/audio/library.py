@@ -81,7 +81,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await connect(
             info,
             ("artist", artist),
@@ -103,7 +103,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await connect(
             info,
             ("album", album),
@@ -124,7 +124,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await connect(
             info,
             ("s3BucketName", bucket),
@@ -145,7 +145,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Artist]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await _list_shelf(
             info, "getArtistsByUserId", prefix, page, lists.get_artists_by_user_id
         )
@@ -163,7 +163,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Album]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await _list_shelf(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
@@ -185,7 +185,7 @@ class AudioLibrary:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        lists = info.context.view.audio.lists
+        lists = info.context.session.audio.lists
         page = page_of(first, after, last, before)
         return await connect(info, ("all audio",), page, lists.get_audio_id_by_user_id)
 
@@ -220,7 +220,7 @@ class AudioQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Artist]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await _list_shelf(info, "artists", prefix, page, lists.get_artists_by_user_id)
 
     @strawberry.field(
@@ -236,7 +236,7 @@ class AudioQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Album]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await _list_shelf(info, "albums", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
@@ -252,7 +252,7 @@ class AudioQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Genre]:
-        page, lists = page_of(first, after, last, before), info.context.view.audio.lists
+        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
         return await _list_shelf(info, "genres", prefix, page, lists.genres)
 
     @strawberry.field(
@@ -342,7 +342,7 @@ def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
 async def _page(
     info: Info, wanted: dict[str, str], newest_first: bool, window: Window
 ) -> Slice[records.Audio]:
-    lists = info.context.view.audio.lists
+    lists = info.context.session.audio.lists
     match tuple(wanted.items()):
         case (("artist", name),):
             links = lists.get_audio_id_by_user_id_by_artist(name, window)

@@ -120,7 +120,7 @@ class ListeningViewer:
             info,
             ("plays",),
             page_of(first, after, last, before),
-            info.context.view.listening.plays.page,
+            info.context.session.listening.plays.page,
         )
 
     @strawberry.field(
@@ -130,4 +130,4 @@ class ListeningViewer:
     )
     @staticmethod
     async def play_queue(info: Info) -> records.PlayQueue:
-        return await info.context.view.listening.queue.get()
+        return await info.context.session.listening.queue.get()

@@ -219,6 +219,6 @@ class ListeningMutation:
     ) -> SavePlayQueuePayload:
         with about("audioIds"):
             ids = [key_of("Audio", id) for id in input.audio_ids]
-        queue, index = info.context.view.listening.queue, input.index or 0
+        queue, index = info.context.session.listening.queue, input.index or 0
         saved = await queue.save(ids, index, input.position_ms or 0)
         return SavePlayQueuePayload(play_queue=saved)

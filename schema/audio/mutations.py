@@ -266,7 +266,7 @@ class AudioMutation:
         storage = given(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
         prefix = given(input.prefix) or ""
-        begun = await info.context.view.audio.importing.begin(connection, prefix)
+        begun = await info.context.session.audio.importing.begin(connection, prefix)
         return ImportAudioPayload(job=begun)
 
 

@@ -88,7 +88,7 @@ class StorageQuery:
             info,
             ("storages",),
             page_of(first, after, last, before),
-            info.context.view.audio.connections.page,
+            info.context.session.audio.connections.page,
         )
 
 
@@ -177,7 +177,7 @@ class StorageMutation:
     async def create_storage_connection(
         info: Info, input: InputOf[CreateStorageConnectionInput]
     ) -> CreateStorageConnectionPayload:
-        connections = info.context.view.audio.connections
+        connections = info.context.session.audio.connections
         place = (input.name, input.bucket, input.region)
         role, keys, endpoint = given(input.role_arn), given(input.keys), given(input.endpoint)
         if (role is None) == (keys is None):
@@ -201,6 +201,6 @@ class StorageMutation:
     async def delete_storage_connection(
         info: Info, input: InputOf[DeleteStorageConnectionInput]
     ) -> DeleteStorageConnectionPayload:
-        sources = info.context.view.audio.registering.sources
+        sources = info.context.session.audio.registering.sources
         deleted = await sources.disconnect(key_of("Storage", input.id))
         return DeleteStorageConnectionPayload(storage=deleted)

@@ -196,7 +196,7 @@ class Artist(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Audio]:
-        lists = info.context.view.audio.lists
+        lists = info.context.session.audio.lists
         return await connect(
             info,
             ("audios of artist", artist.id),
@@ -253,7 +253,7 @@ class Album(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Audio]:
-        lists = info.context.view.audio.lists
+        lists = info.context.session.audio.lists
         return await connect(
             info,
             ("audios of album", album.id),

@@ -85,7 +85,7 @@ class Calculation(Resource):
         from_: FromVersion,
         to: ToVersion,
     ) -> list[version_diff.Change]:
-        return await resources.diff(info.context.desk(CALCULATION), calculation, from_, to)
+        return await resources.diff(info.context.loaders.of(CALCULATION), calculation, from_, to)
 
 
 @strawberry.type(description="One version of a calculation. A version never changes.")
@@ -117,7 +117,7 @@ class CalculationVersion(ResourceVersion):
         version: strawberry.Parent[records.CalculationVersion], info: Info
     ) -> records.Calculation:
         asked = attributes_asked(info, "Calculation")
-        return await info.context.desk(CALCULATION).latest(version.id, asked)
+        return await info.context.loaders.of(CALCULATION).latest(version.id, asked)
 
 
 @strawberry.type
@@ -144,7 +144,7 @@ class CalculationQuery:
     async def calculation_by_name(
         info: Info, name: OfName, group: InGroup = UNSET
     ) -> records.Calculation | None:
-        return await info.context.view.of(CALCULATION).reading.by_name(name, given(group))
+        return await info.context.session.of(CALCULATION).reading.by_name(name, given(group))
 
     @strawberry.field(
         graphql_type=Connection[Calculation],

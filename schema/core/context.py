@@ -1,83 +1,21 @@
-"""The context of a request, page arguments, sealed cursors, and types that several areas share."""
+"""The info of a request, page arguments, and types that several areas share."""
 
-import binascii
-import hmac
-from asyncio import Lock, sleep
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import Annotated, Final, TypeAlias, TypeVar
 
-import msgspec
 import strawberry
 
 from penstock.datastore import records
 from penstock.datastore.errors import BadInput
 from penstock.datastore.manifest.records import Action, RunState, Stage
-from penstock.datastore.roles import Caller, GroupPath, Role
-from penstock.datastore.store import Store
+from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import Loaders
 from penstock.schema.core.descriptions import describe_values
 
 DEFAULT_PAGE_SIZE: Final = 20
 MAX_PAGE_SIZE: Final = 100
-MAX_CURSOR_LENGTH: Final = 4_096
-_SEAL_BYTES: Final = 12
-_MIN_KEY_BYTES: Final = 16
-
-
-class Cursors:
-    """Seals positions in lists, so that a cursor opens only in the list that gave it.
-
-    A scope names everything that decides the content of the list: the list, its partition, a digest
-    of the filter, and the rights of the caller. Clients can read the position in a cursor but
-    cannot make a cursor themselves.
-    """
-
-    __slots__ = ("_key",)
-
-    def __init__(self, key: bytes) -> None:
-        if len(key) < _MIN_KEY_BYTES:
-            raise ValueError(f"The cursor key needs at least {_MIN_KEY_BYTES} bytes.")
-        self._key = key
-
-    def seal(self, scope: str, position: str) -> str:
-        """Make the cursor of a position: 12 bytes of HMAC and the position, in base64url."""
-        payload = position.encode()
-        return urlsafe_b64encode(self._seal(scope, payload) + payload).rstrip(b"=").decode()
-
-    def open(self, scope: str, cursor: str) -> str:
-        """Read the position of a cursor; BadInput unless this key sealed it for the same scope."""
-        raw = _decoded(cursor)
-        seal, payload = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
-        if not hmac.compare_digest(seal, self._seal(scope, payload)):
-            raise _invalid()
-        return payload.decode()
-
-    def _seal(self, scope: str, payload: bytes) -> bytes:
-        bound = scope.encode()
-        message = b"%d:%b%b" % (len(bound), bound, payload)
-        return hmac.digest(self._key, message, "sha256")[:_SEAL_BYTES]
-
-
-def _decoded(cursor: str) -> bytes:
-    """Decode base64url that encodes to the same text again, so that a position has one cursor."""
-    if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
-        raise _invalid()
-    try:
-        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    except binascii.Error:
-        raise _invalid() from None
-    if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor:
-        raise _invalid()
-    return raw
-
-
-def _invalid() -> BadInput:
-    return BadInput("Invalid cursor.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,33 +59,7 @@ def _size(argument: str, size: int | None) -> int:
 T = TypeVar("T")
 
 
-class Turns:
-    """Lets only one long list of an answer be assembled at a time, with other work in between."""
-
-    @cached_property
-    def _taken(self) -> Lock:
-        return Lock()
-
-    async def take(self) -> None:
-        """Wait for a turn, which lasts until the caller awaits something else."""
-        async with self._taken:
-            await sleep(0)
-
-
-class RequestContext(Context, frozen=True, kw_only=True):
-    """The resolvers' context and what only the schema needs."""
-
-    cursors: Cursors
-    turns: Turns = msgspec.field(default_factory=Turns)
-
-    @classmethod
-    def open(cls, store: Store, caller: Caller, cursors: Cursors) -> "RequestContext":
-        """Make the context of one request; loaders need the request's event loop."""
-        view = store.seen_by(caller)
-        return cls(view, Loaders(view), cursors=cursors)
-
-
-Info: TypeAlias = strawberry.Info[RequestContext, None]
+Info: TypeAlias = strawberry.Info[Context, None]
 
 InGroup = Annotated[
     GroupPath | None,

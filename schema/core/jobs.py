@@ -99,7 +99,7 @@ class Job(Node):
             info,
             ("failures", job.id),
             page_of(first, after, last, before),
-            lambda window: info.context.view.audio.importing.failures(job.id, window),
+            lambda window: info.context.session.audio.importing.failures(job.id, window),
         )
 
     is_type_of = shows(records.Job)

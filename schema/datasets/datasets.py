@@ -83,7 +83,7 @@ class _Holding:
         expires_in: ExpiresIn = DOWNLOAD_SECONDS,
     ) -> FileDownload:
         seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
-        found = await info.context.view.dataset_files.download(dataset, seconds)
+        found = await info.context.session.dataset_files.download(dataset, seconds)
         if found is None:
             return FileDownload(status=FileStatus.GONE, url=None, expires_at=None, size_bytes=None)
         return FileDownload(
@@ -135,7 +135,7 @@ class ReferenceDataset(_Holding, Resource):
         to: ToVersion,
     ) -> list[version_diff.Change]:
         return await resources.diff(
-            info.context.desk(REFERENCE_DATASET), reference_dataset, from_, to
+            info.context.loaders.of(REFERENCE_DATASET), reference_dataset, from_, to
         )
 
 
@@ -152,7 +152,7 @@ class ReferenceDatasetVersion(_Holding, ResourceVersion):
         version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
     ) -> records.ReferenceDataset:
         asked = attributes_asked(info, "ReferenceDataset")
-        return await info.context.desk(REFERENCE_DATASET).latest(version.id, asked)
+        return await info.context.loaders.of(REFERENCE_DATASET).latest(version.id, asked)
 
 
 @strawberry.type
@@ -181,7 +181,7 @@ class ReferenceDatasetQuery:
     async def reference_dataset_by_name(
         info: Info, name: OfName, group: InGroup = UNSET
     ) -> records.ReferenceDataset | None:
-        return await info.context.view.of(REFERENCE_DATASET).reading.by_name(name, given(group))
+        return await info.context.session.of(REFERENCE_DATASET).reading.by_name(name, given(group))
 
     @strawberry.field(
         graphql_type=Connection[ReferenceDataset],

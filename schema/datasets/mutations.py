@@ -373,7 +373,7 @@ class ReferenceDatasetMutation:
     async def create_dataset_upload(
         info: Info, input: InputOf[CreateDatasetUploadInput]
     ) -> CreateDatasetUploadPayload:
-        upload = await info.context.view.dataset_files.upload(given(input.group))
+        upload = await info.context.session.dataset_files.upload(given(input.group))
         return CreateDatasetUploadPayload(
             upload=DatasetUpload(id=strawberry.ID(upload.id), form=UploadForm.of(upload.form))
         )

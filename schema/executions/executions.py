@@ -1,6 +1,6 @@
 """The type of executions, the types of its fields, and the field that queries an execution."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
@@ -11,7 +11,7 @@ from penstock.datastore.executions import records
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
-from penstock.datastore.records import Pipeline as PipelineRecord
+from penstock.datastore.records import Pipeline
 from penstock.datastore.table.layout import PIPELINE
 from penstock.graphql_jit import attributes_asked, reads
 from penstock.resolvers import executions
@@ -21,9 +21,6 @@ from penstock.schema.core.files import FileDownload, UploadForm
 from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
 from penstock.schema.core.scalars import JSON, DateTime, Long
 from penstock.schema.engine.cost import costs
-
-if TYPE_CHECKING:
-    from penstock.schema.pipelines.pipelines import Pipeline
 
 strawberry.enum(records.ExecutionState, description="The state of an execution.")
 describe_values(
@@ -260,11 +257,9 @@ class Execution(Node):
         graphql_type=_PIPELINE, description="The pipeline of the execution in its present version."
     )
     @staticmethod
-    async def pipeline(
-        execution: strawberry.Parent[records.Execution], info: Info
-    ) -> PipelineRecord:
+    async def pipeline(execution: strawberry.Parent[records.Execution], info: Info) -> Pipeline:
         asked = attributes_asked(info, "Pipeline")
-        return await info.context.desk(PIPELINE).latest(execution.pipeline_id, asked)
+        return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, asked)
 
     @strawberry.field(description="An explanation of the state, for people; null if there is none.")
     @reads({"Execution": ("message",)})
@@ -298,7 +293,7 @@ class Execution(Node):
     async def output_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.view.executions.downloads
+        downloads = info.context.session.executions.downloads
         return download_of(await downloads.one(execution, FileKind.OUTPUT, given(expires_in)))
 
     @strawberry.field(
@@ -309,7 +304,7 @@ class Execution(Node):
     async def errors_download(
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
-        downloads = info.context.view.executions.downloads
+        downloads = info.context.session.executions.downloads
         return download_of(await downloads.one(execution, FileKind.ERRORS, given(expires_in)))
 
     @strawberry.field(
@@ -320,7 +315,7 @@ class Execution(Node):
     async def results(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> InlineResults | None:
-        found = await info.context.view.executions.answers.one(execution)
+        found = await info.context.session.executions.answers.one(execution)
         return None if found is None else results_of(found)
 
     @strawberry.field(
@@ -340,7 +335,7 @@ class Execution(Node):
             info,
             ("timeline", execution.id),
             page_of(first, after, last, before),
-            lambda window: info.context.view.executions.reading.events(execution, window),
+            lambda window: info.context.session.executions.reading.events(execution, window),
         )
 
 

@@ -55,7 +55,7 @@ class ApiKeyViewer:
             info,
             ("apiKeys",),
             page_of(first, after, last, before),
-            info.context.view.api_keys.page,
+            info.context.session.api_keys.page,
         )
 
 
@@ -136,7 +136,7 @@ class ApiKeyMutation:
     @staticmethod
     async def create_api_key(info: Info, input: InputOf[CreateApiKeyInput]) -> CreateApiKeyPayload:
         roles = [role.record() for role in input.roles]
-        made = await info.context.view.api_keys.create(input.name, roles, input.expires_at)
+        made = await info.context.session.api_keys.create(input.name, roles, input.expires_at)
         return CreateApiKeyPayload(api_key=made.key, secret=str(made.text))
 
     @strawberry.mutation(
@@ -146,5 +146,5 @@ class ApiKeyMutation:
     )
     @staticmethod
     async def revoke_api_key(info: Info, input: InputOf[RevokeApiKeyInput]) -> RevokeApiKeyPayload:
-        revoked = await info.context.view.api_keys.revoke(input.id)
+        revoked = await info.context.session.api_keys.revoke(input.id)
         return RevokeApiKeyPayload(api_key=revoked)

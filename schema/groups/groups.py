@@ -67,7 +67,7 @@ class Group(Node):
             info,
             ("children", group.path),
             page_of(first, after, last, before),
-            lambda window: info.context.view.groups.children(group, window),
+            lambda window: info.context.session.groups.children(group, window),
         )
 
 

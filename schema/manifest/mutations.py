@@ -297,5 +297,5 @@ class RunMutation:
     async def delete_manifest(
         info: Info, input: InputOf[inputs.DeleteManifestInput]
     ) -> DeleteManifestPayload:
-        deleted = await info.context.view.manifests.delete(input.name(info))
+        deleted = await info.context.session.manifests.delete(input.name(info))
         return DeleteManifestPayload(manifest=deleted)

@@ -159,7 +159,7 @@ class Run(Node):
             info,
             ("history", run.id),
             page_of(first, after, last, before),
-            lambda window: info.context.view.run_lists.history(run, window),
+            lambda window: info.context.session.run_lists.history(run, window),
         )
 
 
@@ -312,7 +312,7 @@ class RunQuery:
             info,
             ("manifests", named),
             page_of(first, after, last, before),
-            lambda window: info.context.view.manifests.page(named, window),
+            lambda window: info.context.session.manifests.page(named, window),
         )
 
 

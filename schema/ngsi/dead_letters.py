@@ -96,7 +96,7 @@ class NgsiDeadLetter:
     )
     @staticmethod
     async def entities(letter: strawberry.Parent[DeadLetter], info: Info) -> list[Dead]:
-        return await info.context.view.notified.entities_of(letter)
+        return await info.context.session.notified.entities_of(letter)
 
 
 @strawberry.type(

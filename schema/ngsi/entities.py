@@ -111,7 +111,7 @@ class NgsiAttribute:
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
     ) -> Sample | None:
-        return await info.context.view.notified.series.latest(attribute)
+        return await info.context.session.notified.series.latest(attribute)
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],
@@ -136,7 +136,7 @@ class NgsiAttribute:
         before: Before = UNSET,
     ) -> Connection[Sample]:
         span, newest = ngsi.span_of(given(start), given(end)), order is Order.NEWEST_FIRST
-        samples = info.context.view.notified.series
+        samples = info.context.session.notified.series
         return await connect(
             info,
             ("series", attribute.entity, attribute.name, span, newest),
@@ -203,7 +203,7 @@ class NgsiEntity:
             info,
             ("attributes", entity),
             page_of(first, after, last, before),
-            lambda window: info.context.view.notified.directory.attributes(entity, window),
+            lambda window: info.context.session.notified.directory.attributes(entity, window),
         )
 
     @strawberry.field(

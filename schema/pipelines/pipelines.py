@@ -134,7 +134,7 @@ class HasExecutions:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagKey]:
-        tags_in_use = info.context.view.executions.tags
+        tags_in_use = info.context.session.executions.tags
         return await connect(
             info,
             ("executionTagKeys", pipeline.id),
@@ -165,7 +165,7 @@ class HasExecutions:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagValue]:
-        tags_in_use, above = info.context.view.executions.tags, given(parent)
+        tags_in_use, above = info.context.session.executions.tags, given(parent)
         return await connect(
             info,
             ("executionTagValues", pipeline.id, key, above),
@@ -218,7 +218,7 @@ class Pipeline(Resource, HasExecutions):
         from_: FromVersion,
         to: ToVersion,
     ) -> list[version_diff.Change]:
-        return await resources.diff(info.context.desk(PIPELINE), pipeline, from_, to)
+        return await resources.diff(info.context.loaders.of(PIPELINE), pipeline, from_, to)
 
 
 @strawberry.type(description="One version of a pipeline. A version never changes.")
@@ -242,7 +242,7 @@ class PipelineVersion(ResourceVersion):
         version: strawberry.Parent[records.PipelineVersion], info: Info
     ) -> records.Pipeline:
         asked = attributes_asked(info, "Pipeline")
-        return await info.context.desk(PIPELINE).latest(version.id, asked)
+        return await info.context.loaders.of(PIPELINE).latest(version.id, asked)
 
 
 @strawberry.type
@@ -269,7 +269,7 @@ class PipelineQuery:
     async def pipeline_by_name(
         info: Info, name: OfName, group: InGroup = UNSET
     ) -> records.Pipeline | None:
-        return await info.context.view.of(PIPELINE).reading.by_name(name, given(group))
+        return await info.context.session.of(PIPELINE).reading.by_name(name, given(group))
 
     @strawberry.field(
         graphql_type=Connection[Pipeline], description=f"List the pipelines of a group. {LIST}"

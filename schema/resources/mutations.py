@@ -33,28 +33,30 @@ async def create_resource(
 ) -> R:
     """Create a resource from the fields of an input."""
     fields = await content.of(info.context, input)
-    desk, key = info.context.desk(kind), given(idempotency_key)
-    return await resources.create(desk, given(input.group), fields, key)
+    loaders, key = info.context.loaders.of(kind), given(idempotency_key)
+    return await resources.create(loaders, given(input.group), fields, key)
 
 
 async def update_resource(info: Info, kind: Kind[R], content: Content, input: Change, id: str) -> R:
     """Create a new version of a resource from the fields that an input contains."""
     key = key_of(kind.title, id)
     changes = await content.changed_by(info.context, input)
-    return await resources.update(info.context.desk(kind), key, input.expected_version, changes)
+    return await resources.update(
+        info.context.loaders.of(kind), key, input.expected_version, changes
+    )
 
 
 async def delete_resource(info: Info, kind: Kind[R], id: str, expected_version: int | None) -> R:
     """Delete a resource with all its versions, and return it as it was."""
     key, expected = key_of(kind.title, id), given(expected_version)
-    return await resources.delete(info.context.desk(kind), key, expected)
+    return await resources.delete(info.context.loaders.of(kind), key, expected)
 
 
 async def grant_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> tuple[R, bool]:
     """Grant a group access to a resource, and return whether the grant is new."""
-    return await resources.grant(info.context.desk(kind), key_of(kind.title, id), group)
+    return await resources.grant(info.context.loaders.of(kind), key_of(kind.title, id), group)
 
 
 async def revoke_resource(info: Info, kind: Kind[R], id: str, group: GroupPath) -> R:
     """Revoke the grant that a group itself has."""
-    return await resources.revoke(info.context.desk(kind), key_of(kind.title, id), group)
+    return await resources.revoke(info.context.loaders.of(kind), key_of(kind.title, id), group)

@@ -12,7 +12,6 @@ from penstock.datastore.table.layout import Kind
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import attributes_asked
-from penstock.resolvers import resources
 from penstock.resolvers.resources import ResourceKind, tag_lists
 from penstock.schema.core.context import (
     After,
@@ -210,10 +209,10 @@ LIST: Final = (
 
 async def find_resource(info: Info, kind: Kind[R], id: str, as_at: str | None) -> R:
     """Read a resource by its global id, as it is now or as it was at a given time."""
-    desk, key, time = info.context.desk(kind), key_of(kind.title, id), given(as_at)
+    loaders, key, time = info.context.loaders.of(kind), key_of(kind.title, id), given(as_at)
     if time is None:
-        return await desk.latest(key, attributes_asked(info, kind.title))
-    return await resources.as_at(desk, key, time)
+        return await loaders.latest(key, attributes_asked(info, kind.title))
+    return await loaders.as_at(key, time)
 
 
 def selection(
@@ -241,5 +240,5 @@ async def list_resources(
         info,
         (f"{kind.noun}s", selected),
         page,
-        lambda window: resources.page(info.context.desk(kind), selected, window, asked),
+        lambda window: info.context.loaders.of(kind).page(selected, window, asked),
     )

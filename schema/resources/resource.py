@@ -177,7 +177,10 @@ async def list_versions(
     info: Info, kind: Kind[R], resource: R, page: PageArguments
 ) -> Connection[R]:
     """Read a page of the versions of a resource."""
-    pages, asked = info.context.desk(kind).version_pages, attributes_asked(info, kind.version_title)
+    pages, asked = (
+        info.context.loaders.of(kind).version_pages,
+        attributes_asked(info, kind.version_title),
+    )
     return await connect(
         info,
         ("versions", resource.id),
@@ -189,6 +192,6 @@ async def list_versions(
 async def find_version(info: Info, kind: Kind[R], resource: R, number: int) -> R | None:
     """Read the version with a number; None if there is none."""
     try:
-        return await info.context.desk(kind).versions.load((resource, number))
+        return await info.context.loaders.of(kind).versions.load((resource, number))
     except NotFound:
         return None

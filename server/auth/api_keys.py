@@ -13,7 +13,7 @@ from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import Unauthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
-from penstock.server.auth.tokens import Authenticator, Session, bearer_token
+from penstock.server.auth.tokens import Authentication, Authenticator, bearer_token
 
 SESSION_SECONDS: Final = 900
 """The longest session of a stream opened with a key, so that a revocation takes effect."""
@@ -57,24 +57,26 @@ class ApiKeyAuthenticator:
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the user of the key, with the roles of the key."""
-        return (await self.session_of(headers)).caller
+        return (await self.authenticate(headers)).caller
 
-    def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
+    def authenticate(self, headers: Mapping[str, object]) -> Awaitable[Authentication]:
         """Return the caller and the end of the session.
 
         It ends with the key, or after SESSION_SECONDS at the latest.
         """
         token = bearer_token(headers)
         return (
-            self._session(token) if token.startswith(_PREFIX) else self._tokens.session_of(headers)
+            self._authenticate(token)
+            if token.startswith(_PREFIX)
+            else self._tokens.authenticate(headers)
         )
 
-    async def _session(self, token: bytes) -> Session:
+    async def _authenticate(self, token: bytes) -> Authentication:
         text, now = KeyText.parse(token.decode()), self._now()
         credential = None if text is None else await self._credential(text.id)
         if text is None or credential is None or not credential.admits(text, now):
             raise Unauthenticated("The API key is not accepted.")
-        return Session(
+        return Authentication(
             Caller(
                 credential.user,
                 credential.roles,

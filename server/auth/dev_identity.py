@@ -32,7 +32,7 @@ async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
     if settings.issuer is not None or not is_loopback(settings.host):
         return None
     caller = Caller(USER, {ROOT: Role.ADMIN}, ROOT)
-    (group,) = await store.seen_by(caller).groups.many([PREFERRED_GROUP])
+    (group,) = await store.open_session(caller).groups.many([PREFERRED_GROUP])
     if not isinstance(group, NotFound):
         caller = Caller(USER, caller.roles, PREFERRED_GROUP)
     return DevIdentity(dev_key(settings.data_dir), caller)

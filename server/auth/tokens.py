@@ -66,7 +66,7 @@ def _weight(proven: Proven) -> int:
     return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))
 
 
-class Session(msgspec.Struct, frozen=True):
+class Authentication(msgspec.Struct, frozen=True):
     """A caller, and the end of their proof: seconds since 1970, None for no end."""
 
     caller: Caller
@@ -82,7 +82,7 @@ class Authenticator(Protocol):
         Raises Unauthenticated, and Unavailable while the issuer's keys cannot be fetched.
         """
 
-    def session_of(self, headers: Mapping[str, object]) -> Awaitable[Session]:
+    def authenticate(self, headers: Mapping[str, object]) -> Awaitable[Authentication]:
         """Return the caller as `caller_of` does, with the end of the session."""
 
 
@@ -128,9 +128,9 @@ class TokenAuthenticator:
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Verify the token and read the caller from its claims."""
-        return (await self.session_of(headers)).caller
+        return (await self.authenticate(headers)).caller
 
-    async def session_of(self, headers: Mapping[str, object]) -> Session:
+    async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
         """Verify the token; the session ends when a new request with it would fail."""
         token = bearer_token(headers)
         digest = sha256(token).digest()
@@ -138,7 +138,7 @@ class TokenAuthenticator:
         if proven is None or keys is None or proven.keys is not keys:
             proven = await self._prove(token)
             self._proven.put(digest, proven)
-        return Session(proven.caller, proven.until)
+        return Authentication(proven.caller, proven.until)
 
     async def _prove(self, token: bytes) -> Proven:
         try:

@@ -11,10 +11,9 @@ from penstock.server.core.command_output import Answer, CommandFailed, ExitCode,
 from penstock.server.runtime.stores import location, open_files, open_table, store_over
 from penstock.server.samples import seeding
 from penstock.server.samples.audio import Shelved, shelve, unshelve
+from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import Seeded
 from penstock.server.settings.settings import Settings
-
-DEFAULT_SIZE = 150
 
 _SIZE_HELP = "Number of sample pipelines; a higher number adds the missing ones."
 _PURGE_HELP = "Delete the sample pipelines, and the sample groups that are then empty."

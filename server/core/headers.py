@@ -1,11 +1,13 @@
 """The header fields of a request with an index by name, and the negotiation of media types."""
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple, overload
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
+from uuid_utils import uuid4
 
 _KEPT: Final = "penstock.fields"
 
@@ -43,6 +45,21 @@ def fields_of(scope: Scope) -> Fields:
     if found is None:
         found = scope[_KEPT] = Fields(scope)
     return found
+
+
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}", re.ASCII)
+_TRACE: Final = re.compile(
+    r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII
+)
+
+
+def request_id_of(headers: Headers) -> str:
+    """Return the client's own id, else the trace id of `traceparent`, else a new one."""
+    given = headers.get("x-request-id", "")
+    if _REQUEST_ID.fullmatch(given):
+        return given
+    trace = _TRACE.match(headers.get("traceparent", ""))
+    return trace[1] if trace else uuid4().hex
 
 
 class MediaType(StrEnum):

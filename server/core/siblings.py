@@ -1,17 +1,16 @@
 """The resources that the processes of one server share, and the parameters each starts with."""
 
-import mmap
 import os
-from functools import cached_property
 from secrets import token_hex
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
-from penstock.server.edge.rate_limit import SIZE, SharedBuckets
+RATES_BYTES: Final = 384 * 1024
+"""How large the file is in which processes share what callers have left to ask for."""
 
 
-class Siblings(msgspec.Struct, frozen=True, dict=True):
+class Siblings(msgspec.Struct, frozen=True):
     """One process among `count`, with its `index`; it inherits files by their numbers."""
 
     index: int
@@ -25,12 +24,8 @@ class Siblings(msgspec.Struct, frozen=True, dict=True):
     def first(cls, count: int) -> Self:
         """Create the shared resources of `count` processes, before they start."""
         rates = os.memfd_create("penstock-rates")
-        os.ftruncate(rates, SIZE)
+        os.ftruncate(rates, RATES_BYTES)
         return cls(0, count, f"penstock-{token_hex()}", rates)
-
-    @cached_property
-    def buckets(self) -> SharedBuckets:
-        return SharedBuckets(mmap.mmap(self.rates, SIZE), self.rates)
 
     def address_of(self, index: int) -> str:
         return f"\0{self.name}-{index}"

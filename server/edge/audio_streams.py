@@ -29,7 +29,7 @@ def stream_routes(store: Store, authenticate: Authenticate, limiter: RateLimiter
         try:
             caller = await authenticate(request.headers)
             limiter.spend(caller.user_id, 1)
-            library = store.seen_by(caller).audio
+            library = store.open_session(caller).audio
             track = await library.reading.get_audio_files_by_audio_id(request.path_params["id"])
             download = await library.streaming.stream(track)
         except PenstockError as error:

@@ -17,9 +17,9 @@ from penstock.datastore.ngsi.sink import Sink
 from penstock.datastore.roles import Caller, Role
 from penstock.schema.core.errors import FormattedError, formatted
 from penstock.schema.engine.limits import Limits
-from penstock.server.core.headers import Fields, MediaType, fields_of, is_json
+from penstock.server.core.headers import Fields, MediaType, fields_of, is_json, request_id_of
 from penstock.server.edge.rate_limit import RateLimiter
-from penstock.server.edge.request import ClientGone, body_of, request_id_of
+from penstock.server.edge.request import ClientGone, body_of
 from penstock.server.edge.response import (
     Problem,
     Response,

@@ -17,6 +17,7 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.errors import RateLimited
+from penstock.server.core.siblings import RATES_BYTES, Siblings
 
 MAX_CALLERS: Final = 10_000
 """The most callers in memory; the least recently active is dropped first."""
@@ -93,10 +94,9 @@ class RateLimiter:
 
 _SLOT: Final = struct.Struct("=Qdd")
 """Digest of the caller (0 for an empty slot), level, and the time of that level."""
-_SETS: Final = 2_048
 _WAYS: Final = 8
 _SET_BYTES: Final = _WAYS * _SLOT.size
-SIZE: Final = _SETS * _SET_BYTES
+_SETS: Final = RATES_BYTES // _SET_BYTES
 
 
 class SharedBuckets:
@@ -129,6 +129,11 @@ class SharedBuckets:
             yield
         finally:
             lockf(self._file, LOCK_UN, _SET_BYTES, start)
+
+
+def shared_buckets(siblings: Siblings) -> SharedBuckets:
+    """Open the buckets that a process shares with its siblings."""
+    return SharedBuckets(mmap(siblings.rates, RATES_BYTES), siblings.rates)
 
 
 def _digest(caller: str) -> int:

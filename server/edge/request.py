@@ -1,6 +1,5 @@
-"""Reads a GraphQL request out of an HTTP request."""
+"""Reading a GraphQL request out of an HTTP request."""
 
-import re
 from collections.abc import Mapping
 from math import inf
 from typing import Any, Final
@@ -10,22 +9,24 @@ import msgspec
 import orjson
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
-from uuid_utils import uuid4
 
 from penstock.datastore.errors import ErrorCode
 from penstock.schema.engine.engine import OperationRequest
 from penstock.schema.engine.limits import Limits
-from penstock.server.core.headers import Fields, MediaType, fields_of, is_json, negotiate
+from penstock.server.core.headers import (
+    Fields,
+    MediaType,
+    fields_of,
+    is_json,
+    negotiate,
+    request_id_of,
+)
 from penstock.server.edge.deadline import Within
 from penstock.server.edge.response import Malformed, Problem
 from penstock.server.telemetry.operation import SEEN, Seen
 
 ALLOWED: Final = "GET, POST, OPTIONS"
 _CLOSE: Final = {"connection": "close"}
-_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}", re.ASCII)
-_TRACE: Final = re.compile(
-    r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.ASCII
-)
 # A page of another site cannot send these without a preflight request, which CORS answers.
 _PREFLIGHTED: Final = (
     "apollo-require-preflight",
@@ -76,15 +77,6 @@ class Exchange(msgspec.Struct, frozen=True):
 def media_of(headers: Headers) -> MediaType | None:
     """Choose the answer's type; None if the client accepts none of ours."""
     return negotiate(",".join(headers.getlist("accept")))
-
-
-def request_id_of(headers: Headers) -> str:
-    """Return the client's own id, else the trace id of `traceparent`, else a new one."""
-    given = headers.get("x-request-id", "")
-    if _REQUEST_ID.fullmatch(given):
-        return given
-    trace = _TRACE.match(headers.get("traceparent", ""))
-    return trace[1] if trace else uuid4().hex
 
 
 def check_method(scope: Scope) -> None:
@@ -162,7 +154,7 @@ def _request(found: dict[str, Any]) -> OperationRequest:
     return OperationRequest(
         query=query,
         document_id=document_id,
-        # Several clients send an empty name instead of none.
+        # Several clients send an empty name where they mean none.
         operation_name=found.get("operationName") or None,
         variables=found.get("variables") or {},
         extensions=extensions,

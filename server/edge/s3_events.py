@@ -66,7 +66,7 @@ class S3Events:
     async def _started(self, caller: Caller, key: str) -> bool:
         """Tell whether the file is the input of an execution that the caller may run."""
         with suppress(Failure):
-            uploads = self.store.seen_by(caller).executions.uploads
+            uploads = self.store.open_session(caller).executions.uploads
             return await uploads.confirm_key(key) is not None
         return False
 

@@ -15,13 +15,13 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
 from penstock.server.app import Beside, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
-from penstock.server.commands.seed import DEFAULT_SIZE
 from penstock.server.core.command_output import CommandFailed, ExitCode, shown
 from penstock.server.core.siblings import Siblings
 from penstock.server.runtime.maintenance import running_jobs, sweeping, upkept
 from penstock.server.runtime.ngsi_sink import open_destinations, running_sink, with_ingest
 from penstock.server.runtime.stores import open_buckets, open_files, open_table, store_over, url_at
 from penstock.server.runtime.worker_pool import running_workers
+from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import is_empty, seed
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.registry import Streams

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import Buckets
@@ -19,9 +19,8 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.server.settings.key_files import url_key, vault_key
-from penstock.server.settings.settings import Settings
+from penstock.server.settings.settings import DATABASE, Settings
 
-DATABASE = "penstock.db"
 FILES = "files"
 LOCAL_BUCKET = "penstock"
 """The bucket's name in folders, for the directory of files."""

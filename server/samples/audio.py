@@ -130,7 +130,7 @@ def _sound(form: str, hertz: int, tags: Tags) -> bytes:
 
 
 def _of(store: Store, user: str) -> AudioLibrary:
-    return store.seen_by(Caller(user, {})).audio
+    return store.open_session(Caller(user, {})).audio
 
 
 async def _whole(content: bytes) -> AsyncIterator[bytes]:

@@ -14,6 +14,9 @@ HEADER = "Date,Activity,Emission factor"
 BAD_EVERY = 1000
 
 
+DEFAULT_SIZE = 150
+
+
 def sample_rows(count: int) -> Iterator[str]:
     """Yield the lines of a file with `count` rows; every thousandth activity is no number."""
     yield HEADER

@@ -7,7 +7,7 @@ from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.delete import erase
 from penstock.datastore.manifest.import_runs import Found
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.server.samples.catalogue import GROUPS
 
 MANIFEST = ManifestName(GROUPS[0], "snowplow")
@@ -17,20 +17,20 @@ _FIRST = 1544486400
 _DAY = 24 * 3600
 
 
-async def seed_runs(view: View) -> None:
+async def seed_runs(session: Session) -> None:
     """Add the missing sample runs to their manifest."""
-    items = [Found(str(day), _item(day, view.caller.user_id)) for day in range(DAYS)]
-    await view.importing.batch(MANIFEST, items)
+    items = [Found(str(day), _item(day, session.caller.user_id)) for day in range(DAYS)]
+    await session.importing.batch(MANIFEST, items)
 
 
-async def purge_runs(view: View) -> None:
+async def purge_runs(session: Session) -> None:
     """Delete the sample runs, and the manifest if it is then empty."""
     names = [RunName(MANIFEST, str(_item(day, "")["RunId"])) for day in range(DAYS)]
-    for run in await view.runs.many(names, consistent=True):
-        if isinstance(run, Run) and run.added_by == view.caller.user_id:
-            await erase(view.runs.scope, run)
+    for run in await session.runs.many(names, consistent=True):
+        if isinstance(run, Run) and run.added_by == session.caller.user_id:
+            await erase(session.runs.access, run)
     with suppress(IllegalState, NotFound):
-        await view.manifests.delete(MANIFEST)
+        await session.manifests.delete(MANIFEST)
 
 
 def _item(day: int, added_by: str) -> dict[str, Any]:

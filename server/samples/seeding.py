@@ -11,7 +11,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Repository, Store, View
+from penstock.datastore.store import Repository, Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.server.samples.calculations import calculations
 from penstock.server.samples.catalogue import GROUPS, Sample, samples
@@ -34,8 +34,8 @@ class Seeded:
 
 async def is_empty(store: Store) -> bool:
     """Tell whether the store has no groups and no resources yet."""
-    view = store.seen_by(SEEDER)
-    root = await view.groups.one(ROOT)
+    session = store.open_session(SEEDER)
+    root = await session.groups.one(ROOT)
     return root.children == 0 and root.grants == 0
 
 
@@ -44,19 +44,19 @@ async def seed(store: Store, size: int, progress: Progress) -> Seeded:
 
     Without a file store there is no reference data.
     """
-    view, seeded = store.seen_by(SEEDER), Seeded()
+    session, seeded = store.open_session(SEEDER), Seeded()
     for group in GROUPS:
-        await _create_group(view, group)
+        await _create_group(session, group)
     for dataset in () if store.files is NO_FILES else datasets():
-        await _create_dataset(view, dataset)
+        await _create_dataset(session, dataset)
     for calculation in calculations():
-        await _create(view.calculations, calculation)
-    await seed_runs(view)
+        await _create(session.calculations, calculation)
+    await seed_runs(session)
     queue = samples(size)
 
     async def worker() -> None:
         for sample in queue:
-            if await _create(view.pipelines, sample):
+            if await _create(session.pipelines, sample):
                 seeded.created += 1
             else:
                 seeded.found += 1
@@ -73,30 +73,30 @@ async def purge(store: Store, progress: Progress) -> int:
 
     Returns the number of deleted pipelines.
     """
-    view = store.seen_by(SEEDER)
+    session = store.open_session(SEEDER)
     deleted = 0
-    async for pipeline in _seeded(view.pipelines):
-        await view.pipelines.deleting.delete(pipeline.id)
+    async for pipeline in _seeded(session.pipelines):
+        await session.pipelines.deleting.delete(pipeline.id)
         deleted += 1
         progress()
-    for repository in (view.calculations, view.datasets):
+    for repository in (session.calculations, session.datasets):
         async for resource in _seeded(repository):
             await repository.deleting.delete(resource.id)
-    await purge_runs(view)
+    await purge_runs(session)
     for group in reversed(GROUPS):
-        await _delete_group(view, group)
+        await _delete_group(session, group)
     return deleted
 
 
-async def _create_group(view: View, group: GroupPath) -> None:
+async def _create_group(session: Session, group: GroupPath) -> None:
     with suppress(NameTaken):
-        await view.groups.create(group, group.rpartition("/")[2].capitalize())
+        await session.groups.create(group, group.rpartition("/")[2].capitalize())
 
 
-async def _delete_group(view: View, group: GroupPath) -> None:
+async def _delete_group(session: Session, group: GroupPath) -> None:
     with suppress(IllegalState, NotFound):
-        if (await view.groups.one(group)).created_by == SEEDER.user_id:
-            await view.groups.delete(group)
+        if (await session.groups.one(group)).created_by == SEEDER.user_id:
+            await session.groups.delete(group)
 
 
 async def _create(repository: Repository[Any], sample: Sample) -> bool:
@@ -107,8 +107,8 @@ async def _create(repository: Repository[Any], sample: Sample) -> bool:
     return True
 
 
-async def _create_dataset(view: View, sample: SampleDataset) -> None:
-    brought = await view.dataset_files.inline(sample.columns, None, sample.csv)
+async def _create_dataset(session: Session, sample: SampleDataset) -> None:
+    brought = await session.dataset_files.inline(sample.columns, None, sample.csv)
     content = {
         "name": sample.name,
         "description": sample.description,
@@ -116,7 +116,7 @@ async def _create_dataset(view: View, sample: SampleDataset) -> None:
         "content": brought.content,
     }
     with suppress(NameTaken):
-        writing = view.datasets.writing.bringing(brought.file)
+        writing = session.datasets.writing.bringing(brought.file)
         await writing.create(sample.group, content, None)
 
 

@@ -75,6 +75,10 @@ class WorkerSettings(BaseSettings):
 
 PREFIX = "PENSTOCK_"
 
+
+DATABASE = "penstock.db"
+
+
 Algorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
     "ES256", "ES384", "ES512", "EdDSA", "Ed25519",

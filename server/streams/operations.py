@@ -12,7 +12,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.core.errors import FormattedError, formatted, internal, known
 from penstock.schema.engine.engine import Answer, Engine, OperationRequest, Prepared, Refused
-from penstock.server.auth.tokens import Session
+from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import Admission, MeteredContext, OpenContext
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import Streams
@@ -183,7 +183,7 @@ class Operation:
         self._seen.answered(200 if self._seen.transport == "sse" else None)
 
 
-Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Session]]
+Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Authentication]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.core.errors import FormattedError
 from penstock.schema.engine.engine import Refused
-from penstock.server.auth.tokens import Session
+from penstock.server.auth.tokens import Authentication
 from penstock.server.core.headers import MediaType, fields_of
 from penstock.server.edge.graphql import GraphQLApp, check_safe
 from penstock.server.edge.request import ClientGone, Exchange, read
@@ -69,34 +69,34 @@ class EventStreams:
         self, exchange: Exchange, send: Send, held: ExitStack
     ) -> "tuple[EventStream, Operation]":
         runner = self._service.runner
-        session = await self._session(exchange, held)
+        authentication = await self._authenticate(exchange, held)
         request = await read(exchange, runner.engine.limits)
-        stream = EventStream(self._service, exchange, send, session.expires_at)
+        stream = EventStream(self._service, exchange, send, authentication.expires_at)
         await runner.engine.read(request)
         asked = runner.prepare(request, exchange.seen)
         if not isinstance(asked, Refused):
             check_safe(asked.operation, exchange)
-        return stream, Operation(runner, session.caller, asked, exchange.seen)
+        return stream, Operation(runner, authentication.caller, asked, exchange.seen)
 
     async def _refuse(self, problem: Problem, exchange: Exchange, send: Send) -> None:
         response = self._plain.refused(problem, exchange)
         exchange.seen.answered(response.status)
         await response.send(send, exchange.request_id)
 
-    async def _session(self, exchange: Exchange, held: ExitStack) -> Session:
+    async def _authenticate(self, exchange: Exchange, held: ExitStack) -> Authentication:
         streams = self._service.streams
         if streams.stopping:
             headers = {"retry-after": "1"}
             message = "The server is stopping."
             raise Problem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
         try:
-            session = await self._service.authenticate(exchange.headers)
-            held.enter_context(streams.held_by(session.caller))
+            authentication = await self._service.authenticate(exchange.headers)
+            held.enter_context(streams.held_by(authentication.caller))
         except PenstockError as error:
             raise refusal(error, with_token="authorization" in exchange.headers) from None
         except TooManyStreams as error:
             raise Problem(ErrorCode.RATE_LIMITED, str(error)) from None
-        return session
+        return authentication
 
 
 class EventStream:

@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
 from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, formatted
-from penstock.server.auth.tokens import Session
-from penstock.server.core.headers import Fields, fields_of
-from penstock.server.edge.request import request_id_of
+from penstock.server.auth.tokens import Authentication
+from penstock.server.core.headers import Fields, fields_of, request_id_of
 from penstock.server.streams.backpressure import Outbox, Pace
 from penstock.server.streams.messages import (
     ACK,
@@ -193,11 +192,11 @@ class Connection:
         try:
             async with self._lifetime:
                 with self._service.streams.unproven():
-                    session = await self._session()
-                held.enter_context(self._service.streams.held_by(session.caller))
-                self._lifetime.until(session.expires_at)
+                    authentication = await self._authenticate()
+                held.enter_context(self._service.streams.held_by(authentication.caller))
+                self._lifetime.until(authentication.expires_at)
                 await self._outbox.put(ACK)
-                await self._converse(running, session.caller)
+                await self._converse(running, authentication.caller)
         except ClientLeft:
             return None
         except Closing as closing:
@@ -216,7 +215,7 @@ class Connection:
             case _:
                 return None
 
-    async def _session(self) -> Session:
+    async def _authenticate(self) -> Authentication:
         """Wait for `connection_init`, and authenticate its payload or else the handshake."""
         try:
             async with asyncio.timeout(self._service.limits.init_seconds):

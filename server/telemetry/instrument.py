@@ -1,11 +1,11 @@
-"""Attaches metrics, tracing and the access log to the application, its loaders and its store."""
+"""Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from penstock.datastore.objects.instrumentation import ObservedFiles
 from penstock.datastore.objects.port import NO_FILES
@@ -13,38 +13,11 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Ended, Observed, WatchBatch
 from penstock.graphql_jit import Reason
 from penstock.schema.engine.engine import Engine
-from penstock.server.core.headers import fields_of
 from penstock.server.core.siblings import Siblings
-from penstock.server.edge.request import request_id_of
-from penstock.server.runtime.stores import DATABASE
-from penstock.server.settings.settings import Settings
+from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
-from penstock.server.telemetry.operation import SEEN, AccessLog, Seen, WatchOperation, ended, shown
+from penstock.server.telemetry.operation import AccessLog, Watched, WatchOperation
 from penstock.server.telemetry.tracing import Tracing, tracing
-
-
-class Watched:
-    """An application that shows each of its HTTP operations to every watcher.
-
-    A preflight is no operation. A WebSocket shows its operations itself.
-    """
-
-    def __init__(self, app: ASGIApp, watchers: Sequence[WatchOperation]) -> None:
-        self._app = app
-        self._watchers = tuple(watchers)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] == "OPTIONS":
-            await self._app(scope, receive, send)
-            return
-        headers = fields_of(scope)
-        seen = Seen.of(request_id_of(headers), "http", headers)
-        scope[SEEN] = seen
-        called = shown(self._watchers, seen)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            ended(called, seen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from time import perf_counter
 from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
 
 import msgspec
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.schema.engine.documents import Document
 from penstock.schema.engine.engine import OperationRequest, Prepared
+from penstock.server.core.headers import fields_of, request_id_of
 from penstock.server.telemetry.logs import operation_logger
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
@@ -120,6 +122,30 @@ def ended(called: list[OperationEnded], seen: Seen) -> None:
     seen.seconds = perf_counter() - seen.started
     for each in reversed(called):
         each(seen)
+
+
+class Watched:
+    """An application that shows each of its HTTP operations to every watcher.
+
+    A preflight is no operation. A WebSocket shows its operations itself.
+    """
+
+    def __init__(self, app: ASGIApp, watchers: Sequence[WatchOperation]) -> None:
+        self._app = app
+        self._watchers = tuple(watchers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] == "OPTIONS":
+            await self._app(scope, receive, send)
+            return
+        headers = fields_of(scope)
+        seen = Seen.of(request_id_of(headers), "http", headers)
+        scope[SEEN] = seen
+        called = shown(self._watchers, seen)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            ended(called, seen)
 
 
 def _code(error: Mapping[str, object]) -> str:

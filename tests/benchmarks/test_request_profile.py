@@ -38,7 +38,7 @@ def test_no_module_of_ours_on_the_way_is_left_over() -> None:
 def test_shares_are_told_in_percent() -> None:
     samples = Samples()
     samples.functions.update(
-        {("<plan>", "root_0"): 3, (f"{ROOT}/server/auth/tokens.py", "session_of"): 1}
+        {("<plan>", "root_0"): 3, (f"{ROOT}/server/auth/tokens.py", "authenticate"): 1}
     )
     lines = table({"one object": samples}).splitlines()
     assert "| execution | 75 |" in lines

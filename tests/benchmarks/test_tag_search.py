@@ -23,7 +23,7 @@ from benchmarks.tag_search_comparison import (
     compare_all,
 )
 from benchmarks.tag_tables import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
-from penstock.datastore.clock import Clock, is_id
+from penstock.datastore.clock import Clock
 from penstock.datastore.records import Output, Tag, Transform, Transformer, ValueType
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
@@ -33,6 +33,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key, Put, Query, Range, Table, key_of
 from penstock.datastore.tag_search.tags import TagFilter
+from penstock.datastore.text import is_id
 
 SIZES = (10, 1_000)
 UNIVERSE = 20_000
@@ -61,7 +62,7 @@ def lists_of(distribution: str) -> list[list[str]]:
 
 
 async def create(store: Store, group: GroupPath, name: str, tags: dict[str, str]) -> str:
-    created = await store.seen_by(ADMIN).pipelines.writing.create(
+    created = await store.open_session(ADMIN).pipelines.writing.create(
         group,
         {
             "name": name,
@@ -247,7 +248,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
     store = Store(embedded)
     usa, emea = GroupPath("/usa"), GroupPath("/emea")
     for group in (usa, emea):
-        await store.seen_by(ADMIN).groups.create(group, None)
+        await store.open_session(ADMIN).groups.create(group, None)
     for number in range(30):
         await create(store, usa, f"{number}", {"x": "1", **({} if number % 3 else {"y": "1"})})
     alone = await units(store, usa)
@@ -260,7 +261,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
 
 async def units(store: Store, group: GroupPath) -> tuple[int, float, int]:
     """Matches, read units and calls of a first page, including the pipelines themselves."""
-    view = store.seen_by(ADMIN)
+    session = store.open_session(ADMIN)
     both = TagFilter(all=(Tag(key="x", value="1"), Tag(key="y", value="1")))
-    page = await view.pipelines.listing.page(Listed(group=group, tags=both), Window())
-    return len(page.entries), view.units.rcu, view.units.calls
+    page = await session.pipelines.listing.page(Listed(group=group, tags=both), Window())
+    return len(page.entries), session.units.rcu, session.units.calls

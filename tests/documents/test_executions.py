@@ -16,7 +16,7 @@ from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import Pipeline
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter
 from penstock.transform.outcome import Counts
@@ -50,13 +50,13 @@ async def pipeline(world: Store) -> Pipeline:
     return await planted(world)
 
 
-def anns(world: Store) -> View:
-    return world.seen_by(ANN)
+def anns(world: Store) -> Session:
+    return world.open_session(ANN)
 
 
-async def ids(view: View, pipeline: Pipeline, **more: object) -> list[str]:
+async def ids(session: Session, pipeline: Pipeline, **more: object) -> list[str]:
     listed = ListedExecutions(**more)  # type: ignore[arg-type]
-    page = await view.executions.listing.page(pipeline, listed, Window())
+    page = await session.executions.listing.page(pipeline, listed, Window())
     return [id for id, _ in page.entries]
 
 
@@ -115,9 +115,9 @@ async def test_list_the_tag_values_of_executions(world: Store, pipeline: Pipelin
 async def test_get_a_specific_pipeline_execution(world: Store, pipeline: Pipeline) -> None:
     """get a specific pipeline execution"""
     made = await begun(world, pipeline)
-    view = anns(world)
-    assert await view.executions.reading.many([made.id]) == [made]
-    assert view.units.calls == 2
+    session = anns(world)
+    assert await session.executions.reading.many([made.id]) == [made]
+    assert session.units.calls == 2
 
 
 async def test_follow_the_history_of_an_execution(world: Store, pipeline: Pipeline) -> None:

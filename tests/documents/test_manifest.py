@@ -205,7 +205,7 @@ async def test_a_manifest_of_others_is_taken_over(ask: Ask, any_store: Store) ->
     item: dict[str, Any] = {"RunId": RUN_ID, "AddedAt": 1544529600, "AddedBy": "t", "ToSkip": False}
     broken = {"RunId": "run=2/", "AddedAt": "yesterday"}
     name = ManifestName(GroupPath("/usa"), "snowplow")
-    importing = any_store.seen_by(ROOT).importing
+    importing = any_store.open_session(ROOT).importing
     items = [Found("line 1", item), Found("line 2", broken)]
     imported = await importing.batch(name, items)
     assert (imported.entered, imported.standing) == (1, 0)

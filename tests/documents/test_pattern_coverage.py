@@ -9,7 +9,7 @@ from typing import NamedTuple, get_origin, get_type_hints
 
 import pytest
 
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from tests.documents import (
     test_audio,
     test_calculations,
@@ -115,7 +115,7 @@ def test_a_row_says_how_by_which_method_and_for_which_system(row: Pattern) -> No
     assert row.how
     assert row.system in SYSTEMS
     *path, method = row.method.strip("`").split(".")
-    owner: type = View
+    owner: type = Session
     for name in path:
         held = getattr(owner, name, None)
         made = held.func if isinstance(held, cached_property) else getattr(held, "fget", None)

@@ -20,7 +20,7 @@ class Known:
     tags: tuple[str, ...]
     version: int = 1
 
-    def seen_by(self, who: Caller) -> bool:
+    def open_session(self, who: Caller) -> bool:
         return any(who.sees(group) for group in self.grants)
 
     def reaches(self, group: GroupPath) -> bool:
@@ -69,6 +69,6 @@ class Model:
         return None if who.has(role, group) else NotPermitted
 
     def of(self, who: Caller, role: Role, known: Known) -> type[Failure] | None:
-        if not known.seen_by(who):
+        if not known.open_session(who):
             return NotFound
         return None if who.has(role, known.owner) else NotPermitted

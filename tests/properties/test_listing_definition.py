@@ -83,39 +83,39 @@ async def test_any_list_is_what_the_definition_says(
     backward: bool,
 ) -> None:
     made = await everything(store)
-    view = store.seen_by(caller({held: Role.READER}))
+    session = store.open_session(caller({held: Role.READER}))
     listed = Listed(
         group=group, tags=wanted, include_child_groups=child_groups, newest_first=newest_first
     )
-    if not view.caller.sees(group):
+    if not session.caller.sees(group):
         with pytest.raises(NotFound):
-            await view.pipelines.listing.page(listed, Window())
+            await session.pipelines.listing.page(listed, Window())
         return
     expected = [
         pipeline.name
         for pipeline in made
         if any(
             granted in ancestors(group)
-            or (child_groups and covers(group, granted) and view.caller.sees(granted))
+            or (child_groups and covers(group, granted) and session.caller.sees(granted))
             for granted in pipeline.groups
         )
         and matches(pipeline.tags, wanted)
     ]
-    page = partial(view.pipelines.listing.page, listed)
+    page = partial(session.pipelines.listing.page, listed)
     found = await walk(page, size, backward=backward)
     assert [pipeline.name for pipeline in found] == (expected[::-1] if newest_first else expected)
 
 
 async def everything(store: Store) -> list[Pipeline]:
     """Fill the store, unless an earlier example did."""
-    super_view = store.seen_by(SUPER)
+    super_session = store.open_session(SUPER)
     listed = Listed(group=ROOT, include_child_groups=True, newest_first=False)
-    filled = partial(super_view.pipelines.listing.page, listed)
+    filled = partial(super_session.pipelines.listing.page, listed)
     if not (await filled(Window(size=1))).entries:
         await grow(store)
         for n, (path, m, k) in enumerate(CARRIED):
             texts = [f"m={m}" if m else "", f"n={k}" if k else ""]
-            made = await make(super_view, path, f"n{n}", *filter(None, texts))
+            made = await make(super_session, path, f"n{n}", *filter(None, texts))
             if n % 3 == 0 and path in (NORTHWEST, SOUTH):
-                await super_view.pipelines.writing.grant(made.id, EU)
+                await super_session.pipelines.writing.grant(made.id, EU)
     return [pipeline for _, pipeline in (await filled(Window(size=100))).entries]

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.datastore.playlists.change_target import Target
-from penstock.datastore.store import Store, View
-from tests.datastore.playlists.sample_playlists import drift, ids, order, seen_by, tracks
+from penstock.datastore.store import Session, Store
+from tests.datastore.playlists.sample_playlists import drift, ids, open_session, order, tracks
 from tests.support.stores import open_table
 
 picks = st.integers(0, 30)
@@ -22,7 +22,7 @@ steps = st.one_of(
 
 
 async def step(
-    view: View, target: Target, audio: str, model: list[str], one: Sequence[object]
+    session: Session, target: Target, audio: str, model: list[str], one: Sequence[object]
 ) -> None:
     """Apply a step to the playlist and to the expected list of entry ids."""
     name, what, where = one
@@ -33,10 +33,10 @@ async def step(
         if not chosen or behind in chosen:
             return
         if name == "remove":
-            await view.playlists.moving.remove(target, chosen)
+            await session.playlists.moving.remove(target, chosen)
             model[:] = [id for id in model if id not in chosen]
             return
-        await view.playlists.moving.move(target, chosen, behind)
+        await session.playlists.moving.move(target, chosen, behind)
         block = [id for id in model if id in chosen]
         rest = [id for id in model if id not in chosen]
         at = 0 if behind is None else rest.index(behind) + 1
@@ -44,7 +44,7 @@ async def step(
         return
     assert isinstance(what, int)
     for size in [what] if name == "add" else [1] * what:
-        _, added = await view.playlists.adding.add(target, [audio] * size, behind)
+        _, added = await session.playlists.adding.add(target, [audio] * size, behind)
         at = len(model) if behind is None else model.index(behind) + 1
         model[at:at] = ids(added)
 
@@ -56,11 +56,11 @@ async def test_any_history_leaves_what_a_plain_list_would_be(
 ) -> None:
     with TemporaryDirectory() as folder:
         async with open_table("sqlite", Path(folder)) as table:
-            view = seen_by(Store(table))
-            (audio,) = await tracks(view, 1)
-            made = await view.playlists.writing.create("Mix")
+            session = open_session(Store(table))
+            (audio,) = await tracks(session, 1)
+            made = await session.playlists.writing.create("Mix")
             model: list[str] = []
             for one in history:
-                await step(view, Target(id=made.id), audio, model, one)
-            assert ids(await order(view, made.id, 7)) == model
+                await step(session, Target(id=made.id), audio, model, one)
+            assert ids(await order(session, made.id, 7)) == model
             assert await drift(table) == []

@@ -17,7 +17,7 @@ from penstock.datastore.errors import Failure, IllegalState, NameTaken, NotFound
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, parent
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import KINDS, Kind
 from penstock.datastore.table.pages import Window
 from tests.properties.store_model import Known, Model
@@ -67,7 +67,7 @@ class Histories(RuleBasedStateMachine):
         self.model = Model()
         self.watcher = 0
         for path in (USA, NORTHWEST, EU):
-            self.run(self.view(SUPER).groups.create(path, None))
+            self.run(self.session(SUPER).groups.create(path, None))
             self.model.groups.add(path)
 
     def teardown(self) -> None:
@@ -80,8 +80,8 @@ class Histories(RuleBasedStateMachine):
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(call)
 
-    def view(self, who: Caller) -> View:
-        return self.store.seen_by(who)
+    def session(self, who: Caller) -> Session:
+        return self.store.open_session(who)
 
     def foretold(self, call: Coroutine[Any, Any, T], failure: type[Failure] | None) -> T | None:
         """Make the call; return None where it fails as predicted."""
@@ -103,7 +103,7 @@ class Histories(RuleBasedStateMachine):
             failure = NameTaken
         if failure is None and group not in self.model.groups:
             failure = NotFound
-        writing = self.view(who).of(kind).writing
+        writing = self.session(who).of(kind).writing
         content = draft_of(kind, name, *tagged)
         made = self.foretold(writing.create(group, content, None), failure)
         if made is not None:
@@ -131,7 +131,7 @@ class Histories(RuleBasedStateMachine):
         if tagged is not None:
             changes["tags"] = tags(*tagged)
         seen = known.version - stale
-        call = self.view(who).of(known.kind).writing.update(known.id, seen, changes)
+        call = self.session(who).of(known.kind).writing.update(known.id, seen, changes)
         changed = self.foretold(call, failure)
         if changed is not None:
             known.name = name or known.name
@@ -150,7 +150,7 @@ class Histories(RuleBasedStateMachine):
         elif failure is None and group not in self.model.groups:
             failure = NotFound
         answer = self.foretold(
-            self.view(who).of(known.kind).writing.grant(known.id, group), failure
+            self.session(who).of(known.kind).writing.grant(known.id, group), failure
         )
         if answer is not None:
             assert answer[1] == (wanted != known.grants)
@@ -167,7 +167,7 @@ class Histories(RuleBasedStateMachine):
         if failure is None and group == known.owner:
             failure = IllegalState
         revoked = self.foretold(
-            self.view(who).of(known.kind).writing.revoke(known.id, group), failure
+            self.session(who).of(known.kind).writing.revoke(known.id, group), failure
         )
         if revoked is not None:
             known.grants = without_grant(known.grants, group, known.owner)
@@ -178,7 +178,7 @@ class Histories(RuleBasedStateMachine):
     def delete(self, who: Caller, which: int) -> None:
         known = self.chosen(which)
         failure = self.model.of(who, Role.ADMIN, known)
-        if self.foretold(self.view(who).of(known.kind).deleting.delete(known.id), failure):
+        if self.foretold(self.session(who).of(known.kind).deleting.delete(known.id), failure):
             known.grants = ()
 
     @rule(who=WHO, group=GROUPS)
@@ -188,7 +188,7 @@ class Histories(RuleBasedStateMachine):
             failure = NameTaken
         elif failure is None and parent(group) not in self.model.groups:
             failure = NotFound
-        if self.foretold(self.view(who).groups.create(group, None), failure):
+        if self.foretold(self.session(who).groups.create(group, None), failure):
             self.model.groups.add(group)
 
     @rule(who=WHO, group=GROUPS)
@@ -201,7 +201,7 @@ class Histories(RuleBasedStateMachine):
             failure = NotFound
         elif failure is None and (children or any(p.lies_in(group) for p in model.resources)):
             failure = IllegalState
-        if self.foretold(self.view(who).groups.delete(group), failure):
+        if self.foretold(self.session(who).groups.delete(group), failure):
             model.groups.discard(group)
 
     @invariant()
@@ -215,12 +215,12 @@ class Histories(RuleBasedStateMachine):
         self.run(self.look(who))
 
     async def look(self, who: Caller) -> None:
-        view = self.view(who)
+        session = self.session(who)
         for kind in KINDS:
             known = self.model.of_kind(kind)
-            found = await view.of(kind).reading.many([one.id for one in known])
+            found = await session.of(kind).reading.many([one.id for one in known])
             for one, answer in zip(known, found, strict=True):
-                if one.seen_by(who):
+                if one.open_session(who):
                     assert isinstance(answer, kind.record)
                     assert answer.name == one.name
                     assert (answer.groups, answer.version) == (one.grants, one.version)
@@ -228,38 +228,40 @@ class Histories(RuleBasedStateMachine):
                     assert isinstance(answer, NotFound)
         for group in sorted(self.model.groups):
             for kind in KINDS if who.sees(group) else ():
-                await self.look_into(view, kind, group)
+                await self.look_into(session, kind, group)
 
-    async def look_into(self, view: View, kind: Kind[Any], group: GroupPath) -> None:
+    async def look_into(self, session: Session, kind: Kind[Any], group: GroupPath) -> None:
         reaching = [one for one in self.model.of_kind(kind) if one.reaches(group)]
-        assert await names_of(view, kind, group) == [one.name for one in reaching]
+        assert await names_of(session, kind, group) == [one.name for one in reaching]
         below = [
             one.name
             for one in self.model.of_kind(kind)
             if one in reaching
-            or any(covers(group, granted) and view.caller.sees(granted) for granted in one.grants)
+            or any(
+                covers(group, granted) and session.caller.sees(granted) for granted in one.grants
+            )
         ]
-        assert await names_of(view, kind, group, include_child_groups=True) == below
-        await self.look_up_names(view, kind, group, reaching)
-        await self.count_tags(view, kind, group, reaching)
+        assert await names_of(session, kind, group, include_child_groups=True) == below
+        await self.look_up_names(session, kind, group, reaching)
+        await self.count_tags(session, kind, group, reaching)
 
     async def look_up_names(
-        self, view: View, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+        self, session: Session, kind: Kind[Any], group: GroupPath, reaching: list[Known]
     ) -> None:
         for name in ("one", "two", "three"):
             holders = [one.id for one in reaching if one.name.lower() == name]
             try:
-                found = await view.of(kind).reading.by_name(name, group)
+                found = await session.of(kind).reading.by_name(name, group)
             except NotFound:
                 assert holders == []
             else:
                 assert holders == [found.id]
 
     async def count_tags(
-        self, view: View, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+        self, session: Session, kind: Kind[Any], group: GroupPath, reaching: list[Known]
     ) -> None:
         expected = Counter(place for one in reaching for place in one.counted())
-        lists = view.of(kind).tags
+        lists = session.of(kind).tags
         keys = await lists.keys(group, Window(size=50))
         counts: Counter[tuple[str, ...]] = Counter(
             {(key.key,): key.count for _, key in keys.entries}

@@ -13,10 +13,10 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Metered
 from penstock.datastore.table.port import Batch, Item, Key
+from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import OperationRequest, Refused
-from penstock.schema.subscriptions import StreamContext
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"
@@ -69,8 +69,8 @@ async def answers(
     """Yield the value of the one field for each event that a client receives."""
     prepared = engine().prepare(OperationRequest(query=query, variables={"id": id}))
 
-    def context() -> StreamContext:
-        return StreamContext.over(store, caller, CURSORS, changes)
+    def context() -> Context:
+        return Context.open(store, caller, CURSORS, changes)
 
     async with aclosing(engine().events(prepared, context(), "a test")) as events:
         async for event in events:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from penstock.datastore.resources.changes import Changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
+from penstock.resolvers.context import Context, Cursors
 from penstock.schema import schema
-from penstock.schema.core.context import Cursors, RequestContext
 from penstock.schema.engine.engine import Engine, OperationRequest, Refused
 from penstock.server.auth.claims import default_group_from, roles_from
 
@@ -162,7 +163,7 @@ class Ask:
     async def __call__(
         self, query: str, variables: Mapping[str, Any] | None = None, caller: Caller = ROOT
     ) -> Answer:
-        context = RequestContext.open(self.store, caller, CURSORS)
+        context = Context.open(self.store, caller, CURSORS, Changes(self.store.table))
         if self.noun != "pipeline":
             query = worded(query, self.noun)
             variables = translated(variables or {}, self.noun)

@@ -19,7 +19,7 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
 from penstock.datastore.table.pages import Slice, Window
 
@@ -80,32 +80,32 @@ def draft(name: str, *tagged: str, **more: Any) -> dict[str, Any]:
     return draft_of(PIPELINE, name, *tagged, **more)
 
 
-async def grow(store: Store, *paths: GroupPath) -> View:
+async def grow(store: Store, *paths: GroupPath) -> Session:
     """Create the groups, parents first; returns the super user's view."""
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     for path in paths or TREE:
-        await view.groups.create(path, None)
-    return view
+        await session.groups.create(path, None)
+    return session
 
 
-async def make_of(view: View, kind: Kind[R], group: GroupPath, name: str, *tagged: str) -> R:
-    return await view.of(kind).writing.create(group, draft_of(kind, name, *tagged), None)
+async def make_of(session: Session, kind: Kind[R], group: GroupPath, name: str, *tagged: str) -> R:
+    return await session.of(kind).writing.create(group, draft_of(kind, name, *tagged), None)
 
 
-async def make(view: View, group: GroupPath, name: str, *tagged: str) -> Pipeline:
-    return await make_of(view, PIPELINE, group, name, *tagged)
+async def make(session: Session, group: GroupPath, name: str, *tagged: str) -> Pipeline:
+    return await make_of(session, PIPELINE, group, name, *tagged)
 
 
-async def names_of(view: View, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
+async def names_of(session: Session, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
     """Return all names in a group, oldest first unless `listed` says otherwise."""
     asked = Listed(group=group, **{"newest_first": False, **listed})
-    page = await view.of(kind).listing.page(asked, Window(size=1000))
+    page = await session.of(kind).listing.page(asked, Window(size=1000))
     assert not page.more
     return [resource.name for _, resource in page.entries]
 
 
-async def names_in(view: View, group: GroupPath, **listed: Any) -> list[str]:
-    return await names_of(view, PIPELINE, group, **listed)
+async def names_in(session: Session, group: GroupPath, **listed: Any) -> list[str]:
+    return await names_of(session, PIPELINE, group, **listed)
 
 
 async def walk(

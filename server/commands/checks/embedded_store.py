@@ -7,8 +7,8 @@ from pathlib import Path
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.commands.checks.unfinished_work import unfinished
-from penstock.server.runtime.stores import DATABASE, store_over
-from penstock.server.settings.settings import Settings
+from penstock.server.runtime.stores import store_over
+from penstock.server.settings.settings import DATABASE, Settings
 
 SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20

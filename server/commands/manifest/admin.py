@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.recovery import Output
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import Place, RunId, act
 from penstock.server.commands.manifest.printing import done
 from penstock.server.commands.options import StoreOptions
@@ -34,7 +34,7 @@ def skip(
 ) -> Answer:
     """Keep workers from a run that is not claimed and not loaded."""
     ask = transitions.Skip(reason=reason)
-    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
     return done(run, "To be skipped")
 
 
@@ -48,7 +48,7 @@ def unskip(
 ) -> Answer:
     """Let workers claim a skipped run again."""
     ask = transitions.Unskip(reason=reason)
-    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
     return done(run, "To be worked on")
 
 
@@ -73,7 +73,7 @@ def recover(
     run = act(
         options,
         place.user,
-        lambda view: view.recovery.recover(place.run(run_id), types, output, reason),
+        lambda session: session.recovery.recover(place.run(run_id), types, output, reason),
         with_files=True,
     )
     return done(run, "Recovered")
@@ -94,10 +94,10 @@ def reset(
     """Move a stuck or failed run to NEW, or delete it, if its folder has no `_SUCCESS`."""
     output, name = Output(saved_to, stage_path), place.run(run_id)
 
-    async def work(view: View) -> Answer:
+    async def work(session: Session) -> Answer:
         if delete:
-            return done(await view.recovery.delete(name, output, force=force), "Deleted")
-        return done(await view.recovery.reset(name, output, reason, force=force), "Reset")
+            return done(await session.recovery.delete(name, output, force=force), "Deleted")
+        return done(await session.recovery.reset(name, output, reason, force=force), "Reset")
 
     return act(options, place.user, work, with_files=not force)
 
@@ -115,5 +115,5 @@ def reload(
 ) -> Answer:
     """Let a loaded run be loaded again."""
     ask = transitions.Reload(reason=reason, force=force)
-    run = act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
     return done(run, "To be loaded again")

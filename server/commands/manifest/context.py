@@ -12,7 +12,7 @@ from penstock.datastore.errors import BadInput, Failure
 from penstock.datastore.manifest.records import ManifestName, RunName
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, ExitCode
@@ -54,7 +54,7 @@ def group_path(text: str) -> GroupPath:
 def act(
     options: StoreOptions,
     user: str,
-    work: Callable[[View], Awaitable[T]],
+    work: Callable[[Session], Awaitable[T]],
     *,
     with_files: bool = False,
 ) -> T:
@@ -64,8 +64,8 @@ def act(
     """
 
     async def done() -> T:
-        async with _opened(options.settings(), user, with_files=with_files) as view:
-            return await work(view)
+        async with _opened(options.settings(), user, with_files=with_files) as session:
+            return await work(session)
 
     try:
         return asyncio.run(done())
@@ -74,13 +74,13 @@ def act(
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, user: str, *, with_files: bool) -> AsyncIterator[View]:
+async def _opened(settings: Settings, user: str, *, with_files: bool) -> AsyncIterator[Session]:
     async with open_table(settings) as table:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         async with _files(settings, with_files=with_files) as files:
             caller = Caller(_user(user), {ROOT: Role.ADMIN}, ROOT)
-            yield store_over(table, settings, files).seen_by(caller)
+            yield store_over(table, settings, files).open_session(caller)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from penstock.datastore.dynamodb.client import scan
 from penstock.datastore.errors import Refused
 from penstock.datastore.manifest.import_runs import Found, Imported, read_lines, read_typed
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import Place, act
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, shown
@@ -45,11 +45,11 @@ def import_runs(
         raise CommandFailed(words, code=ExitCode.USAGE)
     source = _lines(file) if file else _items(from_table or "", from_region, from_endpoint_url)
 
-    async def work(view: View) -> Imported:
+    async def work(session: Session) -> Imported:
         total = Imported()
         with shown("Importing", None) as progress:
             async for items in source:
-                part = await view.importing.batch(place.name, items, dry_run=dry_run)
+                part = await session.importing.batch(place.name, items, dry_run=dry_run)
                 total = total.plus(part)
                 for _ in items:
                     progress()

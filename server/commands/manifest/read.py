@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.datastore.table.pages import Slice, Window
 from penstock.server.commands.manifest.context import Place, RunId, act, group_path
 from penstock.server.commands.manifest.printing import event_data, line, manifests, run_data, whole
@@ -48,17 +48,17 @@ class Choice:
         int, Parameter(help="Most runs to list.", validator=Number(gte=1, lte=1_000_000))
     ] = PAGE
 
-    def reader(self, name: ManifestName) -> Callable[[View, Window], Awaitable[Slice[Run]]]:
+    def reader(self, name: ManifestName) -> Callable[[Session, Window], Awaitable[Slice[Run]]]:
         """Check the options and return the function that reads a page; raises CommandFailed."""
         start, end = _moment("since", self.since), _moment("until", self.until)
         listed = Listed(state=self.state, start=start, end=end, newest_first=self.newest_first)
         age = span("older-than", self.older_than)
         if not self.stale:
-            return lambda view, window: view.run_lists.page(name, listed, window)
+            return lambda session, window: session.run_lists.page(name, listed, window)
         if listed != Listed():
             words = "--stale goes with --older-than and --limit, and with no other choice."
             raise CommandFailed(words, code=ExitCode.USAGE)
-        return lambda view, window: view.run_lists.stale(name, window, age)
+        return lambda session, window: session.run_lists.stale(name, window, age)
 
 
 CHOICE = Choice()
@@ -74,11 +74,11 @@ def list_runs(
     """List the runs of a manifest by the time they were added, or the manifests of a group."""
     path = group_path(group)
     if manifest is None:
-        return manifests(act(options, LOOKER, lambda view: _manifests(view, path)))
+        return manifests(act(options, LOOKER, lambda session: _manifests(session, path)))
     read = choice.reader(ManifestName(path, manifest))
 
-    async def work(view: View) -> list[Run]:
-        return await _all(lambda window: read(view, window), choice.limit)
+    async def work(session: Session) -> list[Run]:
+        return await _all(lambda window: read(session, window), choice.limit)
 
     runs = act(options, LOOKER, work)
     text = "\n".join(map(line, runs)) or "There are no such runs."
@@ -94,9 +94,9 @@ def show(
 ) -> Answer:
     """Show all fields of a run, and its history, newest first."""
 
-    async def read(view: View) -> tuple[Run, list[RunEvent]]:
-        run = await view.runs.one(place.run(run_id), consistent=True)
-        page = await view.run_lists.history(run, Window(size=HISTORY))
+    async def read(session: Session) -> tuple[Run, list[RunEvent]]:
+        run = await session.runs.one(place.run(run_id), consistent=True)
+        page = await session.run_lists.history(run, Window(size=HISTORY))
         return run, [event for _, event in page.entries]
 
     run, events = act(options, place.user, read)
@@ -104,8 +104,8 @@ def show(
     return Answer(whole(run, events), data)
 
 
-async def _manifests(view: View, group: GroupPath) -> list[Manifest]:
-    return await _all(lambda window: view.manifests.page(group, window))
+async def _manifests(session: Session, group: GroupPath) -> list[Manifest]:
+    return await _all(lambda window: session.manifests.page(group, window))
 
 
 async def _all(page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.maxsize) -> list[T]:

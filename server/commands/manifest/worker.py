@@ -8,7 +8,7 @@ from cyclopts.validators import Number
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.server.commands.manifest.context import Place, RunId, act
 from penstock.server.commands.manifest.printing import done, line, run_data
 from penstock.server.commands.options import StoreOptions, span
@@ -39,12 +39,12 @@ def discover(
 ) -> Answer:
     """Add runs to a manifest, which the first run creates; existing runs stay as they are."""
 
-    async def work(view: View) -> list[Run]:
+    async def work(session: Session) -> list[Run]:
         found = (
             Discovery(run_id=id, added_by=added_by, pipeline=pipeline, skip_reason=skip_reason)
             for id in run_ids
         )
-        return [await view.runs.discover(place.name, each) for each in found]
+        return [await session.runs.discover(place.name, each) for each in found]
 
     runs = act(options, place.user, work)
     return Answer("\n".join(map(line, runs)), {"runs": [run_data(run) for run in runs]})
@@ -132,7 +132,7 @@ def fail(
 
 
 def _asked(options: StoreOptions, place: Place, run_id: str, ask: transitions.Ask) -> Run:
-    return act(options, place.user, lambda view: view.runs.ask(place.run(run_id), ask))
+    return act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
 
 
 def _counts(texts: list[str] | None) -> dict[str, int] | None:

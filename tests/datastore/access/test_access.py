@@ -1,5 +1,6 @@
 """The access of callers: reading and changing resources."""
 
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
@@ -10,7 +11,7 @@ from penstock.datastore.errors import Failure, NotFound, NotPermitted
 from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, on_one_line
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import (
@@ -33,7 +34,7 @@ READER, CONTRIBUTOR, ADMIN = Role.READER, Role.CONTRIBUTOR, Role.ADMIN
 GROUPS = st.sampled_from([ROOT, *TREE, USA2, CITY])
 ROLES = st.dictionaries(GROUPS, st.sampled_from(Role), max_size=4)
 
-Change = Callable[[View, Pipeline], Awaitable[object]]
+Change = Callable[[Session, Pipeline], Awaitable[object]]
 
 
 @pytest.mark.parametrize(
@@ -84,9 +85,9 @@ def test_the_effective_role_is_that_of_the_deepest_ancestor(
 async def test_a_resource_is_seen_up_and_down_its_line_but_not_beside_it(
     store: Store, held: GroupPath, seen: bool
 ) -> None:
-    view = await grow(store, *TREE, USA2, CITY)
-    made = await make(view, NORTHWEST, "Smelt")
-    reader = store.seen_by(caller({held: READER}))
+    session = await grow(store, *TREE, USA2, CITY)
+    made = await make(session, NORTHWEST, "Smelt")
+    reader = store.open_session(caller({held: READER}))
     (found,) = await reader.pipelines.reading.many([made.id])
     assert isinstance(found, Pipeline) == seen
     if seen:
@@ -96,12 +97,12 @@ async def test_a_resource_is_seen_up_and_down_its_line_but_not_beside_it(
 
 
 REQUESTS: dict[str, Change] = {
-    "get": lambda view, it: view.pipelines.reading.one(it.id),
-    "get version": lambda view, it: view.pipelines.versions.one(it.id, 1),
-    "update": lambda view, it: view.pipelines.writing.update(it.id, 1, {"name": "Other"}),
-    "grant": lambda view, it: view.pipelines.writing.grant(it.id, EU),
-    "revoke": lambda view, it: view.pipelines.writing.revoke(it.id, USA),
-    "delete": lambda view, it: view.pipelines.deleting.delete(it.id),
+    "get": lambda session, it: session.pipelines.reading.one(it.id),
+    "get version": lambda session, it: session.pipelines.versions.one(it.id, 1),
+    "update": lambda session, it: session.pipelines.writing.update(it.id, 1, {"name": "Other"}),
+    "grant": lambda session, it: session.pipelines.writing.grant(it.id, EU),
+    "revoke": lambda session, it: session.pipelines.writing.revoke(it.id, USA),
+    "delete": lambda session, it: session.pipelines.deleting.delete(it.id),
 }
 
 
@@ -110,12 +111,12 @@ REQUESTS: dict[str, Change] = {
 async def test_what_a_stranger_may_not_know_of_fails_like_what_is_not_there(
     store: Store, request_: Change
 ) -> None:
-    view = await grow(store)
-    foreign = await make(view, USA, "Smelt")
-    gone = await make(view, EU, "Gone")
-    await view.pipelines.deleting.delete(gone.id)
+    session = await grow(store)
+    foreign = await make(session, USA, "Smelt")
+    gone = await make(session, EU, "Gone")
+    await session.pipelines.deleting.delete(gone.id)
     before = await contents(store.table)
-    stranger = store.seen_by(caller({EU: ADMIN}))
+    stranger = store.open_session(caller({EU: ADMIN}))
     failures = []
     for one in (foreign, gone):
         with pytest.raises(NotFound) as refused:
@@ -130,12 +131,12 @@ async def test_what_a_stranger_may_not_know_of_fails_like_what_is_not_there(
 @pytest.mark.parametrize("id", ["", "1", "not-an-id", "018F3B6E-0000-7000-8000-000000000001"])
 @on_sqlite
 async def test_what_is_no_id_is_not_found(store: Store, id: str) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for request_ in (
-        view.pipelines.reading.one(id),
-        view.pipelines.versions.one(id, 1),
-        view.pipelines.writing.update(id, 1, {}),
-        view.pipelines.deleting.delete(id),
+        session.pipelines.reading.one(id),
+        session.pipelines.versions.one(id, 1),
+        session.pipelines.writing.update(id, 1, {}),
+        session.pipelines.deleting.delete(id),
     ):
         with pytest.raises(NotFound, match="There is no pipeline"):
             await request_
@@ -146,7 +147,7 @@ async def test_a_group_the_caller_may_not_know_of_fails_like_one_that_is_not_the
     store: Store,
 ) -> None:
     await grow(store)
-    stranger = store.seen_by(caller({EU: ADMIN}))
+    stranger = store.open_session(caller({EU: ADMIN}))
     failures = []
     for group in (USA, GroupPath("/xyz")):
         for request_ in (
@@ -173,11 +174,11 @@ NEEDS: dict[str, Role] = {"update": CONTRIBUTOR, "grant": ADMIN, "revoke": ADMIN
 async def test_changes_need_the_role_at_the_owner_group(
     store: Store, name: str, role: Role
 ) -> None:
-    view = await grow(store)
-    made = await make(view, NORTHWEST, "Smelt")
-    made = (await view.pipelines.writing.grant(made.id, USA))[0]
+    session = await grow(store)
+    made = await make(session, NORTHWEST, "Smelt")
+    made = (await session.pipelines.writing.grant(made.id, USA))[0]
     before = await contents(store.table)
-    acting = store.seen_by(caller({USA: role, EU: ADMIN}))
+    acting = store.open_session(caller({USA: role, EU: ADMIN}))
     if role >= NEEDS[name]:
         await REQUESTS[name](acting, made)
         assert await contents(store.table) != before
@@ -203,11 +204,11 @@ async def test_changes_need_the_role_at_the_owner_group(
 async def test_grantees_and_descendants_read_and_change_nothing(
     store: Store, name: str, roles: dict[GroupPath, Role]
 ) -> None:
-    view = await grow(store, *TREE, CITY)
-    made = await make(view, NORTHWEST, "Smelt")
-    made = (await view.pipelines.writing.grant(made.id, EU))[0]
+    session = await grow(store, *TREE, CITY)
+    made = await make(session, NORTHWEST, "Smelt")
+    made = (await session.pipelines.writing.grant(made.id, EU))[0]
     before = await contents(store.table)
-    acting = store.seen_by(caller(roles))
+    acting = store.open_session(caller(roles))
     assert await acting.pipelines.reading.one(made.id) == made
     with pytest.raises(NotPermitted):
         await REQUESTS[name](acting, made)
@@ -231,12 +232,12 @@ async def test_creating_needs_a_contributor_at_the_group(
 ) -> None:
     await grow(store)
     before = await contents(store.table)
-    view = store.seen_by(caller(roles))
+    session = store.open_session(caller(roles))
     if failure is None:
-        assert (await make(view, USA, "Smelt")).created_by == "ann"
+        assert (await make(session, USA, "Smelt")).created_by == "ann"
         return
     with pytest.raises(failure):
-        await make(view, USA, "Smelt")
+        await make(session, USA, "Smelt")
     assert await contents(store.table) == before
 
 
@@ -250,7 +251,7 @@ async def test_granting_needs_an_admin_at_the_target_too(
     made = await make(await grow(store), USA, "Smelt")
     before = await contents(store.table)
     roles = {USA: ADMIN} | ({} if target_role is None else {EU: target_role})
-    acting = store.seen_by(caller(roles))
+    acting = store.open_session(caller(roles))
     if failure is None:
         assert (await acting.pipelines.writing.grant(made.id, EU))[0].groups == (USA, EU)
         return
@@ -262,18 +263,31 @@ async def test_granting_needs_an_admin_at_the_target_too(
 @on_sqlite
 async def test_the_default_group_stands_in_where_none_is_named(store: Store) -> None:
     await grow(store)
-    view = store.seen_by(Caller("ann", {USA: CONTRIBUTOR}, USA))
-    made = await view.pipelines.writing.create(None, draft("Smelt"), None)
+    session = store.open_session(Caller("ann", {USA: CONTRIBUTOR}, USA))
+    made = await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert made.owner == USA
-    assert await view.pipelines.reading.by_name("smelt", None) == made
-    page = await view.pipelines.listing.page(Listed(), Window())
+    assert await session.pipelines.reading.by_name("smelt", None) == made
+    page = await session.pipelines.listing.page(Listed(), Window())
     assert [pipeline for _, pipeline in page.entries] == [made]
 
 
 @on_sqlite
-async def test_units_are_counted_for_each_view(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    reader = store.seen_by(SUPER)
+async def test_units_are_counted_for_each_session(store: Store) -> None:
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    reader = store.open_session(SUPER)
     await reader.pipelines.reading.one(made.id)
     assert (reader.units.rcu, reader.units.wcu, reader.units.calls) == (0.5, 0.0, 1)
+
+
+@on_sqlite
+async def test_a_session_goes_with_its_request_and_not_with_a_garbage_collection(
+    store: Store,
+) -> None:
+    session = store.open_session(SUPER)
+    held = [session.pipelines, session.groups, session.jobs, session.executions, session.run_lists]
+    held += [session.recovery, session.audio, session.playlists, session.listening]
+    held += [session.evaluations, session.dataset_files, session.notified]
+    gone = weakref.ref(session)
+    del session, held
+    assert gone() is None

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
-from penstock.datastore.access.scope import Budget, Scope
 from penstock.datastore.clock import Clock, canonical
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole
@@ -61,7 +61,7 @@ async def credential(store: Store, text: KeyText) -> Credential:
 
 
 async def test_a_key_is_kept_as_a_hash_and_listed_without_it(store: Store) -> None:
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     wanted = roles({USA: Role.CONTRIBUTOR, NORTHWEST: Role.READER})
     made, text = await keys.create(" Nightly ", wanted[::-1], LATER)
     assert made == ApiKey(
@@ -87,7 +87,7 @@ async def test_a_key_is_kept_as_a_hash_and_listed_without_it(store: Store) -> No
 
 
 async def test_a_key_proves_its_user_until_it_expires(store: Store, watch: Watch) -> None:
-    _, text = await store.seen_by(ANN).api_keys.create("k", SOUTH_READER, LATER)
+    _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     found = await credential(store, text)
     assert (found.id, found.user, found.roles) == (text.id, "ann", {SOUTH: Role.READER})
     end = datetime(2022, 8, 20, tzinfo=UTC)
@@ -109,27 +109,27 @@ async def test_a_key_is_read_consistently_in_one_request(store: Store) -> None:
             self.seen += 1
             return await self.table.get(keys, consistent=consistent)  # type: ignore[arg-type]
 
-    _, text = await store.seen_by(ANN).api_keys.create("k", SOUTH_READER, LATER)
+    _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     table = Consistent(store.table)
     assert await Store(table).credential(text.id) is not None  # type: ignore[arg-type]
     assert table.seen == 1
 
 
 async def test_keys_are_listed_newest_first_and_to_their_user_alone(store: Store) -> None:
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     made = [(await keys.create(f"k{n}", SOUTH_READER, LATER)).key for n in range(3)]
-    await store.seen_by(SUPER).api_keys.create("other", SOUTH_READER, LATER)
+    await store.open_session(SUPER).api_keys.create("other", SOUTH_READER, LATER)
     assert await walk(keys.page) == made[::-1]
     assert await walk(keys.page, backward=True) == made[::-1]
     assert await walk(keys.page, 2) == made[::-1]
     page = await keys.page(Window(size=3))
     assert ([id for id, _ in page.entries], page.more) == ([key.id for key in made[::-1]], False)
-    stranger = store.seen_by(caller({USA: Role.ADMIN}, "ann:1")).api_keys
+    stranger = store.open_session(caller({USA: Role.ADMIN}, "ann:1")).api_keys
     assert await walk(stranger.page) == []
 
 
 async def test_a_revoked_key_is_gone_and_the_others_stay(store: Store) -> None:
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     first, _ = await keys.create("first", SOUTH_READER, LATER)
     second, text = await keys.create("second", SOUTH_READER, LATER)
     assert await keys.revoke(second.id) == second
@@ -141,12 +141,12 @@ async def test_a_revoked_key_is_gone_and_the_others_stay(store: Store) -> None:
 
 @on_sqlite
 async def test_a_key_of_somebody_else_is_no_other_than_one_that_is_not_there(store: Store) -> None:
-    theirs, _ = await store.seen_by(SUPER).api_keys.create("k", SOUTH_READER, LATER)
+    theirs, _ = await store.open_session(SUPER).api_keys.create("k", SOUTH_READER, LATER)
     before = await contents(store.table)
     told = set()
     for id in (theirs.id, ABSENT, "", "x" * 5000, theirs.id.upper()):
         with pytest.raises(NotFound) as refused:
-            await store.seen_by(ANN).api_keys.revoke(id)
+            await store.open_session(ANN).api_keys.revoke(id)
         told.add(refused.value.message)
     assert told == {"There is no API key with this id."}
     assert await contents(store.table) == before
@@ -154,9 +154,9 @@ async def test_a_key_of_somebody_else_is_no_other_than_one_that_is_not_there(sto
 
 @on_sqlite
 async def test_a_key_manages_no_keys(store: Store) -> None:
-    made, _ = await store.seen_by(ANN).api_keys.create("k", SOUTH_READER, LATER)
+    made, _ = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     before = await contents(store.table)
-    keys = store.seen_by(Caller("ann", ANN.roles, None, made.id)).api_keys
+    keys = store.open_session(Caller("ann", ANN.roles, None, made.id)).api_keys
     for refused in (
         keys.create("new", SOUTH_READER, LATER),
         keys.page(Window()),
@@ -182,7 +182,7 @@ async def test_a_key_never_gets_more_than_its_user_has(
     store: Store, wanted: Mapping[GroupPath, Role], failure: type[Exception], words: str
 ) -> None:
     with pytest.raises(failure, match=words):
-        await store.seen_by(ANN).api_keys.create("k", roles(wanted), LATER)
+        await store.open_session(ANN).api_keys.create("k", roles(wanted), LATER)
     assert await contents(store.table) == {}
 
 
@@ -201,9 +201,9 @@ def test_what_is_allowed_is_just_what_exceeds_the_user_at_no_group(
         for group in (*GROUPS, *below)
         if (key.role_at(group) or 0) > (user.role_at(group) or 0)
     ]
-    scope = Scope(Table, user, Clock(), Budget())  # type: ignore[arg-type]  # nothing is read
+    access = Access(Table, user, Clock(), Budget())  # type: ignore[arg-type]  # nothing is read
     try:
-        ApiKeys(scope, SECOND)._require_held(wanted)
+        ApiKeys(access, SECOND)._require_held(wanted)
     except (NotFound, NotPermitted):
         assert exceeded
     else:
@@ -236,7 +236,7 @@ async def test_a_key_that_breaks_a_rule_is_not_made(
     store: Store, more: dict[str, object], path: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        await store.seen_by(ANN).api_keys.create(**{**NAMED, **more})  # type: ignore[arg-type]
+        await store.open_session(ANN).api_keys.create(**{**NAMED, **more})  # type: ignore[arg-type]
     assert [problem.path for problem in refused.value.problems] == [[path]]
     assert await contents(store.table) == {}
 
@@ -244,7 +244,7 @@ async def test_a_key_that_breaks_a_rule_is_not_made(
 @on_sqlite
 async def test_every_broken_rule_is_told_at_once(store: Store) -> None:
     with pytest.raises(Invalid) as refused:
-        await store.seen_by(ANN).api_keys.create("", [], "2022-01-01T00:00:00.000Z")
+        await store.open_session(ANN).api_keys.create("", [], "2022-01-01T00:00:00.000Z")
     assert [p.path for p in refused.value.problems] == [["name"], ["roles"], ["expiresAt"]]
 
 
@@ -255,7 +255,7 @@ async def test_a_key_may_live_as_long_as_the_store_is_told(
 ) -> None:
     longest = timedelta(days=days)
     store = Store(table, Clock(now=watch), longest_api_key=longest)
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     for life in (SECOND, longest):
         _, text = await keys.create("k", SOUTH_READER, canonical(watch() + life))
         assert (await credential(store, text)).admits(text, watch())
@@ -265,7 +265,7 @@ async def test_a_key_may_live_as_long_as_the_store_is_told(
 
 @on_sqlite
 async def test_a_user_has_a_hundred_keys_at_most(store: Store) -> None:
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     first, _ = await keys.create("k", SOUTH_READER, LATER)
     await fill(store.table, "ann", MAX_KEYS - 1)
     before = await contents(store.table)
@@ -273,7 +273,7 @@ async def test_a_user_has_a_hundred_keys_at_most(store: Store) -> None:
         await keys.create("k", SOUTH_READER, LATER)
     assert (refused.value.maximum, refused.value.actual) == (100, 101)
     assert await contents(store.table) == before
-    await store.seen_by(SUPER).api_keys.create("k", SOUTH_READER, LATER)
+    await store.open_session(SUPER).api_keys.create("k", SOUTH_READER, LATER)
     await keys.revoke(first.id)
     await keys.create("k", SOUTH_READER, LATER)
 
@@ -289,7 +289,7 @@ async def fill(table: Table, user: str, count: int) -> None:
 
 
 async def test_no_two_keys_are_alike(store: Store) -> None:
-    keys = store.seen_by(ANN).api_keys
+    keys = store.open_session(ANN).api_keys
     texts = [(await keys.create("k", SOUTH_READER, LATER)).text for _ in range(3)]
     assert len({text.id for text in texts}) == len({text.secret for text in texts}) == 3
     assert {KeyText.parse(str(text)) for text in texts} == {*texts}

@@ -55,11 +55,11 @@ def test_grants_stay_an_antichain_that_covers_the_owner(
 async def test_a_grant_above_replaces_the_grants_below_and_its_revoke_narrows_to_the_owner(
     store: Store,
 ) -> None:
-    view = await grow(store)
-    made = await make(view, NORTHWEST, "Smelt", "m=a/b")
+    session = await grow(store)
+    made = await make(session, NORTHWEST, "Smelt", "m=a/b")
     granted: list[tuple[tuple[GroupPath, ...], bool]] = []
     for group in (SOUTH, EU, USA):
-        pipeline, changed = await view.pipelines.writing.grant(made.id, group)
+        pipeline, changed = await session.pipelines.writing.grant(made.id, group)
         granted.append((pipeline.groups, changed))
         assert await faults(store.table) == []
     assert granted == [
@@ -67,21 +67,21 @@ async def test_a_grant_above_replaces_the_grants_below_and_its_revoke_narrows_to
         ((NORTHWEST, SOUTH, EU), True),
         ((EU, USA), True),
     ]
-    assert await names_in(view, SOUTH) == ["Smelt"]
-    revoked = await view.pipelines.writing.revoke(made.id, USA)
+    assert await names_in(session, SOUTH) == ["Smelt"]
+    revoked = await session.pipelines.writing.revoke(made.id, USA)
     assert revoked.groups == (EU, NORTHWEST)
-    assert await names_in(view, SOUTH) == []
-    assert await names_in(view, NORTHWEST) == ["Smelt"]
+    assert await names_in(session, SOUTH) == []
+    assert await names_in(session, NORTHWEST) == ["Smelt"]
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_grants_and_revokes_make_no_version(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    granted, _ = await view.pipelines.writing.grant(made.id, EU)
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    granted, _ = await session.pipelines.writing.grant(made.id, EU)
     assert granted == msgspec.structs.replace(made, groups=(USA, EU), revision=2)
-    revoked = await view.pipelines.writing.revoke(made.id, EU)
+    revoked = await session.pipelines.writing.revoke(made.id, EU)
     assert revoked == msgspec.structs.replace(made, revision=3)
     versions = [key for key in await contents(store.table) if key.sk.startswith("PV:0")]
     assert versions == [Key(f"P:{made.id}", "PV:0000000001")]
@@ -92,10 +92,10 @@ async def test_grants_and_revokes_make_no_version(store: Store) -> None:
 async def test_a_grant_to_a_group_that_has_it_already_changes_nothing(
     store: Store, group: GroupPath
 ) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
     before = await contents(store.table)
-    assert await view.pipelines.writing.grant(made.id, group) == (made, False)
+    assert await session.pipelines.writing.grant(made.id, group) == (made, False)
     assert await contents(store.table) == before
 
 
@@ -112,61 +112,61 @@ async def test_a_grant_to_a_group_that_has_it_already_changes_nothing(
 async def test_the_owners_grant_and_what_is_no_grant_cannot_be_revoked(
     store: Store, group: GroupPath, failure: type[Exception], message: str
 ) -> None:
-    view = await grow(store)
-    made = await make(view, NORTHWEST, "Smelt")
-    await view.pipelines.writing.grant(made.id, EU)
+    session = await grow(store)
+    made = await make(session, NORTHWEST, "Smelt")
+    await session.pipelines.writing.grant(made.id, EU)
     before = await contents(store.table)
     with pytest.raises(failure, match=message):
-        await view.pipelines.writing.revoke(made.id, group)
+        await session.pipelines.writing.revoke(made.id, group)
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_a_grant_to_a_group_that_is_not_there_is_refused(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     with pytest.raises(NotFound, match="There is no group /xyz"):
-        await view.pipelines.writing.grant(made.id, GroupPath("/xyz"))
+        await session.pipelines.writing.grant(made.id, GroupPath("/xyz"))
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_a_grant_to_the_root_shows_the_resource_to_all(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, NORTHWEST, "Smelt", "m=a")
-    granted, _ = await view.pipelines.writing.grant(made.id, ROOT)
+    session = await grow(store)
+    made = await make(session, NORTHWEST, "Smelt", "m=a")
+    granted, _ = await session.pipelines.writing.grant(made.id, ROOT)
     assert granted.groups == (ROOT,)
-    assert await names_in(store.seen_by(caller({EU: Role.READER})), EU) == ["Smelt"]
+    assert await names_in(store.open_session(caller({EU: Role.READER})), EU) == ["Smelt"]
     assert await faults(store.table) == []
-    assert (await view.pipelines.writing.revoke(made.id, ROOT)).groups == (NORTHWEST,)
+    assert (await session.pipelines.writing.revoke(made.id, ROOT)).groups == (NORTHWEST,)
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_a_revoke_races_a_change_of_tags_and_leaves_nothing_behind(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt", "m=a/b")
-    await view.pipelines.writing.grant(made.id, EU)
+    session = await grow(store)
+    made = await make(session, USA, "Smelt", "m=a/b")
+    await session.pipelines.writing.grant(made.id, EU)
 
     async def overtake() -> None:
-        await view.pipelines.writing.update(made.id, 1, {"tags": tags("m=c", "n=d/e")})
+        await session.pipelines.writing.update(made.id, 1, {"tags": tags("m=c", "n=d/e")})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
     assert (await late.pipelines.writing.revoke(made.id, EU)).groups == (USA,)
     assert await faults(store.table) == []
 
 
 async def test_a_grant_opens_and_a_revoke_closes_the_eyes_of_a_group(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    european = store.seen_by(caller({EU: Role.READER}))
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    european = store.open_session(caller({EU: Role.READER}))
     with pytest.raises(NotFound):
         await european.pipelines.reading.one(made.id)
-    await view.pipelines.writing.grant(made.id, EU)
+    await session.pipelines.writing.grant(made.id, EU)
     assert (await european.pipelines.reading.one(made.id)).groups == (USA, EU)
     assert await names_in(european, EU) == ["Smelt"]
-    await view.pipelines.writing.revoke(made.id, EU)
+    await session.pipelines.writing.revoke(made.id, EU)
     with pytest.raises(NotFound):
         await european.pipelines.reading.one(made.id)
     assert await names_in(european, EU) == []
@@ -174,7 +174,7 @@ async def test_a_grant_opens_and_a_revoke_closes_the_eyes_of_a_group(store: Stor
 
 @on_sqlite
 async def test_a_new_sub_group_sees_what_it_inherits_at_once(store: Store) -> None:
-    view = await grow(store)
-    await make(view, USA, "Smelt")
-    await view.groups.create(CITY, None)
-    assert await names_in(store.seen_by(caller({CITY: Role.READER})), CITY) == ["Smelt"]
+    session = await grow(store)
+    await make(session, USA, "Smelt")
+    await session.groups.create(CITY, None)
+    assert await names_in(store.open_session(caller({CITY: Role.READER})), CITY) == ["Smelt"]

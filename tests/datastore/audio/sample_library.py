@@ -50,7 +50,7 @@ def draft(
 
 async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio:
     return await library.adding.add(
-        *draft(key, *rest, user=library.reading.scope.caller.user_id, **more)
+        *draft(key, *rest, user=library.reading.access.caller.user_id, **more)
     )
 
 
@@ -136,4 +136,4 @@ def _counters(track: Audio) -> dict[str, dict[str, int]]:
 
 
 def listener(store: Store, caller: Caller = ANN) -> AudioLibrary:
-    return store.seen_by(caller).audio
+    return store.open_session(caller).audio

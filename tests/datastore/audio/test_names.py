@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.audio.derived_rows import claim_of, footprint
 from penstock.datastore.audio.names import (
     SORT_BYTES,
@@ -26,8 +26,8 @@ from penstock.datastore.audio.tracks import audio_item, audio_of, new_audio
 from penstock.datastore.clock import Clock
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.roles import Caller
-from penstock.datastore.table.keys import escape
 from penstock.datastore.table.port import Key, key_of
+from penstock.datastore.text import escape
 from tests.datastore.audio.sample_library import draft
 from tests.datastore.table.test_keys import TEXTS
 
@@ -142,9 +142,9 @@ def test_different_objects_have_different_hashes(one: str, other: str) -> None:
 
 
 def keys_of(user: str, artist: str, album: str, bucket: str) -> set[Key]:
-    scope = Scope(None, Caller(user, {}), Clock(), Budget())  # type: ignore[arg-type]
+    access = Access(None, Caller(user, {}), Clock(), Budget())  # type: ignore[arg-type]
     tags, file = draft("x", "t", artist, album=album, bucket=bucket, genres=(artist,))
-    track = new_audio(scope, tags, file)
+    track = new_audio(access, tags, file)
     assert audio_of(audio_item(track)) == track
     own = footprint(track)
     return {key_of(audio_item(track)), key_of(claim_of(track)), *own.items, *own.counters}

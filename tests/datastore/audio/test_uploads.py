@@ -48,7 +48,7 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
     assert track.duration_ms == pytest.approx(2000, abs=20)
     assert track.artwork is not None
     assert await content_of(files, artwork_key("ann", track.artwork)) == COVER
-    assert await drift(library.reading.scope.table) == []
+    assert await drift(library.reading.access.table) == []
 
 
 async def test_covers_of_one_content_are_kept_once(library: AudioLibrary, files: Files) -> None:
@@ -86,19 +86,19 @@ async def test_what_is_no_audio_is_refused_and_changes_nothing(
     with pytest.raises(Invalid) as refused:
         await library.registering.register(key)
     assert refused.value.problems[0].path == ["objectKey"]
-    assert await library_rows(library.reading.scope.table) == {}
+    assert await library_rows(library.reading.access.table) == {}
 
 
 async def test_what_another_user_uploaded_cannot_be_registered(
     library: AudioLibrary, files: Files
 ) -> None:
     key = await put(library, "1.mp3", sound("mp3", 1, TAGS))
-    theirs = listener(Store(library.reading.scope.table, files=files), BOB)
+    theirs = listener(Store(library.reading.access.table, files=files), BOB)
     unheard = "audio/bob/uploads/none/1.mp3"
     for wanted in (key, unheard, "pipelines/x", key.replace("ann", "bob/../ann"), "", "audio/bob/"):
         with pytest.raises(NotFound, match=r"^There is no such object\.$"):
             await theirs.registering.register(wanted)
-    assert await library_rows(library.reading.scope.table) == {}
+    assert await library_rows(library.reading.access.table) == {}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
     ):
         with pytest.raises(NotFound):
             await library.streaming.stream(foreign)
-    stranger = listener(Store(library.reading.scope.table, files=files), Caller("eve", {}))
+    stranger = listener(Store(library.reading.access.table, files=files), Caller("eve", {}))
     with pytest.raises(NotFound):
         await stranger.streaming.stream(track)
 
@@ -198,7 +198,7 @@ async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
     assert await files.stat(track.object_key) is None
     assert await files.stat(other.object_key) is not None
     assert await files.stat(artwork_key("ann", str(other.artwork))) is not None
-    assert await drift(library.reading.scope.table) == []
+    assert await drift(library.reading.access.table) == []
 
 
 @locally
@@ -206,7 +206,7 @@ async def test_a_track_goes_also_where_its_object_cannot_be_reached(
     library: AudioLibrary,
 ) -> None:
     track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
-    without = listener(Store(library.reading.scope.table))
+    without = listener(Store(library.reading.access.table))
     assert without.registering.sources.files is NO_FILES
     await without.removing.delete(track.id)
-    assert await library_rows(library.reading.scope.table) == {}
+    assert await library_rows(library.reading.access.table) == {}

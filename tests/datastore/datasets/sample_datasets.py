@@ -2,22 +2,22 @@
 
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 
 
-async def table(view: View, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
+async def table(session: Session, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
     """Create a dataset with the columns `k` and `v`."""
     columns = [DatasetColumn(name="k", type=ValueType.STRING)]
     columns.append(DatasetColumn(name="v", type=ValueType.NUMBER))
     csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await view.dataset_files.inline(columns, None, csv)
-    writing = view.datasets.writing.bringing(brought.file)
+    brought = await session.dataset_files.inline(columns, None, csv)
+    writing = session.datasets.writing.bringing(brought.file)
     return await writing.create(group, {"name": name, "tags": (), "content": brought.content}, None)
 
 
-async def renewed(view: View, dataset: ReferenceDataset, **values: str) -> ReferenceDataset:
+async def renewed(session: Session, dataset: ReferenceDataset, **values: str) -> ReferenceDataset:
     csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await view.dataset_files.inline(dataset.content.columns, None, csv)
-    writing = view.datasets.writing.bringing(brought.file)
+    brought = await session.dataset_files.inline(dataset.content.columns, None, csv)
+    writing = session.datasets.writing.bringing(brought.file)
     changes = {"content": brought.content}
     return await writing.update(dataset.id, dataset.version, changes)

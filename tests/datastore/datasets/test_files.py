@@ -28,7 +28,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import ROOT, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, caller, grow, on_sqlite
 from tests.support.stores import REGION, aws_environment, moto_endpoint
@@ -45,24 +45,26 @@ async def all_keys(files: Files) -> list[str]:
     return [*(await files.list("datasets/"))]
 
 
-async def bring(view: View, csv: str = CSV) -> Brought:
-    brought = await view.dataset_files.inline(COLUMNS, None, csv)
+async def bring(session: Session, csv: str = CSV) -> Brought:
+    brought = await session.dataset_files.inline(COLUMNS, None, csv)
     assert brought.problems == []
     return brought
 
 
 async def create(
-    view: View, name: str = "fuels", csv: str = CSV, key: str | None = None
+    session: Session, name: str = "fuels", csv: str = CSV, key: str | None = None
 ) -> ReferenceDataset:
-    brought = await bring(view, csv)
-    writing = view.datasets.writing.bringing(brought.file)
+    brought = await bring(session, csv)
+    writing = session.datasets.writing.bringing(brought.file)
     fields = {"name": name, "tags": (), "content": brought.content}
     return await writing.create(USA, fields, key)
 
 
-async def update(view: View, made: ReferenceDataset, csv: str, **more: Any) -> ReferenceDataset:
-    brought = await bring(view, csv)
-    writing = view.datasets.writing.bringing(brought.file)
+async def update(
+    session: Session, made: ReferenceDataset, csv: str, **more: Any
+) -> ReferenceDataset:
+    brought = await bring(session, csv)
+    writing = session.datasets.writing.bringing(brought.file)
     return await writing.update(made.id, made.version, {"content": brought.content, **more})
 
 
@@ -71,36 +73,36 @@ async def whole(files: Files, key: str) -> str:
 
 
 async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> None:
-    view = await grow(store)
-    first = await create(view)
-    second = await update(view, first, "fuel,factor\ngas,2.31\n")
-    renamed = await view.datasets.writing.update(second.id, 2, {"name": "Fuels of 2024"})
+    session = await grow(store)
+    first = await create(session)
+    second = await update(session, first, "fuel,factor\ngas,2.31\n")
+    renamed = await session.datasets.writing.update(second.id, 2, {"name": "Fuels of 2024"})
     assert (first.content.row_count, first.content.size_bytes) == (2, len(CSV))
     assert second.content.row_count == 1
     assert renamed.content == second.content
     assert await all_keys(store.files) == [key_of_file(first), key_of_file(second)]
     assert key_of_file(first).startswith(f"datasets/{first.id}/")
     assert await whole(store.files, key_of_file(first)) == CSV
-    found = await view.datasets.versions.one(first.id, 1)
+    found = await session.datasets.versions.one(first.id, 1)
     assert found.content == first.content
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_a_write_that_is_refused_leaves_neither_row_nor_file(store: Store) -> None:
-    view = await grow(store)
-    made = await create(view)
+    session = await grow(store)
+    made = await create(session)
     rows, files = await contents(store.table), await all_keys(store.files)
     with pytest.raises(NameTaken):
-        await create(view)
+        await create(session)
     with pytest.raises(VersionConflict):
-        await update(view, as_seen(made, 7), "fuel,factor\n")
+        await update(session, as_seen(made, 7), "fuel,factor\n")
     with pytest.raises(NotFound):
-        await update(store.seen_by(caller({EU: Role.ADMIN})), made, "fuel,factor\n")
+        await update(store.open_session(caller({EU: Role.ADMIN})), made, "fuel,factor\n")
     with pytest.raises(NotPermitted):
-        await update(store.seen_by(caller({USA: Role.READER})), made, "fuel,factor\n")
+        await update(store.open_session(caller({USA: Role.READER})), made, "fuel,factor\n")
     with pytest.raises(Invalid):
-        await create(view, name=" ")
+        await create(session, name=" ")
     assert await contents(store.table) == rows
     assert await all_keys(store.files) == files
 
@@ -112,12 +114,12 @@ def as_seen(made: ReferenceDataset, version: int) -> ReferenceDataset:
 
 @on_sqlite
 async def test_a_create_sent_twice_makes_one_dataset_with_one_file(store: Store) -> None:
-    view = await grow(store)
-    first, again = await create(view, key="k"), await create(view, key="k")
+    session = await grow(store)
+    first, again = await create(session, key="k"), await create(session, key="k")
     assert again == first
     assert await all_keys(store.files) == [key_of_file(first)]
     with pytest.raises(Invalid, match="another input"):
-        await create(view, csv="fuel,factor\n", key="k")
+        await create(session, csv="fuel,factor\n", key="k")
     assert await all_keys(store.files) == [key_of_file(first)]
 
 
@@ -156,7 +158,7 @@ async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
     watch = Watch()
     calls, writes = KILLS[kill]
     table, files = Failing(store.table, **calls), Failing(store.files, **writes)
-    dying = Store(table, Clock(now=watch), files=files).seen_by(SUPER)
+    dying = Store(table, Clock(now=watch), files=files).open_session(SUPER)
     rows = await contents(store.table)
     with pytest.raises(Died):
         await create(dying)
@@ -167,7 +169,7 @@ async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
     assert await living.sweep_files() == 0
     assert await all_keys(store.files) == []
     assert await contents(store.table) == rows
-    assert (await create(store.seen_by(SUPER))).version == 1
+    assert (await create(store.open_session(SUPER))).version == 1
 
 
 @on_sqlite
@@ -177,7 +179,7 @@ async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store)
     dying = Store(Failing(store.table, transact=1), Clock(now=watch), files=store.files)
     rows = await contents(store.table)
     with pytest.raises(Died):
-        await create(dying.seen_by(SUPER))
+        await create(dying.open_session(SUPER))
     watch.move(PATIENCE + timedelta(seconds=1))
     for table, files in (
         (Failing(store.table, transact=1), store.files),
@@ -194,8 +196,8 @@ async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store)
 async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_file(
     store: Store,
 ) -> None:
-    view = await grow(store)
-    brought = await bring(view)
+    session = await grow(store)
+    brought = await bring(session)
     assert brought.file is not None
     rows = await contents(store.table)
 
@@ -206,7 +208,7 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
             await self.staged.drop()
             return found
 
-    writing = view.datasets.writing.bringing(Late(brought.file.scope, brought.file.data))
+    writing = session.datasets.writing.bringing(Late(brought.file.access, brought.file.data))
     with pytest.raises(Unavailable, match="too long"):
         await writing.create(USA, {"name": "n", "tags": (), "content": brought.content}, None)
     assert await contents(store.table) == rows
@@ -216,8 +218,8 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
 @on_sqlite
 async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> None:
     """The transaction took effect but its answer was lost, so its file must not be dropped."""
-    view = await grow(store)
-    made = await create(view)
+    session = await grow(store)
+    made = await create(session)
 
     class Deaf(Failing):
         async def transact(self, operations: Any) -> float:
@@ -226,22 +228,22 @@ async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> N
                 raise Unavailable("the answer was lost")
             return units
 
-    deaf = Store(Deaf(store.table), files=store.files).seen_by(SUPER)
+    deaf = Store(Deaf(store.table), files=store.files).open_session(SUPER)
     with pytest.raises(Unavailable):
         await update(deaf, made, "fuel,factor\ngas,1\n")
-    now = await view.datasets.reading.one(made.id)
+    now = await session.datasets.reading.one(made.id)
     assert now.version == 2
     assert await whole(store.files, key_of_file(now)) == "fuel,factor\ngas,1\n"
 
 
 async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     rows = await contents(store.table)
-    kept = await create(view, "kept")
-    made = await update(view, await create(view), "fuel,factor\n")
-    await view.datasets.deleting.delete(made.id)
+    kept = await create(session, "kept")
+    made = await update(session, await create(session), "fuel,factor\n")
+    await session.datasets.deleting.delete(made.id)
     assert await all_keys(store.files) == [key_of_file(kept)]
-    await view.datasets.deleting.delete(kept.id)
+    await session.datasets.deleting.delete(kept.id)
     assert await all_keys(store.files) == []
     assert (await contents(store.table)).keys() == rows.keys()
     assert await faults(store.table) == []
@@ -252,14 +254,14 @@ async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
 async def test_a_delete_that_is_killed_is_finished_with_its_files(
     deletes: int, store: Store
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     rows = await contents(store.table)
-    made = await update(view, await create(view), "fuel,factor\n")
+    made = await update(session, await create(session), "fuel,factor\n")
     dying = Store(store.table, files=Failing(store.files, delete=deletes, list=1))
     with pytest.raises(Died):
-        await dying.seen_by(SUPER).datasets.deleting.delete(made.id)
+        await dying.open_session(SUPER).datasets.deleting.delete(made.id)
     with pytest.raises(NotFound):
-        await view.datasets.reading.one(made.id)
+        await session.datasets.reading.one(made.id)
     assert len(await all_keys(store.files)) == 2 - deletes
     assert await store.pending_deletes() == 1
     assert await store.finish_deletes() == 1
@@ -270,9 +272,9 @@ async def test_a_delete_that_is_killed_is_finished_with_its_files(
 
 @on_sqlite
 async def test_a_group_that_is_deleted_takes_the_files_of_its_datasets_along(store: Store) -> None:
-    view = await grow(store)
-    await create(view)
-    await view.cascades.delete(USA)
+    session = await grow(store)
+    await create(session)
+    await session.cascades.delete(USA)
     assert await store.run_jobs("worker") == 1
     assert await all_keys(store.files) == []
 
@@ -290,25 +292,25 @@ async def upload(files: Files, form: Any, data: bytes) -> None:
 @on_sqlite
 async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Store) -> None:
     await grow(store)
-    ann = store.seen_by(ANN)
+    ann = store.open_session(ANN)
     made = await ann.dataset_files.upload(USA)
     assert (await ann.dataset_files.uploaded(COLUMNS, None, made.id)).problems[0].code == "NO_FILE"
     await upload(store.files, made.form, CSV.encode())
     for _ in range(2):
         brought = await ann.dataset_files.uploaded(COLUMNS, None, made.id)
         assert (brought.problems, brought.content.row_count) == ([], 2)
-    bob = store.seen_by(caller({ROOT: Role.ADMIN}, "bob"))
-    for view, id in ((bob, made.id), (ann, "x"), (ann, "../x"), (ann, made.id.upper())):
-        (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, id)).problems
+    bob = store.open_session(caller({ROOT: Role.ADMIN}, "bob"))
+    for session, id in ((bob, made.id), (ann, "x"), (ann, "../x"), (ann, made.id.upper())):
+        (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, id)).problems
         assert (problem.path, problem.code) == (["content", "upload"], "NO_FILE")
 
 
 @on_sqlite
 async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -> None:
-    view = await grow(store)
-    made = await view.dataset_files.upload(USA)
+    session = await grow(store)
+    made = await session.dataset_files.upload(USA)
     await upload(store.files, made.form, b"fuel,factor\ngas,x\n")
-    (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, made.id)).problems
     assert (problem.path, problem.code, problem.line, problem.column) == (
         ["content", "upload"],
         "INVALID_VALUE",
@@ -316,15 +318,15 @@ async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -
         2,
     )
     await upload(store.files, made.form, b" " * (MAX_BYTES + 5))
-    (problem,) = (await view.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, made.id)).problems
     assert problem.code == "TOO_LARGE"
 
 
 @on_sqlite
 async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store) -> None:
-    view = await grow(store)
-    kept = await create(view)
-    made = await view.dataset_files.upload(USA)
+    session = await grow(store)
+    kept = await create(session)
+    made = await session.dataset_files.upload(USA)
     await upload(store.files, made.form, CSV.encode())
     (one,) = await store.files.list(UPLOADS)
     stat = await store.files.stat(one)
@@ -340,9 +342,9 @@ async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store)
 
 @on_sqlite
 async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for csv, code in (("x" * (MAX_INLINE + 1), "TOO_LARGE"), ("fuel\ud800", "NOT_UTF_8")):
-        (problem,) = (await view.dataset_files.inline(COLUMNS, None, csv)).problems
+        (problem,) = (await session.dataset_files.inline(COLUMNS, None, csv)).problems
         assert (problem.path, problem.code) == (["content", "csv"], code)
 
 
@@ -350,9 +352,9 @@ async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None
 async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
     await grow(store)
     with pytest.raises(NotPermitted):
-        await store.seen_by(caller({USA: Role.READER})).dataset_files.upload(NORTHWEST)
+        await store.open_session(caller({USA: Role.READER})).dataset_files.upload(NORTHWEST)
     with pytest.raises(NotFound):
-        await store.seen_by(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
+        await store.open_session(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
 
 
 class Counting(Failing):
@@ -369,10 +371,10 @@ class Counting(Failing):
 
 @on_sqlite
 async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> None:
-    view = await grow(store)
-    first = await create(view)
-    renamed = await view.datasets.writing.update(first.id, 1, {"name": "renamed"})
-    other = await update(view, renamed, "fuel,factor\ngas,1\n")
+    session = await grow(store)
+    first = await create(session)
+    renamed = await session.datasets.writing.update(first.id, 1, {"name": "renamed"})
+    other = await update(session, renamed, "fuel,factor\ngas,1\n")
     files = Counting(store.files)
     tables = DatasetTables()
     for dataset in (first, renamed, first):
@@ -410,7 +412,7 @@ async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -
     await store.files.delete(key_of_file(made))
     with pytest.raises(Unavailable, match="is damaged"):
         await DatasetTables().rows(store.files, made)
-    assert await store.seen_by(SUPER).dataset_files.download(made, 60) is None
+    assert await store.open_session(SUPER).dataset_files.download(made, 60) is None
 
 
 @on_sqlite
@@ -422,14 +424,14 @@ async def test_the_same_happens_in_a_bucket(store: Store) -> None:
         files = await S3Files.open(bucket, region=REGION, endpoint_url=moto_endpoint())
     try:
         over = Store(store.table, files=files)
-        view = await grow(over)
-        made = await update(view, await create(view), "fuel,factor\ngas,1\n")
+        session = await grow(over)
+        made = await update(session, await create(session), "fuel,factor\ngas,1\n")
         assert (await DatasetTables().rows(files, made)).find("gas", None) == 1
         assert len(await all_keys(files)) == 2
-        assert await view.dataset_files.download(made, 60) is not None
-        upload = await view.dataset_files.upload(USA)
+        assert await session.dataset_files.download(made, 60) is not None
+        upload = await session.dataset_files.upload(USA)
         assert dict(upload.form.fields)["key"].startswith(UPLOADS)
-        await view.datasets.deleting.delete(made.id)
+        await session.datasets.deleting.delete(made.id)
         assert await all_keys(files) == []
         assert await over.sweep_files() == 0
     finally:
@@ -438,10 +440,10 @@ async def test_the_same_happens_in_a_bucket(store: Store) -> None:
 
 @on_sqlite
 async def test_without_a_place_for_files_nothing_is_made(store: Store) -> None:
-    view = await grow(Store(store.table))
+    session = await grow(Store(store.table))
     rows = await contents(store.table)
     with pytest.raises(Unavailable, match="no place for files"):
-        await create(view)
+        await create(session)
     assert await Store(store.table).sweep_files() == 0
     left = (await contents(store.table)).keys() - rows.keys()
     assert all(key.pk.startswith("F:") for key in left)

@@ -14,7 +14,7 @@ from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEX
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
 from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
@@ -39,7 +39,7 @@ X = parameters(x=ValueType.NUMBER)
 
 
 async def save(
-    view: View,
+    session: Session,
     group: GroupPath,
     name: str,
     formula: str,
@@ -47,37 +47,39 @@ async def save(
     output: Output = NUMBER,
 ) -> Calculation:
     content = {"name": name, "tags": (), "formula": formula, "outputs": (output,)}
-    return await view.calculations.writing.create(group, {**content, "parameters": given}, None)
+    return await session.calculations.writing.create(group, {**content, "parameters": given}, None)
 
 
-async def run(view: View, of: Calculation, *rows: Mapping[str, object], **more: Any) -> Evaluated:
-    _, prepared = await view.evaluations.of_id(of.id, more.get("version"))
+async def run(
+    session: Session, of: Calculation, *rows: Mapping[str, object], **more: Any
+) -> Evaluated:
+    _, prepared = await session.evaluations.of_id(of.id, more.get("version"))
     return await prepared.evaluate(rows or ({},))
 
 
-async def value(view: View, of: Calculation, /, **row: object) -> object:
+async def value(session: Session, of: Calculation, /, **row: object) -> object:
     """The value of a single row that has no error."""
-    found = await run(view, of, row)
+    found = await run(session, of, row)
     assert found.errors == ()
     return found.values[0]
 
 
-async def code(view: View, of: Calculation, /, **row: object) -> str:
+async def code(session: Session, of: Calculation, /, **row: object) -> str:
     """The error code of a single row."""
-    (error,) = (await run(view, of, row)).errors
+    (error,) = (await run(session, of, row)).errors
     return error.code
 
 
-async def refused(view: View, of: Calculation) -> list[str]:
+async def refused(session: Session, of: Calculation) -> list[str]:
     """The codes of the problems that keep a calculation from being evaluated."""
     with pytest.raises(Invalid) as invalid:
-        await run(view, of)
+        await run(session, of)
     return [str(problem.code) for problem in invalid.value.problems]
 
 
 async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) -> None:
-    view = await grow(store)
-    half = await save(view, USA, "part", "1 / :x", *X)
+    session = await grow(store)
+    half = await save(session, USA, "part", "1 / :x", *X)
     rows: list[dict[str, object]] = [
         {"x": 3},
         {"x": 0},
@@ -86,7 +88,7 @@ async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) ->
         {"x": "0.10"},
         {"x": 0.1234567890123456789},
     ]
-    found = await run(view, half, *rows)
+    found = await run(session, half, *rows)
     assert found.texts == ("0.3333333333333333333333333333333333", None, None, None, "10", None)
     assert found.values[4] == 10
     assert [(e.row, e.column, e.code) for e in found.errors] == [
@@ -98,52 +100,54 @@ async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) ->
 
 
 async def test_a_version_is_evaluated_as_it_was_and_calls_what_there_is_now(store: Store) -> None:
-    view = await grow(store)
-    inner = await save(view, USA, "inner", "1")
-    outer = await save(view, USA, "outer", "#inner() + 10")
-    writing = view.calculations.writing
+    session = await grow(store)
+    inner = await save(session, USA, "inner", "1")
+    outer = await save(session, USA, "outer", "#inner() + 10")
+    writing = session.calculations.writing
     outer = await writing.update(outer.id, 1, {"formula": "#inner() + 100"})
     await writing.update(inner.id, 1, {"formula": "2"})
-    assert await value(view, outer) == 102
-    assert (await run(view, outer, version=1)).values == (Decimal(12),)
-    pinned = await save(view, USA, "pinned", "#inner(version=1)")
-    assert await value(view, pinned) == 1
+    assert await value(session, outer) == 102
+    assert (await run(session, outer, version=1)).values == (Decimal(12),)
+    pinned = await save(session, USA, "pinned", "#inner(version=1)")
+    assert await value(session, pinned) == 1
     for version in (0, 3, 10**12):
         with pytest.raises(NotFound):
-            await run(view, outer, version=version)
+            await run(session, outer, version=version)
 
 
 async def test_a_calculation_is_found_by_name_from_a_group_below(store: Store) -> None:
-    view = await grow(store)
-    made = await save(view, USA, "inner", "1")
-    found, prepared = await view.evaluations.of_name("INNER", NORTHWEST, None)
+    session = await grow(store)
+    made = await save(session, USA, "inner", "1")
+    found, prepared = await session.evaluations.of_name("INNER", NORTHWEST, None)
     assert (found, (await prepared.evaluate([{}])).values) == (made, (Decimal(1),))
     with pytest.raises(NotFound):
-        await view.evaluations.of_name("inner", EU, None)
+        await session.evaluations.of_name("inner", EU, None)
 
 
 async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> None:
-    view = await grow(store)
-    await table(view, USA, "fuels", gas="1")
-    await table(view, EU, "fuels", gas="100")
-    theirs = await save(view, EU, "theirs", "LOOKUP('fuels', 'gas') + IMPACT('fuels', 'gas', 'v')")
-    await view.calculations.writing.grant(theirs.id, USA)
-    both = await save(view, NORTHWEST, "both", "#theirs() + LOOKUP('fuels', 'gas')")
-    assert await value(view, theirs) == 200
-    assert await value(view, both) == 201
+    session = await grow(store)
+    await table(session, USA, "fuels", gas="1")
+    await table(session, EU, "fuels", gas="100")
+    theirs = await save(
+        session, EU, "theirs", "LOOKUP('fuels', 'gas') + IMPACT('fuels', 'gas', 'v')"
+    )
+    await session.calculations.writing.grant(theirs.id, USA)
+    both = await save(session, NORTHWEST, "both", "#theirs() + LOOKUP('fuels', 'gas')")
+    assert await value(session, theirs) == 200
+    assert await value(session, both) == 201
 
 
 async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: Store) -> None:
-    view = await grow(store)
-    await table(view, EU, "fuels", gas="100")
-    await save(view, EU, "secret", "42 + 1")
-    calls = await save(view, EU, "calls", "#secret()")
-    deep = await save(view, EU, "deep", "#calls()")
-    looks = await save(view, EU, "looks", "COALESCE(LOOKUP('fuels', 'gas'), 1)")
-    writing = view.calculations.writing
+    session = await grow(store)
+    await table(session, EU, "fuels", gas="100")
+    await save(session, EU, "secret", "42 + 1")
+    calls = await save(session, EU, "calls", "#secret()")
+    deep = await save(session, EU, "deep", "#calls()")
+    looks = await save(session, EU, "looks", "COALESCE(LOOKUP('fuels', 'gas'), 1)")
+    writing = session.calculations.writing
     for made in (calls, deep, looks):
         await writing.grant(made.id, USA)
-    ann = store.seen_by(ANN)
+    ann = store.open_session(ANN)
     assert await refused(ann, calls) == ["UNKNOWN_CALCULATION"]
     assert await refused(ann, deep) == ["INVALID_CALCULATION"]
     assert await code(ann, looks) == "UNKNOWN_DATASET"
@@ -155,170 +159,176 @@ async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: St
     with pytest.raises(Invalid) as told:
         await (await ann.evaluations.of_id(deep.id, None))[1].explain({})
     assert "42" not in str(told.value)
-    assert await value(view, deep) == 43
-    (secret,) = (await view.calculations.reading.by_name("secret", EU),)
+    assert await value(session, deep) == 43
+    (secret,) = (await session.calculations.reading.by_name("secret", EU),)
     await writing.grant(secret.id, USA)
     assert await value(ann, deep) == 43
 
 
 async def test_a_revoked_grant_ends_what_rests_on_it_at_once(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, EU, "fuels", gas="100")
-    looks = await save(view, EU, "looks", "LOOKUP('fuels', 'gas') + 0")
-    for writing, made in ((view.calculations.writing, looks), (view.datasets.writing, fuels)):
+    session = await grow(store)
+    fuels = await table(session, EU, "fuels", gas="100")
+    looks = await save(session, EU, "looks", "LOOKUP('fuels', 'gas') + 0")
+    for writing, made in ((session.calculations.writing, looks), (session.datasets.writing, fuels)):
         await writing.grant(made.id, USA)
-    ann = store.seen_by(ANN)
+    ann = store.open_session(ANN)
     assert await value(ann, looks) == 100
-    await view.datasets.writing.revoke(fuels.id, USA)
+    await session.datasets.writing.revoke(fuels.id, USA)
     assert await code(ann, looks) == "UNKNOWN_DATASET"
-    await view.calculations.writing.revoke(looks.id, USA)
+    await session.calculations.writing.revoke(looks.id, USA)
     with pytest.raises(NotFound):
         await run(ann, looks)
 
 
 async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store) -> None:
-    view = await grow(store)
-    one = await save(view, USA, "one", "1")
-    two = await save(view, USA, "two", "#one()")
+    session = await grow(store)
+    one = await save(session, USA, "one", "1")
+    two = await save(session, USA, "two", "#one()")
     # The same as two concurrent saves, each checked before the other is written.
     key = CALCULATION.latest.key(id=one.id)
     await store.table.transact([Update(key=key, set={"formula": "#two()"})])
     for made in (one, two):
-        assert await refused(view, made) == ["CALCULATION_CYCLE"]
+        assert await refused(session, made) == ["CALCULATION_CYCLE"]
 
 
 async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
-    view = await grow(store)
-    inner = await save(view, USA, "inner", ":x + 1", *X)
-    outer = await save(view, USA, "outer", "#inner(1)")
+    session = await grow(store)
+    inner = await save(session, USA, "inner", ":x + 1", *X)
+    outer = await save(session, USA, "outer", "#inner(1)")
     changes = {"formula": "1", "parameters": ()}
-    await view.calculations.writing.update(inner.id, 1, changes)
-    assert await refused(view, outer) == ["WRONG_ARITY"]
-    await view.calculations.deleting.delete(inner.id)
-    assert await refused(view, outer) == ["UNKNOWN_CALCULATION"]
+    await session.calculations.writing.update(inner.id, 1, changes)
+    assert await refused(session, outer) == ["WRONG_ARITY"]
+    await session.calculations.deleting.delete(inner.id)
+    assert await refused(session, outer) == ["UNKNOWN_CALCULATION"]
 
 
 async def test_states_are_kept_to(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, USA, "fuels", gas="5")
-    inner = await save(view, USA, "inner", "LOOKUP('fuels', 'gas') + 0")
-    outer = await save(view, USA, "outer", "#inner()")
+    session = await grow(store)
+    fuels = await table(session, USA, "fuels", gas="5")
+    inner = await save(session, USA, "inner", "LOOKUP('fuels', 'gas') + 0")
+    outer = await save(session, USA, "outer", "#inner()")
 
     async def turn(of: Any, made: Any, state: State) -> Any:
         return await of.writing.update(made.id, made.version, {"state": state})
 
-    inner = await turn(view.calculations, inner, State.FROZEN)
-    fuels = await turn(view.datasets, fuels, State.FROZEN)
-    assert await value(view, outer) == 5
+    inner = await turn(session.calculations, inner, State.FROZEN)
+    fuels = await turn(session.datasets, fuels, State.FROZEN)
+    assert await value(session, outer) == 5
     with pytest.raises(IllegalState, match="It is frozen"):
-        await run(view, inner)
-    inner = await turn(view.calculations, inner, State.DISABLED)
+        await run(session, inner)
+    inner = await turn(session.calculations, inner, State.DISABLED)
     with pytest.raises(IllegalState, match="The calculation 'inner' is disabled"):
-        await run(view, outer)
-    await turn(view.calculations, inner, State.ENABLED)
-    await turn(view.datasets, fuels, State.DISABLED)
+        await run(session, outer)
+    await turn(session.calculations, inner, State.ENABLED)
+    await turn(session.datasets, fuels, State.DISABLED)
     with pytest.raises(IllegalState, match="The reference dataset 'fuels' is disabled"):
-        await run(view, outer)
+        await run(session, outer)
 
 
 async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, USA, "fuels", gas="1")
-    fuels = await renewed(view, fuels, gas="2", oil="3")
+    session = await grow(store)
+    fuels = await table(session, USA, "fuels", gas="1")
+    fuels = await renewed(session, fuels, gas="2", oil="3")
     formula = "LOOKUP('fuels', 'gas', version=1) * 10 + LOOKUP('fuels', 'gas')"
-    both = await save(view, USA, "both", formula)
-    _, prepared = await view.evaluations.of_id(both.id, None)
+    both = await save(session, USA, "both", formula)
+    _, prepared = await session.evaluations.of_id(both.id, None)
     assert (await prepared.evaluate([{}])).values == (Decimal(12),)
     assert sorted(one.version for one in prepared.lookups.used.values()) == [1, 2]
     later = await save(
-        view, USA, "later", f"LOOKUP('fuels', 'oil', versionAsAt='{fuels.updated_at}') + 0"
+        session, USA, "later", f"LOOKUP('fuels', 'oil', versionAsAt='{fuels.updated_at}') + 0"
     )
-    assert await value(view, later) == 3
-    none = await save(view, USA, "none", "LOOKUP('fuels', 'gas', version=9) + 0")
-    assert await code(view, none) == "UNKNOWN_DATASET"
-    elsewhere = await save(view, NORTHWEST, "elsewhere", "LOOKUP('fuels', 'gas', group='/eu') + 0")
-    assert await code(view, elsewhere) == "UNKNOWN_DATASET"
+    assert await value(session, later) == 3
+    none = await save(session, USA, "none", "LOOKUP('fuels', 'gas', version=9) + 0")
+    assert await code(session, none) == "UNKNOWN_DATASET"
+    elsewhere = await save(
+        session, NORTHWEST, "elsewhere", "LOOKUP('fuels', 'gas', group='/eu') + 0"
+    )
+    assert await code(session, elsewhere) == "UNKNOWN_DATASET"
 
 
 async def test_a_row_may_decide_which_dataset_is_asked(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(3):
-        await table(view, USA, f"t{n}", gas=str(n))
-    named = await save(view, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING))
-    found = await run(view, named, {"d": "t2"}, {"d": "t0"}, {"d": "T1"}, {"d": "t9"})
+        await table(session, USA, f"t{n}", gas=str(n))
+    named = await save(
+        session, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING)
+    )
+    found = await run(session, named, {"d": "t2"}, {"d": "t0"}, {"d": "T1"}, {"d": "t9"})
     assert found.values == (2, 0, 1, None)
     assert [(e.row, e.code) for e in found.errors] == [(3, "UNKNOWN_DATASET")]
     chained = await save(
-        view,
+        session,
         USA,
         "chained",
         "LOOKUP(CONCAT('t', LOOKUP(CONCAT('t', :x), 'gas')), 'gas') + 0",
         *X,
     )
-    assert await value(view, chained, x=2) == 2
+    assert await value(session, chained, x=2) == 2
 
 
 async def test_many_datasets_and_many_fields_are_refused(store: Store) -> None:
-    view = await grow(store)
-    named = await save(view, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING))
+    session = await grow(store)
+    named = await save(
+        session, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING)
+    )
     with pytest.raises(LimitExceeded) as many:
-        await run(view, named, *({"d": f"t{n}"} for n in range(MAX_DATASETS + 1)))
+        await run(session, named, *({"d": f"t{n}"} for n in range(MAX_DATASETS + 1)))
     assert (many.value.maximum, many.value.actual) == (MAX_DATASETS, MAX_DATASETS + 1)
-    made = await table(view, USA, "large", gas="1")
+    made = await table(session, USA, "large", gas="1")
     large = msgspec.structs.replace(made.content, row_count=MAX_FIELDS)
     content = msgspec.to_builtins(large)
     content["columns"] = [*content["columns"]]
     key = REFERENCE_DATASET.latest.key(id=made.id)
     await store.table.transact([Update(key=key, set={"content": content})])
     with pytest.raises(LimitExceeded, match="fields of the datasets"):
-        await run(view, named, {"d": "large"})
+        await run(session, named, {"d": "large"})
 
 
 async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
-    view = await grow(store)
-    one = await save(view, USA, "one", "1")
-    assert len((await run(view, one, *[{}] * MAX_ROWS)).values) == MAX_ROWS
+    session = await grow(store)
+    one = await save(session, USA, "one", "1")
+    assert len((await run(session, one, *[{}] * MAX_ROWS)).values) == MAX_ROWS
     with pytest.raises(LimitExceeded) as rows:
-        await run(view, one, *[{}] * (MAX_ROWS + 1))
+        await run(session, one, *[{}] * (MAX_ROWS + 1))
     assert (rows.value.limit, rows.value.actual) == ("rows", MAX_ROWS + 1)
     powers = "+".join(["2^2"] * 50)
-    steep = await save(view, USA, "steep", powers)
+    steep = await save(session, USA, "steep", powers)
     with pytest.raises(LimitExceeded) as steps:
-        await run(view, steep, *[{}] * MAX_ROWS)
+        await run(session, steep, *[{}] * MAX_ROWS)
     assert steps.value.maximum == MAX_BATCH_STEPS
-    long = await save(view, USA, "long", ":t", *parameters(t=ValueType.STRING), output=TEXT)
+    long = await save(session, USA, "long", ":t", *parameters(t=ValueType.STRING), output=TEXT)
     with pytest.raises(LimitExceeded) as texts:
-        await run(view, long, *[{"t": "x" * 30_000}] * 100)
+        await run(session, long, *[{"t": "x" * 30_000}] * 100)
     assert (texts.value.maximum, texts.value.actual) == (MAX_TEXT, 3_000_000)
-    wide = await save(view, USA, "wide", "+".join(["1"] * 900))
-    calls = await save(view, USA, "calls", "#wide() + #wide()")
-    _, prepared = await view.evaluations.of_id(wide.id, None)
+    wide = await save(session, USA, "wide", "+".join(["1"] * 900))
+    calls = await save(session, USA, "calls", "#wide() + #wide()")
+    _, prepared = await session.evaluations.of_id(wide.id, None)
     assert len((await prepared.explain({})).parts) == 901
-    _, prepared = await view.evaluations.of_id(calls.id, None)
+    _, prepared = await session.evaluations.of_id(calls.id, None)
     with pytest.raises(LimitExceeded) as parts:
         await prepared.explain({})
     assert parts.value.maximum == MAX_PARTS
 
 
 async def test_a_list_too_long_to_be_written_is_the_rows_own_error(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     split = await save(
-        view, USA, "split", "SPLIT(:t, ',')", *parameters(t=ValueType.STRING), output=TEXT
+        session, USA, "split", "SPLIT(:t, ',')", *parameters(t=ValueType.STRING), output=TEXT
     )
     long = ",".join(["a"] * 16_000)
-    found = await run(view, split, {"t": "a,b"}, {"t": long})
+    found = await run(session, split, {"t": "a,b"}, {"t": long})
     assert found.texts == ('["a","b"]', None)
     assert [(e.row, e.code) for e in found.errors] == [(1, "STRING_TOO_LONG")]
-    _, prepared = await view.evaluations.of_id(split.id, None)
+    _, prepared = await session.evaluations.of_id(split.id, None)
     assert (await prepared.explain({"t": long})).text is None
 
 
 async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -> None:
-    view = await grow(store)
-    await table(view, USA, "fuels", gas="2.5")
-    await save(view, USA, "inner", "LOOKUP('fuels', 'gas') * :x", *X)
-    outer = await save(view, USA, "outer", "#inner(:x) + 1", *X)
-    _, prepared = await view.evaluations.of_id(outer.id, None)
+    session = await grow(store)
+    await table(session, USA, "fuels", gas="2.5")
+    await save(session, USA, "inner", "LOOKUP('fuels', 'gas') * :x", *X)
+    outer = await save(session, USA, "outer", "#inner(:x) + 1", *X)
+    _, prepared = await session.evaluations.of_id(outer.id, None)
     found = await prepared.explain({"x": 2})
     assert (found.text, found.failure) == ("6", None)
     assert [(p.depth, p.parent, p.called, p.part.text, p.text) for p in found.parts] == [
@@ -335,11 +345,11 @@ async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -
 
 
 async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
-    view = await grow(store)
-    await table(view, USA, "fuels", gas="2.5")
-    await save(view, USA, "inner", ":x + 1", *X)
+    session = await grow(store)
+    await table(session, USA, "fuels", gas="2.5")
+    await save(session, USA, "inner", ":x + 1", *X)
     formula = "#inner(:x) * LOOKUP('fuels', 'gas')"
-    prepared = await view.evaluations.of_draft(NORTHWEST, formula, X, [NUMBER])
+    prepared = await session.evaluations.of_draft(NORTHWEST, formula, X, [NUMBER])
     assert (await prepared.evaluate([{"x": 1}])).values == (Decimal(5),)
     for group, text, given, found in (
         (EU, formula, X, ["UNKNOWN_CALCULATION"]),
@@ -348,22 +358,22 @@ async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
         (USA, "", (), ["None"]),
     ):
         with pytest.raises(Invalid) as invalid:
-            await view.evaluations.of_draft(group, text, given, [NUMBER])
+            await session.evaluations.of_draft(group, text, given, [NUMBER])
         assert [str(problem.code) for problem in invalid.value.problems] == found
         assert invalid.value.problems[0].path == ["draft", "formula"]
     with pytest.raises(NotFound):
-        await store.seen_by(ANN).evaluations.of_draft(EU, "1", (), [NUMBER])
+        await store.open_session(ANN).evaluations.of_draft(EU, "1", (), [NUMBER])
     with pytest.raises(NotFound):
-        await view.evaluations.of_draft(GroupPath("/nowhere"), "1", (), [NUMBER])
+        await session.evaluations.of_draft(GroupPath("/nowhere"), "1", (), [NUMBER])
 
 
 async def test_many_evaluate_at_once_without_meeting(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, USA, "fuels", gas="2")
-    times = await save(view, USA, "times", "LOOKUP('fuels', 'gas') * :x", *X)
+    session = await grow(store)
+    fuels = await table(session, USA, "fuels", gas="2")
+    times = await save(session, USA, "times", "LOOKUP('fuels', 'gas') * :x", *X)
 
     async def one(n: int) -> object:
-        return await value(store.seen_by(Caller(f"u{n}", {ROOT: Role.READER})), times, x=n)
+        return await value(store.open_session(Caller(f"u{n}", {ROOT: Role.READER})), times, x=n)
 
     assert await gather(*map(one, range(40))) == [2 * n for n in range(40)]
     assert len(store.tables) == 1
@@ -389,13 +399,13 @@ HOSTILE = {
 async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processor_time(
     name: str, store: Store
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     formula, text = HOSTILE[name]
     given, took, codes = parameters(t=ValueType.STRING), [], set()
     for _ in range(3):
         began = time.process_time()
         try:
-            prepared = await view.evaluations.of_draft(USA, formula, given, [TEXT])
+            prepared = await session.evaluations.of_draft(USA, formula, given, [TEXT])
             found = await prepared.evaluate([{"t": text}])
             codes |= {error.code.value for error in found.errors}
         except Invalid as invalid:
@@ -406,12 +416,12 @@ async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processo
 
 
 async def test_a_stranger_evaluates_nothing(store: Store) -> None:
-    view = await grow(store)
-    made = await save(view, USA, "one", "1")
+    session = await grow(store)
+    made = await save(session, USA, "one", "1")
     for outsider in (caller({EU: Role.ADMIN}), Caller("nobody", {})):
-        eve = store.seen_by(outsider)
+        eve = store.open_session(outsider)
         with pytest.raises(NotFound):
             await run(eve, made)
         with pytest.raises(NotFound):
             await eve.evaluations.of_name("one", USA, None)
-    assert view.caller is SUPER
+    assert session.caller is SUPER

@@ -40,13 +40,13 @@ async def factor(
         "parameters": (Parameter(index=0, key="f", type=STRING, required=True),),
         "outputs": (Output(index=0, type=NUMBER),),
     }
-    return await store.seen_by(SUPER).calculations.writing.create(group, fields, None)
+    return await store.open_session(SUPER).calculations.writing.create(group, fields, None)
 
 
 async def looking_up(store: Store) -> Pipeline:
     """Create a pipeline of /usa/northwest with lookups of its own and in a calculation it calls."""
-    view = await grow(store)
-    await table(view, USA, "fuels", gas="2.5", oil="4")
+    session = await grow(store)
+    await table(session, USA, "fuels", gas="2.5", oil="4")
     await factor(store, "IMPACT('fuels', :f, 'v')")
     looked = asking("LOOKUP('fuels', :fuel) * 10 + #factor(:fuel)")
     return await pipeline_in(store, NORTHWEST, "Asking", transformer=looked)

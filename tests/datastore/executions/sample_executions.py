@@ -17,7 +17,7 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import Caller, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, draft, grow
 
@@ -55,9 +55,9 @@ EVE = caller({EU: Role.ADMIN}, "eve")
 async def pipeline_in(
     store: Store, group: GroupPath = USA, name: str = "Trips", **more: Any
 ) -> Pipeline:
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     content = {**draft(name), "transformer": TRIPS, **more}
-    return await view.pipelines.writing.create(group, content, None)
+    return await session.pipelines.writing.create(group, content, None)
 
 
 async def planted(store: Store) -> Pipeline:
@@ -68,7 +68,7 @@ async def planted(store: Store) -> Pipeline:
 
 async def begun(store: Store, pipeline: Pipeline, who: Caller = ANN, **more: Any) -> Execution:
     wanted = Wanted(pipeline_id=pipeline.id, **more)
-    return await store.seen_by(who).executions.creating.create(wanted)
+    return await store.open_session(who).executions.creating.create(wanted)
 
 
 async def ready(
@@ -77,7 +77,7 @@ async def ready(
     """Create an execution and confirm its input."""
     execution = await begun(store, pipeline, who, **more)
     await put(store.files, ingest_key(execution), data)
-    return await store.seen_by(who).executions.uploads.confirm(execution.id)
+    return await store.open_session(who).executions.uploads.confirm(execution.id)
 
 
 async def done(store: Store, pipeline: Pipeline, data: bytes = INPUT, **more: Any) -> Execution:
@@ -108,7 +108,7 @@ async def content(files: Files, key: str) -> bytes | None:
     return b"".join([chunk async for chunk in files.read(key)])
 
 
-async def history(view: View, execution: Execution) -> list[tuple[str, str, str]]:
+async def history(session: Session, execution: Execution) -> list[tuple[str, str, str]]:
     """Each event, the state after it, and its author."""
-    page = await view.executions.reading.events(execution, Window(size=100))
+    page = await session.executions.reading.events(execution, Window(size=100))
     return [(event.happening, event.state, event.by) for _, event in page.entries]

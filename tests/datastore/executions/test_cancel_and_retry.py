@@ -28,12 +28,12 @@ pytestmark = on_sqlite
 async def test_what_is_not_over_can_be_cancelled_and_that_twice(
     store: Store, pipeline: Pipeline
 ) -> None:
-    changing = store.seen_by(ANN).executions.changing
+    changing = store.open_session(ANN).executions.changing
     made = await ready(store, pipeline)
     cancelled = await changing.cancel(made.id)
     assert (cancelled.state, cancelled.finished_at) == ("cancelled", "2022-08-10T23:55:20.322Z")
     assert await changing.cancel(made.id) == cancelled
-    assert (await history(store.seen_by(ANN), made))[-1] == ("cancelled", "cancelled", "ann")
+    assert (await history(store.open_session(ANN), made))[-1] == ("cancelled", "cancelled", "ann")
     assert await store.runner("w").run_all() == 0
     assert await faults(store.table) == []
 
@@ -42,7 +42,7 @@ async def test_what_ended_is_not_cancelled(store: Store, pipeline: Pipeline) -> 
     over = await done(store, pipeline)
     before = await contents(store.table)
     with pytest.raises(IllegalState) as refused:
-        await store.seen_by(ANN).executions.changing.cancel(over.id)
+        await store.open_session(ANN).executions.changing.cancel(over.id)
     assert refused.value.state == "SUCCESS"
     assert await contents(store.table) == before
 
@@ -51,14 +51,16 @@ async def test_others_runs_are_for_who_contributes_to_the_owner(
     store: Store, pipeline: Pipeline
 ) -> None:
     anns, noras = await begun(store, pipeline), await begun(store, pipeline, NORA)
-    nora = store.seen_by(NORA).executions.changing
+    nora = store.open_session(NORA).executions.changing
     with pytest.raises(NotPermitted):
         await nora.cancel(anns.id)
     assert (await now(store, anns)).state == "waiting"
     assert (await nora.cancel(noras.id)).state == "cancelled"
     with pytest.raises(NotPermitted):
-        await store.seen_by(caller({USA: Role.READER}, "nora")).executions.changing.retry(noras.id)
-    other = store.seen_by(caller({USA: Role.CONTRIBUTOR}, "al")).executions.changing
+        await store.open_session(caller({USA: Role.READER}, "nora")).executions.changing.retry(
+            noras.id
+        )
+    other = store.open_session(caller({USA: Role.CONTRIBUTOR}, "al")).executions.changing
     assert (await other.cancel(anns.id)).state == "cancelled"
 
 
@@ -67,12 +69,12 @@ async def test_what_failed_begins_anew_with_what_was_pinned(
 ) -> None:
     failed = await done(store, pipeline, b"nonsense\n")
     assert (failed.state, failed.code) == ("failed", "UNKNOWN_COLUMN")
-    view = store.seen_by(ANN)
-    again = await view.executions.changing.retry(failed.id)
+    session = store.open_session(ANN)
+    again = await session.executions.changing.retry(failed.id)
     assert (again.state, again.code, again.counts, again.attempts) == ("waiting", None, Counts(), 0)
     assert again.fence == 1
     assert await store.runner("w").run_all() == 1
-    assert [event for event, _, _ in await history(view, failed)] == [
+    assert [event for event, _, _ in await history(session, failed)] == [
         "created",
         "uploaded",
         "claimed",
@@ -88,7 +90,7 @@ async def test_what_was_cancelled_before_its_input_came_waits_for_it_again(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await begun(store, pipeline)
-    changing = store.seen_by(ANN).executions.changing
+    changing = store.open_session(ANN).executions.changing
     await changing.cancel(made.id)
     again = await changing.retry(made.id)
     assert again.upload_until == "2022-08-11T00:55:20.322Z"
@@ -103,12 +105,12 @@ async def test_nothing_is_tried_again_of_a_pipeline_that_is_not_enabled(
     store: Store, pipeline: Pipeline, state: State
 ) -> None:
     made = await begun(store, pipeline)
-    view = store.seen_by(ANN)
-    await view.pipelines.writing.update(pipeline.id, 1, {"state": state})
-    assert (await view.executions.changing.cancel(made.id)).state == "cancelled"
+    session = store.open_session(ANN)
+    await session.pipelines.writing.update(pipeline.id, 1, {"state": state})
+    assert (await session.executions.changing.cancel(made.id)).state == "cancelled"
     before = await contents(store.table)
     with pytest.raises(IllegalState) as refused:
-        await view.executions.changing.retry(made.id)
+        await session.executions.changing.retry(made.id)
     assert refused.value.state == state.name
     assert await contents(store.table) == before
 
@@ -116,4 +118,4 @@ async def test_nothing_is_tried_again_of_a_pipeline_that_is_not_enabled(
 async def test_success_is_not_tried_again(store: Store, pipeline: Pipeline) -> None:
     over = await done(store, pipeline)
     with pytest.raises(IllegalState):
-        await store.seen_by(ANN).executions.changing.retry(over.id)
+        await store.open_session(ANN).executions.changing.retry(over.id)

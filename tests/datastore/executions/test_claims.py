@@ -80,7 +80,7 @@ async def test_a_claim_is_noted_and_its_progress_told(store: Store, pipeline: Pi
     assert standing.started_at == "2022-08-10T23:55:20.322Z"
     assert standing.held_until == "2022-08-10T23:55:50.322Z"
     assert standing.revision == 4
-    assert (await history(store.seen_by(ANN), held))[-1] == ("claimed", "in_progress", "w")
+    assert (await history(store.open_session(ANN), held))[-1] == ("claimed", "in_progress", "w")
     assert await faults(store.table) == []
 
 
@@ -119,7 +119,11 @@ async def test_who_gives_no_sign_of_life_is_replaced_in_bounded_time(
     taken = await other.take(await now(store, held), "heir")
     assert taken is not None
     assert (taken.fence, taken.attempts, taken.counts) == (2, 2, Counts())
-    assert (await history(store.seen_by(ANN), held))[-1] == ("taken_over", "in_progress", "heir")
+    assert (await history(store.open_session(ANN), held))[-1] == (
+        "taken_over",
+        "in_progress",
+        "heir",
+    )
 
 
 @on_sqlite
@@ -189,7 +193,7 @@ async def test_the_end_says_the_last_word_on_the_progress(
 async def test_a_worker_learns_of_a_cancellation(store: Store, pipeline: Pipeline) -> None:
     held = await claims(store).take(await ready(store, pipeline), "w")
     assert held is not None
-    await store.seen_by(ANN).executions.changing.cancel(held.id)
+    await store.open_session(ANN).executions.changing.cancel(held.id)
     with pytest.raises(ClaimLost) as lost:
         await claims(store).beat(held, COUNTS)
     assert lost.value.state is ExecutionState.CANCELLED

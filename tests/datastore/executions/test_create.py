@@ -41,7 +41,9 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await begun(store, pipeline, tags=WANTED_TAGS, max_failed_rows=3)
-    found = (await store.seen_by(REED).executions.reading.one(made.id, consistent=True)).execution
+    found = (
+        await store.open_session(REED).executions.reading.one(made.id, consistent=True)
+    ).execution
     assert found == made
     assert (made.state, made.pipeline_version, made.created_by) == ("waiting", 1, "ann")
     assert (made.tags, made.max_failed_rows, made.ready_at) == (WANTED_TAGS, 3, None)
@@ -52,7 +54,7 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     plan = await find_plan(store.table, made.id)
     assert plan is not None
     assert [step.formula for step in plan.steps] == [one.formula for one in TRIPS.transforms]
-    assert await history(store.seen_by(ANN), made) == [("created", "waiting", "ann")]
+    assert await history(store.open_session(ANN), made) == [("created", "waiting", "ann")]
     assert await faults(store.table) == []
 
 
@@ -65,7 +67,7 @@ async def test_later_versions_of_the_pipeline_change_nothing(
     changed = msgspec.structs.replace(
         TRIPS, transforms=(msgspec.structs.replace(one, formula="1"),)
     )
-    await store.seen_by(ANN).pipelines.writing.update(pipeline.id, 1, {"transformer": changed})
+    await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"transformer": changed})
     plan = await find_plan(store.table, made.id)
     assert plan is not None
     assert plan.steps[0].formula == ":distance * 2"
@@ -97,13 +99,15 @@ async def test_executions_of_one_moment_have_uploads_of_their_own(
 async def test_the_same_key_with_the_same_input_makes_one_execution(
     store: Store, pipeline: Pipeline
 ) -> None:
-    creating = store.seen_by(ANN).executions.creating
+    creating = store.open_session(ANN).executions.creating
     wanted = Wanted(pipeline_id=pipeline.id, tags=WANTED_TAGS)
     made = await creating.create(wanted, "k")
     assert await creating.create(wanted, "k") == made
     with pytest.raises(Invalid, match="was used with another input"):
         await creating.create(Wanted(pipeline_id=pipeline.id), "k")
-    await store.seen_by(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.DISABLED})
+    await store.open_session(ANN).pipelines.writing.update(
+        pipeline.id, 1, {"state": State.DISABLED}
+    )
     assert await creating.create(wanted, "k") == made
     assert await faults(store.table) == []
 
@@ -114,7 +118,7 @@ async def test_everything_wrong_with_the_input_is_told_at_once(
 ) -> None:
     before = await contents(store.table)
     with pytest.raises(Invalid) as invalid:
-        await store.seen_by(ANN).executions.creating.create(
+        await store.open_session(ANN).executions.creating.create(
             Wanted(pipeline_id=pipeline.id, tags=tags("a=1", "A=2"), max_failed_rows=-1), ""
         )
     assert [problem.path[0] for problem in invalid.value.problems] == [
@@ -132,7 +136,7 @@ async def test_everything_wrong_with_the_input_is_told_at_once(
 async def test_no_run_of_a_frozen_or_disabled_pipeline_begins(
     store: Store, pipeline: Pipeline, state: State
 ) -> None:
-    await store.seen_by(ANN).pipelines.writing.update(pipeline.id, 1, {"state": state})
+    await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"state": state})
     before = await contents(store.table)
     with pytest.raises(IllegalState) as refused:
         await begun(store, pipeline)
@@ -146,7 +150,7 @@ async def test_who_may_run_is_who_contributes_to_the_owner_or_to_where_a_grant_r
 ) -> None:
     await grow(store)
     mine = await pipeline_in(store, NORTHWEST)
-    await store.seen_by(SUPER).pipelines.writing.grant(mine.id, EU)
+    await store.open_session(SUPER).pipelines.writing.grant(mine.id, EU)
     below = caller({GroupPath("/eu/berlin"): Role.CONTRIBUTOR}, "bo")
     above = caller({USA: Role.CONTRIBUTOR}, "al")
     narrowed = caller({USA: Role.CONTRIBUTOR, NORTHWEST: Role.READER}, "nan")
@@ -164,7 +168,7 @@ async def test_who_may_run_is_who_contributes_to_the_owner_or_to_where_a_grant_r
 @on_sqlite
 async def test_a_stranger_learns_nothing_of_an_execution(store: Store, pipeline: Pipeline) -> None:
     made = await begun(store, pipeline)
-    eve = store.seen_by(EVE).executions
+    eve = store.open_session(EVE).executions
     absent = made.id[:-1] + ("0" if made.id[-1] != "0" else "1")
     foreign, missing, odd = await eve.reading.many([made.id, absent, "x"], consistent=True)
     assert isinstance(foreign, NotFound)
@@ -184,14 +188,14 @@ async def test_a_stranger_learns_nothing_of_an_execution(store: Store, pipeline:
 
 @on_sqlite
 async def test_a_store_without_files_runs_nothing(table: Table, store: Store) -> None:
-    view = Store(table).seen_by(SUPER)
+    session = Store(table).open_session(SUPER)
     with pytest.raises(Unavailable, match="no place for files"):
-        await view.executions.creating.create(Wanted(pipeline_id="x"))
+        await session.executions.creating.create(Wanted(pipeline_id="x"))
 
 
 @on_sqlite
 async def test_what_is_inline_waits_for_no_upload(store: Store, pipeline: Pipeline) -> None:
     made = await begun(store, pipeline, mode=ExecutionMode.INLINE)
     assert made.upload_until is None
-    assert await store.seen_by(ANN).executions.uploads.form(made.id) is None
+    assert await store.open_session(ANN).executions.uploads.form(made.id) is None
     assert made.state is ExecutionState.WAITING

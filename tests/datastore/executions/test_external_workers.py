@@ -49,7 +49,7 @@ COUNTS = Counts(3, 2, 1, 43, 121)
 
 async def test_a_claim_brings_all_that_it_takes(store: Store, pipeline: Pipeline) -> None:
     made = await ready(store, pipeline)
-    claimed = await store.seen_by(ANN).executions.external.claim(made.id, "far")
+    claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
     assert await content(store.files, input_key(made)) == INPUT
     assert dict(claimed.output.fields)["key"] == staged(output_key(made), 1)
     assert dict(claimed.errors.fields)["key"] == staged(errors_key(made), 1)
@@ -69,14 +69,14 @@ async def test_only_contributors_of_the_owner_run_things_elsewhere(
     before = await contents(store.table)
     for who, refusal in ((EVE, NotFound), (NORA, NotPermitted)):
         with pytest.raises(refusal):
-            await store.seen_by(who).executions.external.claim(made.id, "far")
+            await store.open_session(who).executions.external.claim(made.id, "far")
     assert await contents(store.table) == before
-    al = store.seen_by(caller({USA: Role.CONTRIBUTOR}, "al")).executions.external
+    al = store.open_session(caller({USA: Role.CONTRIBUTOR}, "al")).executions.external
     assert (await al.claim(made.id, "far")).execution.worker == "al: far"
 
 
 async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, watch: Watch) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     await external.claim(made.id, "slow")
     watch.move(timedelta(minutes=5))
@@ -93,7 +93,7 @@ async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, wat
 
 
 async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     await external.claim(made.id, "far")
     await external.heartbeat(made.id, 1, COUNTS)
@@ -112,7 +112,7 @@ async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
 
 
 async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     await external.claim(made.id, "far")
     await put(store.files, staged(output_key(made), 1), OUTPUT)
@@ -133,7 +133,7 @@ async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None
 async def test_the_plan_of_a_claim_makes_the_bytes_that_our_own_workers_make(
     store: Store, pipeline: Pipeline
 ) -> None:
-    claimed = await store.seen_by(ANN).executions.external.claim(
+    claimed = await store.open_session(ANN).executions.external.claim(
         (await ready(store, pipeline)).id, "far"
     )
     plan = convert(json.loads(json.dumps(claimed.plan)), Plan)
@@ -149,7 +149,7 @@ async def test_the_plan_of_a_claim_makes_the_bytes_that_our_own_workers_make(
 async def test_what_a_zombie_uploads_reaches_nobody(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     slow = await external.claim(made.id, "slow")
     watch.move(timedelta(minutes=5))
@@ -175,7 +175,7 @@ async def test_what_a_zombie_uploads_reaches_nobody(
 async def test_what_was_uploaded_lies_in_one_place_after_the_end(
     store: Store, pipeline: Pipeline
 ) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     held = (await external.claim(made.id, "far")).execution
     await put(store.files, staged(output_key(made), 1), OUTPUT)
@@ -196,7 +196,7 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await ready(store, pipeline)
-    await store.seen_by(ANN).executions.external.claim(made.id, "far")
+    await store.open_session(ANN).executions.external.claim(made.id, "far")
     await put(store.files, staged(output_key(made), 1), OUTPUT)
     await put(store.files, staged(errors_key(made), 1), ERRORS)
     deaths = 0
@@ -206,7 +206,7 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
             store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
         )
         with suppress(Died):
-            await mortal.seen_by(ANN).executions.external.complete(made.id, 1, COUNTS)
+            await mortal.open_session(ANN).executions.external.complete(made.id, 1, COUNTS)
             break
         deaths += 1
     assert deaths >= 4
@@ -217,7 +217,7 @@ async def test_a_completion_that_is_cut_short_can_be_made_again(
 
 
 async def test_the_rejected_rows_of_a_failure_are_kept(store: Store, pipeline: Pipeline) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     await external.claim(made.id, "far")
     await put(store.files, staged(errors_key(made), 1), ERRORS)
@@ -236,7 +236,7 @@ async def test_the_rejected_rows_of_a_failure_are_kept(store: Store, pipeline: P
 async def test_progress_makes_sense(
     store: Store, pipeline: Pipeline, counts: Counts, fields: list[str]
 ) -> None:
-    external = store.seen_by(ANN).executions.external
+    external = store.open_session(ANN).executions.external
     made = await ready(store, pipeline)
     await external.claim(made.id, "far")
     await put(store.files, staged(output_key(made), 1), OUTPUT)
@@ -255,7 +255,7 @@ async def test_an_input_that_is_gone_fails_at_the_claim(store: Store, pipeline: 
     made = await ready(store, pipeline)
     await store.files.delete(ingest_key(made))
     with pytest.raises(IllegalState):
-        await store.seen_by(ANN).executions.external.claim(made.id, "far")
+        await store.open_session(ANN).executions.external.claim(made.id, "far")
     after = await now(store, made)
     assert (after.state, after.code) == ("failed", "INPUT_GONE")
 
@@ -263,4 +263,4 @@ async def test_an_input_that_is_gone_fails_at_the_claim(store: Store, pipeline: 
 async def test_a_worker_has_a_name(store: Store, pipeline: Pipeline) -> None:
     made = await ready(store, pipeline)
     with pytest.raises(Invalid):
-        await store.seen_by(ANN).executions.external.claim(made.id, " ")
+        await store.open_session(ANN).executions.external.claim(made.id, " ")

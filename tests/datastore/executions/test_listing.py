@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.executions.listing import ListedExecutions, first_id
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.records import Pipeline
@@ -24,7 +24,7 @@ async def several(store: Store, pipeline: Pipeline, count: int) -> list[Executio
     for n in range(count):
         made.append(await begun(store, pipeline, tags=tags(f"two={n % 2}", f"three=x/{n % 3}")))
         if n % 3 == 0:
-            await store.seen_by(ANN).executions.changing.cancel(made[-1].id)
+            await store.open_session(ANN).executions.changing.cancel(made[-1].id)
     return made
 
 
@@ -32,7 +32,7 @@ async def listed(
     store: Store, pipeline: Pipeline, size: int = 1, *, backward: bool = False, **more: object
 ) -> list[str]:
     asked = ListedExecutions(**more)  # type: ignore[arg-type]
-    listing = store.seen_by(ANN).executions.listing
+    listing = store.open_session(ANN).executions.listing
 
     found = await walk(
         lambda window: listing.page(pipeline, asked, window), size, backward=backward
@@ -61,7 +61,7 @@ async def test_by_state_with_full_pages(store: Store, pipeline: Pipeline, size: 
     assert found == ids(made)[::3][::-1]
     both = await listed(store, pipeline, size, states=frozenset({CANCELLED, WAITING}))
     assert both == ids(made)[::-1]
-    page = await store.seen_by(ANN).executions.listing.page(
+    page = await store.open_session(ANN).executions.listing.page(
         pipeline, ListedExecutions(states=frozenset({CANCELLED})), Window(size=3)
     )
     assert len(page.entries) == 3
@@ -126,10 +126,10 @@ async def test_a_hopeless_search_ends_early_and_goes_on_from_there(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await several(store, pipeline, 7)
-    view = Store(store.table, budget=Budget(rounds=1), files=store.files).seen_by(ANN)
+    session = Store(store.table, budget=Budget(rounds=1), files=store.files).open_session(ANN)
     asked = ListedExecutions(states=frozenset({ExecutionState.SUCCESS}))
-    page = await view.executions.listing.page(pipeline, asked, Window(size=2))
+    page = await session.executions.listing.page(pipeline, asked, Window(size=2))
     assert (page.entries, page.more) == ((), False)
     small = ListedExecutions(tags=TagFilter(all=tags("two=0")), states=frozenset({CANCELLED}))
-    first = await view.executions.listing.page(pipeline, small, Window(size=1))
+    first = await session.executions.listing.page(pipeline, small, Window(size=1))
     assert [id for id, _ in first.entries] == [made[6].id]

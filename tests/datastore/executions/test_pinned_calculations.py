@@ -52,7 +52,7 @@ async def calculation(store: Store, name: str, formula: str) -> Calculation:
         "parameters": (Parameter(index=0, key="n", type=NUMBER, required=True),),
         "outputs": (Output(index=0, type=NUMBER),),
     }
-    return await store.seen_by(SUPER).calculations.writing.create(USA, fields, None)
+    return await store.open_session(SUPER).calculations.writing.create(USA, fields, None)
 
 
 @on_sqlite
@@ -66,8 +66,8 @@ async def test_calculations_are_pinned_however_deep_they_are_called(store: Store
         Pin(kind="C", id=double.id, version=1, name="double"),
         Pin(kind="C", id=quadruple.id, version=1, name="quadruple"),
     )
-    view = store.seen_by(SUPER)
-    await view.calculations.writing.update(double.id, 1, {"formula": ":n * 3"})
+    session = store.open_session(SUPER)
+    await session.calculations.writing.update(double.id, 1, {"formula": ":n * 3"})
     await put(store.files, ingest_key(made), b"x\n1\n")
     await store.look_for_uploads()
     await store.runner("w").run_all()
@@ -84,7 +84,7 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
     await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     made = await begun(store, await pipeline_in(store, name="Calling", transformer=CALLING))
-    await store.seen_by(SUPER).calculations.deleting.delete(quadruple.id)
+    await store.open_session(SUPER).calculations.deleting.delete(quadruple.id)
     await put(store.files, ingest_key(made), b"x\n2\n")
     await store.look_for_uploads()
     await store.runner("w").run_all()
@@ -94,57 +94,57 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
 
 @pytest.mark.parametrize("name", ["double", "quadruple"])
 async def test_nothing_begins_with_a_calculation_that_is_disabled(store: Store, name: str) -> None:
-    view = await grow(store)
+    session = await grow(store)
     called = {"double": await calculation(store, "double", ":n * 2")}
     called["quadruple"] = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
-    await view.calculations.writing.update(called[name].id, 1, {"state": State.DISABLED})
+    await session.calculations.writing.update(called[name].id, 1, {"state": State.DISABLED})
     before = await contents(store.table)
-    inline = view.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"x": 1}])
+    inline = session.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"x": 1}])
     for begin in (begun(store, pipeline), inline):
         with pytest.raises(IllegalState, match=f"The calculation '{name}' is disabled") as refused:
             await begin
         assert refused.value.state == "DISABLED"
     assert await contents(store.table) == before
-    await view.calculations.writing.update(called[name].id, 2, {"state": State.ENABLED})
+    await session.calculations.writing.update(called[name].id, 2, {"state": State.ENABLED})
     over = await done(store, pipeline, b"x\n1\n")
     assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
 
 
 @on_sqlite
 async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     hidden = await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
-    await view.pipelines.writing.grant(pipeline.id, EU)
-    await view.calculations.writing.grant(quadruple.id, EU)
+    await session.pipelines.writing.grant(pipeline.id, EU)
+    await session.calculations.writing.grant(quadruple.id, EU)
     assert (await begun(store, pipeline, EVE)).state == "waiting"
-    await view.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
+    await session.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
     with pytest.raises(IllegalState, match="The calculation out of sight is disabled"):
         await begun(store, pipeline, EVE)
 
 
 @on_sqlite
 async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, EU, "fuels", gas="2.5")
+    session = await grow(store)
+    fuels = await table(session, EU, "fuels", gas="2.5")
     hidden = await factor(store, "LOOKUP('fuels', :f)", EU)
     within = await factor(store, "#factor(:f) * 2", EU, "seen")
-    await view.calculations.writing.grant(within.id, USA)
+    await session.calculations.writing.grant(within.id, USA)
     pipeline = await pipeline_in(store, transformer=asking("#seen(:fuel)"))
     made = await ready(store, pipeline, b"fuel\ngas\n")
     before = await contents(store.table)
     for one, grant in (
-        (hidden, view.calculations.writing.grant),
-        (fuels, view.datasets.writing.grant),
+        (hidden, session.calculations.writing.grant),
+        (fuels, session.datasets.writing.grant),
     ):
         with pytest.raises(NotPermitted, match="reaches what you do not see"):
-            await store.seen_by(ANN).executions.external.claim(made.id, "far")
+            await store.open_session(ANN).executions.external.claim(made.id, "far")
         assert await contents(store.table) == before
         await grant(one.id, USA)
         before = await contents(store.table)
-    claimed = await store.seen_by(ANN).executions.external.claim(made.id, "far")
+    claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
     assert len(claimed.datasets) == 1
     over = await done(store, pipeline, b"fuel\ngas\n")
     assert await content(store.files, output_key(over)) == b"y\r\n5\r\n"
@@ -152,24 +152,24 @@ async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(sto
 
 @on_sqlite
 async def test_a_frozen_calculation_is_still_called(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     double = await calculation(store, "double", ":n * 2")
     await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
-    await view.calculations.writing.update(double.id, 1, {"state": State.FROZEN})
+    await session.calculations.writing.update(double.id, 1, {"state": State.FROZEN})
     over = await done(store, pipeline, b"x\n1\n")
     assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
 
 
 @on_sqlite
 async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     double = await calculation(store, "double", ":n * 2")
     await calculation(store, "quadruple", "#double(#double(:n))")
     made = await ready(
         store, await pipeline_in(store, name="Calling", transformer=CALLING), b"x\n1\n"
     )
-    await view.calculations.writing.update(double.id, 1, {"state": State.DISABLED})
+    await session.calculations.writing.update(double.id, 1, {"state": State.DISABLED})
     await store.runner("w").run_all()
     assert (await now(store, made)).state == "success"
 

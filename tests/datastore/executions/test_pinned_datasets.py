@@ -51,7 +51,7 @@ async def ran(store: Store, made: Execution, data: bytes = INPUT) -> Execution:
 
 
 async def dataset_of(store: Store, made: Execution, place: int = -1) -> Any:
-    return await store.seen_by(SUPER).datasets.reading.one(made.pins[place].id)
+    return await store.open_session(SUPER).datasets.reading.one(made.pins[place].id)
 
 
 async def test_formulas_look_values_up_as_an_evaluation_does(store: Store) -> None:
@@ -68,11 +68,11 @@ async def test_formulas_look_values_up_as_an_evaluation_does(store: Store) -> No
 
 async def test_rows_of_a_request_are_looked_up_alike(store: Store) -> None:
     pipeline = await looking_up(store)
-    view = store.seen_by(ANN)
+    session = store.open_session(ANN)
     rows = [{"fuel": "gas"}, {"fuel": "oil"}, {"fuel": "air"}]
-    over = await view.executions.inline.run(Wanted(pipeline_id=pipeline.id), rows)
+    over = await session.executions.inline.run(Wanted(pipeline_id=pipeline.id), rows)
     assert (over.state, [pin.kind for pin in over.pins]) == ("success", ["C", "D"])
-    answers = await view.executions.answers.one(over)
+    answers = await session.executions.answers.one(over)
     assert answers is not None
     assert [str(row["y"]) for row in answers.rows] == ["27.5", "44"]
     assert [problem.row for problem in answers.problems] == [3]
@@ -82,7 +82,7 @@ async def test_rows_of_a_request_are_looked_up_alike(store: Store) -> None:
 async def test_a_later_version_changes_nothing_for_what_was_begun(store: Store) -> None:
     pipeline = await looking_up(store)
     made = await begun(store, pipeline)
-    await renewed(store.seen_by(SUPER), await dataset_of(store, made), gas="100", oil="200")
+    await renewed(store.open_session(SUPER), await dataset_of(store, made), gas="100", oil="200")
     over = await ran(store, made)
     assert await content(store.files, output_key(over)) == OUTPUT
     after = await done(store, pipeline, INPUT)
@@ -95,7 +95,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
     pipeline = await looking_up(store)
     first = await done(store, pipeline, INPUT)
     second = await begun(store, pipeline)
-    await store.seen_by(SUPER).datasets.deleting.delete(second.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(second.pins[1].id)
     over = await ran(store, second)
     assert (over.state, over.message) == ("success", f"Copied from the execution {first.id}.")
     assert await content(store.files, output_key(over)) == OUTPUT
@@ -104,7 +104,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
 @on_sqlite
 async def test_a_dataset_that_is_deleted_ends_what_was_begun_with_a_code(store: Store) -> None:
     made = await begun(store, await looking_up(store))
-    await store.seen_by(SUPER).datasets.deleting.delete(made.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id)
     over = await ran(store, made)
     assert (over.state, over.code) == ("failed", "DATASET_GONE")
     assert over.message == "The reference dataset 'fuels' was deleted."
@@ -124,9 +124,9 @@ async def test_a_file_that_is_gone_or_damaged_ends_it_likewise(store: Store) -> 
 
 @on_sqlite
 async def test_what_the_owner_group_does_not_see_is_no_dataset(store: Store) -> None:
-    view = await grow(store)
-    await table(view, EU, "fuels", gas="1")
-    await table(view, NORTHWEST, "fuels", gas="1")
+    session = await grow(store)
+    await table(session, EU, "fuels", gas="1")
+    await table(session, NORTHWEST, "fuels", gas="1")
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
         await pipeline_in(store, transformer=asking("1", "LOOKUP('fuels', :fuel)"))
@@ -152,13 +152,13 @@ async def test_what_a_calculation_names_in_vain_is_told_at_its_call(store: Store
 @on_sqlite
 async def test_nothing_begins_with_a_dataset_that_is_gone_by_now(store: Store) -> None:
     pipeline = await looking_up(store)
-    view = store.seen_by(SUPER)
-    fuels = await view.datasets.reading.by_name("fuels", USA)
-    await view.datasets.deleting.delete(fuels.id)
+    session = store.open_session(SUPER)
+    fuels = await session.datasets.reading.by_name("fuels", USA)
+    await session.datasets.deleting.delete(fuels.id)
     before = await contents(store.table)
     for begin in (
         begun(store, pipeline),
-        view.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"fuel": "gas"}]),
+        session.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"fuel": "gas"}]),
     ):
         with pytest.raises(Invalid) as refused:
             await begin
@@ -172,9 +172,9 @@ async def test_nothing_begins_with_a_dataset_that_is_gone_by_now(store: Store) -
 @on_sqlite
 async def test_nothing_begins_with_a_dataset_that_is_disabled(store: Store) -> None:
     pipeline = await looking_up(store)
-    view = store.seen_by(SUPER)
-    fuels = await view.datasets.reading.by_name("fuels", USA)
-    await view.datasets.writing.update(fuels.id, 1, {"state": State.DISABLED})
+    session = store.open_session(SUPER)
+    fuels = await session.datasets.reading.by_name("fuels", USA)
+    await session.datasets.writing.update(fuels.id, 1, {"state": State.DISABLED})
     before = await contents(store.table)
     with pytest.raises(IllegalState, match="'fuels' is disabled"):
         await begun(store, pipeline)
@@ -184,12 +184,12 @@ async def test_nothing_begins_with_a_dataset_that_is_disabled(store: Store) -> N
 @on_sqlite
 async def test_too_many_and_too_large_datasets_are_refused(store: Store) -> None:
     pipeline = await looking_up(store)
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     many = [f"LOOKUP('t{n}', :fuel)" for n in range(MAX_DATASETS + 1)]
     with pytest.raises(LimitExceeded) as refused:
         await pipeline_in(store, name="Many", transformer=asking(*many))
     assert (refused.value.maximum, refused.value.actual) == (MAX_DATASETS, MAX_DATASETS + 1)
-    fuels = await view.datasets.reading.by_name("fuels", USA)
+    fuels = await session.datasets.reading.by_name("fuels", USA)
     large = msgspec.to_builtins(msgspec.structs.replace(fuels.content, row_count=MAX_FIELDS))
     key = REFERENCE_DATASET.latest.key(id=fuels.id)
     content = {**large, "columns": [*large["columns"]]}
@@ -200,9 +200,9 @@ async def test_too_many_and_too_large_datasets_are_refused(store: Store) -> None
 
 @on_sqlite
 async def test_versions_are_pinned_as_formulas_name_them(store: Store) -> None:
-    view = await grow(store)
-    fuels = await table(view, USA, "fuels", gas="1")
-    await renewed(view, fuels, gas="2")
+    session = await grow(store)
+    fuels = await table(session, USA, "fuels", gas="1")
+    await renewed(session, fuels, gas="2")
     named = asking("LOOKUP('fuels', :fuel, version=1) * 10 + LOOKUP('fuels', :fuel)")
     over = await done(store, await pipeline_in(store, transformer=named), b"fuel\ngas\n")
     assert [(pin.id, pin.version) for pin in over.pins] == [(fuels.id, 1), (fuels.id, 2)]
@@ -211,9 +211,9 @@ async def test_versions_are_pinned_as_formulas_name_them(store: Store) -> None:
 
 @on_sqlite
 async def test_a_name_that_a_row_makes_up_is_one_that_is_written_out(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for name in ("t1", "t2"):
-        await table(view, USA, name, gas="7")
+        await table(session, USA, name, gas="7")
     named = asking("LOOKUP(:fuel, 'gas') + 0 * LOOKUP('t1', 'gas')")
     over = await done(store, await pipeline_in(store, transformer=named), b"fuel\nt1\nt2\n")
     assert await content(store.files, output_key(over)) == b"y\r\n7\r\n"
@@ -225,7 +225,7 @@ async def test_a_name_that_a_row_makes_up_is_one_that_is_written_out(store: Stor
 async def test_a_worker_elsewhere_is_told_of_the_datasets(store: Store) -> None:
     made = await ready(store, await looking_up(store), INPUT)
     fuels = await dataset_of(store, made)
-    claimed = await store.seen_by(SUPER).executions.external.claim(made.id, "far")
+    claimed = await store.open_session(SUPER).executions.external.claim(made.id, "far")
     identity = f"{fuels.id}:1"
     factor = f"{made.pins[0].id}:1"
     named = [(one["within"], one["name"], one["identity"]) for one in claimed.plan["datasets"]]
@@ -240,9 +240,9 @@ async def test_a_worker_elsewhere_is_told_of_the_datasets(store: Store) -> None:
 @on_sqlite
 async def test_a_worker_elsewhere_is_told_that_a_dataset_is_gone(store: Store) -> None:
     made = await ready(store, await looking_up(store), INPUT)
-    await store.seen_by(SUPER).datasets.deleting.delete(made.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id)
     with pytest.raises(IllegalState) as refused:
-        await store.seen_by(SUPER).executions.external.claim(made.id, "far")
+        await store.open_session(SUPER).executions.external.claim(made.id, "far")
     assert refused.value.state == "FAILED"
     over = await now(store, made)
     assert (over.state, over.code, over.counts) == ("failed", "DATASET_GONE", Counts())

@@ -43,10 +43,10 @@ async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_coun
     watch.move(timedelta(hours=1))
     await store.finish_deletes()
     assert not any(await files_of(store, over))
-    view = store.seen_by(ANN)
+    session = store.open_session(ANN)
     with pytest.raises(NotFound):
-        await view.executions.reading.one(over.id, consistent=True)
-    page = await view.executions.listing.page(pipeline, ListedExecutions(), Window())
+        await session.executions.reading.one(over.id, consistent=True)
+    page = await session.executions.listing.page(pipeline, ListedExecutions(), Window())
     assert [id for id, _ in page.entries] == [kept.id]
     assert await faults(store.table) == []
 
@@ -59,11 +59,11 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
         await ready(store, pipeline),
         await begun(store, pipeline),
     ]
-    view = store.seen_by(SUPER)
-    await view.pipelines.deleting.delete(pipeline.id)
+    session = store.open_session(SUPER)
+    await session.pipelines.deleting.delete(pipeline.id)
     for one in made:
         with pytest.raises(NotFound):
-            await view.executions.reading.one(one.id, consistent=True)
+            await session.executions.reading.one(one.id, consistent=True)
     assert await store.finish_deletes() == 1
     assert await rows_left(store) == set()
     assert await faults(store.table) == []
@@ -74,7 +74,7 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
 @on_sqlite
 async def test_a_removal_goes_on_wherever_it_was_cut(store: Store, pipeline: Pipeline) -> None:
     over = await done(store, pipeline, tags=tags("a=b"))
-    await store.seen_by(SUPER).pipelines.deleting.delete(pipeline.id)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
     cuts = 0
     for writes in range(50):
         try:
@@ -95,7 +95,7 @@ async def test_a_run_that_was_tried_again_meanwhile_is_not_removed(
 ) -> None:
     failed = await done(store, pipeline, b"nonsense\n")
     watch.move(timedelta(days=31))
-    await store.seen_by(ANN).executions.changing.retry(failed.id)
+    await store.open_session(ANN).executions.changing.retry(failed.id)
     before = await contents(store.table)
     assert not await Removal(store.table, store.files, store.clock).remove(failed)
     assert await contents(store.table) == before
@@ -107,21 +107,21 @@ async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
     store: Store, pipeline: Pipeline
 ) -> None:
     await done(store, pipeline)
-    view = store.seen_by(SUPER)
-    _, job = await view.cascades.delete(USA)
+    session = store.open_session(SUPER)
+    _, job = await session.cascades.delete(USA)
     assert job is not None
     assert await store.run_jobs("w") == 1
     await store.finish_deletes()
     assert await rows_left(store) == {"J"}
     assert await faults(store.table) == []
-    assert (await view.groups.one(ROOT)).children == 1
+    assert (await session.groups.one(ROOT)).children == 1
 
 
 @on_sqlite
 async def test_a_pipeline_that_was_never_run_goes_in_one_transaction(
     store: Store, pipeline: Pipeline
 ) -> None:
-    await store.seen_by(SUPER).pipelines.deleting.delete(pipeline.id)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
     assert await rows_left(store) == set()
 
 
@@ -137,7 +137,7 @@ class Vanishing(Through):
             async for chunk in chunks:
                 yield chunk
             if key.endswith("output.txt"):
-                await self.store.seen_by(SUPER).pipelines.deleting.delete(self.pipeline.id)
+                await self.store.open_session(SUPER).pipelines.deleting.delete(self.pipeline.id)
                 await self.store.finish_deletes()
 
         return await self.files.write(key, late(), content_type=content_type)

@@ -182,6 +182,6 @@ async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     watch.move(timedelta(minutes=5))
     assert await far.runner("heir").run_one()
     assert await unfinished(bucket) == 1
-    assert (await history(far.seen_by(ANN), made))[-1] == ("succeeded", "success", "heir")
+    assert (await history(far.open_session(ANN), made))[-1] == ("succeeded", "success", "heir")
     await bucket.drop_unfinished(output_key(made) + ".other")
     assert await unfinished(bucket) == 0

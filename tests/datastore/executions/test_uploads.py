@@ -28,18 +28,18 @@ async def test_the_form_is_for_who_may_run_and_expires_with_the_time_to_upload(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
     made = await begun(store, pipeline)
-    form = await store.seen_by(ANN).executions.uploads.form(made.id)
+    form = await store.open_session(ANN).executions.uploads.form(made.id)
     assert form is not None
     assert dict(form.fields)["key"] == ingest_key(made)
     with pytest.raises(NotPermitted):
-        await store.seen_by(REED).executions.uploads.form(made.id)
+        await store.open_session(REED).executions.uploads.form(made.id)
     watch.move(timedelta(hours=1))
-    assert await store.seen_by(ANN).executions.uploads.form(made.id) is None
+    assert await store.open_session(ANN).executions.uploads.form(made.id) is None
 
 
 async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) -> None:
     made = await begun(store, pipeline)
-    uploads = store.seen_by(ANN).executions.uploads
+    uploads = store.open_session(ANN).executions.uploads
     before = await contents(store.table)
     with pytest.raises(IllegalState, match="Nothing was uploaded") as refused:
         await uploads.confirm(made.id)
@@ -50,7 +50,7 @@ async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) 
     assert (confirmed.ready_at, confirmed.bytes_total) == ("2022-08-10T23:55:20.322Z", len(INPUT))
     assert await uploads.confirm(made.id) == confirmed
     assert await uploads.form(made.id) is None
-    assert await history(store.seen_by(ANN), made) == [
+    assert await history(store.open_session(ANN), made) == [
         ("created", "waiting", "ann"),
         ("uploaded", "waiting", "ann"),
     ]
@@ -61,7 +61,7 @@ async def test_only_who_may_run_confirms(store: Store, pipeline: Pipeline) -> No
     made = await begun(store, pipeline)
     await put(store.files, ingest_key(made), INPUT)
     with pytest.raises(NotPermitted):
-        await store.seen_by(REED).executions.uploads.confirm(made.id)
+        await store.open_session(REED).executions.uploads.confirm(made.id)
     assert (await now(store, made)).ready_at is None
 
 
@@ -70,9 +70,9 @@ async def test_nothing_is_confirmed_for_what_was_cancelled(
 ) -> None:
     made = await begun(store, pipeline)
     await put(store.files, ingest_key(made), INPUT)
-    await store.seen_by(ANN).executions.changing.cancel(made.id)
+    await store.open_session(ANN).executions.changing.cancel(made.id)
     with pytest.raises(IllegalState, match="cancelled"):
-        await store.seen_by(ANN).executions.uploads.confirm(made.id)
+        await store.open_session(ANN).executions.uploads.confirm(made.id)
 
 
 async def test_an_upload_that_nobody_confirms_is_found(store: Store, pipeline: Pipeline) -> None:
@@ -80,7 +80,11 @@ async def test_an_upload_that_nobody_confirms_is_found(store: Store, pipeline: P
     await put(store.files, ingest_key(found), INPUT)
     assert await store.look_for_uploads() == 1
     assert await store.look_for_uploads() == 0
-    assert (await history(store.seen_by(ANN), found))[-1] == ("uploaded", "waiting", "penstock")
+    assert (await history(store.open_session(ANN), found))[-1] == (
+        "uploaded",
+        "waiting",
+        "penstock",
+    )
     assert (await now(store, waits)).ready_at is None
     assert await faults(store.table) == []
 
@@ -112,6 +116,6 @@ async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await ready(store, pipeline)
-    await store.seen_by(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.FROZEN})
+    await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.FROZEN})
     assert await store.runner("w").run_all() == 1
     assert (await now(store, made)).state == "success"

@@ -55,7 +55,7 @@ async def test_what_is_uploaded_later_does_not_reach_a_run(
 ) -> None:
     failed = await done(store, pipeline, b"nonsense\n")
     await put(store.files, ingest_key(failed), INPUT)
-    await store.seen_by(ANN).executions.changing.retry(failed.id)
+    await store.open_session(ANN).executions.changing.retry(failed.id)
     await store.runner("w").run_all()
     assert (await now(store, failed)).state == "failed"
 
@@ -109,7 +109,7 @@ ROWS: list[dict[str, object]] = [
 async def test_rows_of_a_request_are_run_at_once_and_like_files(
     store: Store, pipeline: Pipeline
 ) -> None:
-    inline = store.seen_by(ANN).executions.inline
+    inline = store.open_session(ANN).executions.inline
     wanted = Wanted(pipeline_id=pipeline.id)
     made = await inline.run(wanted, ROWS, "key")
     assert (made.state, made.counts.succeeded, made.counts.failed) == ("success", 2, 1)
@@ -117,7 +117,7 @@ async def test_rows_of_a_request_are_run_at_once_and_like_files(
     assert await inline.run(wanted, ROWS, "key") == made
     with pytest.raises(Invalid):
         await inline.run(wanted, ROWS[:1], "key")
-    assert [event for event, _, _ in await history(store.seen_by(ANN), made)] == [
+    assert [event for event, _, _ in await history(store.open_session(ANN), made)] == [
         "created",
         "claimed",
         "succeeded",
@@ -127,7 +127,7 @@ async def test_rows_of_a_request_are_run_at_once_and_like_files(
 
 @on_sqlite
 async def test_a_request_has_only_so_many_rows(store: Store, pipeline: Pipeline) -> None:
-    inline = store.seen_by(ANN).executions.inline
+    inline = store.open_session(ANN).executions.inline
     wanted = Wanted(pipeline_id=pipeline.id)
     before = await contents(store.table)
     with pytest.raises(LimitExceeded, match="1001 is more than the maximum of 1000"):
@@ -150,11 +150,11 @@ async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_u
         )
         wanted = Wanted(pipeline_id=pipeline.id)
         with suppress(Died):
-            await mortal.seen_by(ANN).executions.inline.run(wanted, [{"distance": calls}])
+            await mortal.open_session(ANN).executions.inline.run(wanted, [{"distance": calls}])
         watch.move(timedelta(minutes=11))
         await store.runner("heir").run_all()
         await store.look_for_uploads()
-        page = await store.seen_by(ANN).executions.listing.page(
+        page = await store.open_session(ANN).executions.listing.page(
             pipeline, ListedExecutions(), Window(size=1)
         )
         states += [one.state.value for _, one in page.entries]

@@ -86,7 +86,7 @@ async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
     slowed, waiting = slow(store)
     running = asyncio.create_task(slowed.runner("w").run_all())
     await waiting.begun.wait()
-    await store.seen_by(ANN).executions.changing.cancel(made.id)
+    await store.open_session(ANN).executions.changing.cancel(made.id)
     assert await asyncio.wait_for(running, 5) == 1
     assert (await now(store, made)).state == "cancelled"
     assert await content(store.files, output_key(made)) is None
@@ -109,7 +109,7 @@ async def test_a_zombie_that_wakes_up_publishes_nothing(
     await zombie
     assert await now(store, made) == after
     assert await content(store.files, output_key(made)) is None
-    assert [by for _, _, by in await history(store.seen_by(ANN), made)][2:] == [
+    assert [by for _, _, by in await history(store.open_session(ANN), made)][2:] == [
         "zombie",
         "heir",
         "heir",

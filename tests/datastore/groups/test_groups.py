@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -16,7 +16,7 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.records import Group
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key
 from tests.support.consistency_check import contents, faults
@@ -40,52 +40,52 @@ USA2 = GroupPath("/usa2")
 
 
 async def children(
-    view: View, of: GroupPath, size: int = 1, *, backward: bool = False
+    session: Session, of: GroupPath, size: int = 1, *, backward: bool = False
 ) -> list[GroupPath]:
-    group = await view.groups.one(of)
-    found = await walk(partial(view.groups.children, group), size, backward=backward)
+    group = await session.groups.one(of)
+    found = await walk(partial(session.groups.children, group), size, backward=backward)
     return [child.path for child in found]
 
 
 async def test_a_group_is_created_and_read_back_with_its_counts(store: Store) -> None:
-    view = await grow(store)
-    await make(view, USA, "Smelt")
-    group = await view.groups.one(USA)
+    session = await grow(store)
+    await make(session, USA, "Smelt")
+    group = await session.groups.one(USA)
     assert (group.path, group.name, group.created_by) == (USA, "usa", "super")
     assert (group.children, group.grants) == (2, 1)
-    root = await view.groups.one(ROOT)
+    root = await session.groups.one(ROOT)
     assert (root.path, root.children, root.grants) == (ROOT, 2, 0)
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_the_root_is_there_before_anything_is_written(store: Store) -> None:
-    view = store.seen_by(SUPER)
-    assert await view.groups.one(ROOT) == Group(path=ROOT, name="")
+    session = store.open_session(SUPER)
+    assert await session.groups.one(ROOT) == Group(path=ROOT, name="")
     assert await contents(store.table) == {}
 
 
 @on_sqlite
 async def test_a_given_name_is_trimmed_and_kept(store: Store) -> None:
-    view = store.seen_by(SUPER)
-    assert (await view.groups.create(USA, " United States ")).name == "United States"
-    assert (await view.groups.one(USA)).name == "United States"
+    session = store.open_session(SUPER)
+    assert (await session.groups.create(USA, " United States ")).name == "United States"
+    assert (await session.groups.one(USA)).name == "United States"
 
 
 @on_sqlite
 async def test_creating_refuses_what_exists_what_has_no_parent_and_odd_names(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     before = await contents(store.table)
     with pytest.raises(NameTaken) as taken:
-        await view.groups.create(USA, None)
+        await session.groups.create(USA, None)
     assert (taken.value.kind, taken.value.group, taken.value.holder) == ("G", ROOT, USA)
     with pytest.raises(NameTaken):
-        await view.groups.create(ROOT, None)
+        await session.groups.create(ROOT, None)
     with pytest.raises(NotFound, match="There is no group /xyz"):
-        await view.groups.create(GroupPath("/xyz/abc"), None)
+        await session.groups.create(GroupPath("/xyz/abc"), None)
     for name in ("", " ", "x" * 65, "a\x00"):
         with pytest.raises(Invalid) as invalid:
-            await view.groups.create(CITY, name)
+            await session.groups.create(CITY, name)
         assert [problem.path for problem in invalid.value.problems] == [["name"]]
     assert await contents(store.table) == before
 
@@ -106,32 +106,32 @@ async def test_creating_and_deleting_need_an_admin_at_the_group_itself(
 ) -> None:
     await grow(store)
     before = await contents(store.table)
-    view = store.seen_by(caller(roles))
+    session = store.open_session(caller(roles))
     if failure is None:
-        await view.groups.create(CITY, None)
-        await view.groups.delete(CITY)
+        await session.groups.create(CITY, None)
+        await session.groups.delete(CITY)
         assert (await contents(store.table)).keys() == before.keys()
         return
-    for refused in (view.groups.create(CITY, None), view.groups.delete(NORTHWEST)):
+    for refused in (session.groups.create(CITY, None), session.groups.delete(NORTHWEST)):
         with pytest.raises(failure):
             await refused
     assert await contents(store.table) == before
 
 
 async def test_only_an_empty_group_is_deleted(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, EU, "Smelt")
+    session = await grow(store)
+    made = await make(session, EU, "Smelt")
     before = await contents(store.table)
     for group in (USA, EU, ROOT):
         with pytest.raises(IllegalState):
-            await view.groups.delete(group)
+            await session.groups.delete(group)
     assert await contents(store.table) == before
-    await view.pipelines.deleting.delete(made.id)
+    await session.pipelines.deleting.delete(made.id)
     for group in (EU, SOUTH, NORTHWEST, USA):
-        assert (await view.groups.delete(group)).path == group
+        assert (await session.groups.delete(group)).path == group
         assert await faults(store.table) == []
         with pytest.raises(NotFound):
-            await view.groups.one(group)
+            await session.groups.one(group)
     assert set(await contents(store.table)) <= {Key("G:", "G:/")}
 
 
@@ -139,58 +139,58 @@ async def test_only_an_empty_group_is_deleted(store: Store) -> None:
 async def test_a_group_stays_as_long_as_it_owns_something_though_a_grant_above_covers_it(
     store: Store,
 ) -> None:
-    view = await grow(store)
-    made = await make(view, NORTHWEST, "Smelt")
-    await view.pipelines.writing.grant(made.id, ROOT)
+    session = await grow(store)
+    made = await make(session, NORTHWEST, "Smelt")
+    await session.pipelines.writing.grant(made.id, ROOT)
     before = await contents(store.table)
     with pytest.raises(IllegalState):
-        await view.groups.delete(NORTHWEST)
+        await session.groups.delete(NORTHWEST)
     assert await contents(store.table) == before
-    assert (await view.pipelines.writing.revoke(made.id, ROOT)).groups == (NORTHWEST,)
-    await view.pipelines.deleting.delete(made.id)
-    await view.groups.delete(NORTHWEST)
+    assert (await session.pipelines.writing.revoke(made.id, ROOT)).groups == (NORTHWEST,)
+    await session.pipelines.deleting.delete(made.id)
+    await session.groups.delete(NORTHWEST)
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_deleting_what_is_not_there_is_not_found(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     before = await contents(store.table)
     with pytest.raises(NotFound):
-        await view.groups.delete(GroupPath("/xyz"))
+        await session.groups.delete(GroupPath("/xyz"))
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_a_deleted_group_can_be_made_again(store: Store) -> None:
-    view = await grow(store)
-    await view.groups.delete(EU)
-    await view.groups.create(EU, "New")
-    assert (await view.groups.one(EU)).name == "New"
+    session = await grow(store)
+    await session.groups.delete(EU)
+    await session.groups.create(EU, "New")
+    assert (await session.groups.one(EU)).name == "New"
     assert await faults(store.table) == []
 
 
 async def test_children_are_listed_in_order_and_in_both_directions(store: Store) -> None:
-    view = await grow(store, *TREE, CITY, USA2)
-    assert await children(view, ROOT) == [EU, USA, USA2]
-    assert await children(view, ROOT, backward=True) == [EU, USA, USA2]
-    assert await children(view, USA, 2) == [NORTHWEST, SOUTH]
-    assert await children(view, SOUTH) == []
+    session = await grow(store, *TREE, CITY, USA2)
+    assert await children(session, ROOT) == [EU, USA, USA2]
+    assert await children(session, ROOT, backward=True) == [EU, USA, USA2]
+    assert await children(session, USA, 2) == [NORTHWEST, SOUTH]
+    assert await children(session, SOUTH) == []
 
 
 @on_sqlite
 async def test_a_page_of_children_names_its_end(store: Store) -> None:
-    view = await grow(store, *TREE, USA2)
-    root = await view.groups.one(ROOT)
-    first = await view.groups.children(root, Window(size=2))
+    session = await grow(store, *TREE, USA2)
+    root = await session.groups.one(ROOT)
+    first = await session.groups.children(root, Window(size=2))
     assert ([path for path, _ in first.entries], first.more, first.reached) == (
         [EU, USA],
         True,
         USA,
     )
-    last = await view.groups.children(root, Window(size=2, after=USA))
+    last = await session.groups.children(root, Window(size=2, after=USA))
     assert ([path for path, _ in last.entries], last.more) == ([USA2], False)
-    back = await view.groups.children(root, Window(size=2, backward=True))
+    back = await session.groups.children(root, Window(size=2, backward=True))
     assert ([path for path, _ in back.entries], back.more, back.reached) == ([USA, USA2], True, USA)
 
 
@@ -199,24 +199,24 @@ async def test_a_caller_without_a_role_above_sees_the_children_that_lead_to_thei
     store: Store,
 ) -> None:
     await grow(store, *TREE, CITY, USA2)
-    view = store.seen_by(
+    session = store.open_session(
         caller({CITY: Role.READER, USA2: Role.READER, GroupPath("/gone"): Role.READER})
     )
     for backward in (False, True):
-        assert await children(view, ROOT, backward=backward) == [USA, USA2]
-        assert await children(view, USA, backward=backward) == [NORTHWEST]
-        assert await children(view, NORTHWEST, backward=backward) == [CITY]
-    assert await view.groups.subtree(ROOT) == (ROOT, USA, USA2, NORTHWEST, CITY)
+        assert await children(session, ROOT, backward=backward) == [USA, USA2]
+        assert await children(session, USA, backward=backward) == [NORTHWEST]
+        assert await children(session, NORTHWEST, backward=backward) == [CITY]
+    assert await session.groups.subtree(ROOT) == (ROOT, USA, USA2, NORTHWEST, CITY)
     with pytest.raises(NotFound):
-        await view.groups.one(SOUTH)
+        await session.groups.one(SOUTH)
 
 
 @on_sqlite
 async def test_many_groups_are_aligned_with_their_paths(store: Store) -> None:
     await grow(store)
-    view = store.seen_by(caller({USA: Role.READER}))
+    session = store.open_session(caller({USA: Role.READER}))
     asked = [EU, NORTHWEST, GroupPath("/usa/xyz"), ROOT, NORTHWEST]
-    found = await view.groups.many(asked)
+    found = await session.groups.many(asked)
     assert [one.path if isinstance(one, Group) else None for one in found] == [
         None,
         NORTHWEST,
@@ -230,19 +230,23 @@ async def test_many_groups_are_aligned_with_their_paths(store: Store) -> None:
 async def test_a_subtree_wider_than_a_list_may_span_is_refused(store: Store) -> None:
     await grow(store, *TREE)
     assert (
-        len(await Store(store.table, budget=Budget(groups=5)).seen_by(SUPER).groups.subtree(ROOT))
+        len(
+            await Store(store.table, budget=Budget(groups=5))
+            .open_session(SUPER)
+            .groups.subtree(ROOT)
+        )
         == 5
     )
     with pytest.raises(LimitExceeded) as refused:
-        await Store(store.table, budget=Budget(groups=4)).seen_by(SUPER).groups.subtree(ROOT)
+        await Store(store.table, budget=Budget(groups=4)).open_session(SUPER).groups.subtree(ROOT)
     assert (refused.value.limit, refused.value.maximum) == ("groups in one list", 4)
 
 
 @without_moto
 async def test_a_create_and_the_delete_of_its_group_never_both_happen(store: Store) -> None:
-    view = await grow(store, USA)
+    session = await grow(store, USA)
     outcomes = await asyncio.gather(
-        make(view, USA, "Smelt"), view.groups.delete(USA), return_exceptions=True
+        make(session, USA, "Smelt"), session.groups.delete(USA), return_exceptions=True
     )
     failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert len(failures) == 1

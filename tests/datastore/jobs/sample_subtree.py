@@ -30,11 +30,11 @@ STEPS = 11
 
 async def plant(store: Store) -> dict[str, Any]:
     """Create the tree: everything of `/usa` and below is deleted, everything of `/eu` stays."""
-    view = await grow(store, *TREE, CITY)
+    session = await grow(store, *TREE, CITY)
     within = {"at usa": USA, "in the city": CITY, "lifted": SOUTH, "lent": NORTHWEST}
     homes = within | dict.fromkeys(REST, EU)
     made = {
-        name: await make_of(view, kind_of(name), home, name, "m=a/b")
+        name: await make_of(session, kind_of(name), home, name, "m=a/b")
         for name, home in homes.items()
     }
     for name, group in (
@@ -45,7 +45,7 @@ async def plant(store: Store) -> dict[str, Any]:
         ("borrowed at the top", USA),
         ("everywhere", ROOT),
     ):
-        made[name], _ = await view.of(kind_of(name)).writing.grant(made[name].id, group)
+        made[name], _ = await session.of(kind_of(name)).writing.grant(made[name].id, group)
     return made
 
 
@@ -55,24 +55,24 @@ def kind_of(name: str) -> Kind[Any]:
 
 async def begun(store: Store, group: GroupPath = USA) -> Job:
     """Begin the job that deletes the group and all below it."""
-    _, job = await store.seen_by(SUPER).cascades.delete(group)
+    _, job = await store.open_session(SUPER).cascades.delete(group)
     assert job is not None
     return job
 
 
 async def follow(store: Store, id: str) -> Job:
-    (job,) = await store.seen_by(SUPER).jobs.many([id])
+    (job,) = await store.open_session(SUPER).jobs.many([id])
     assert isinstance(job, Job)
     return job
 
 
 async def assert_only_the_rest(store: Store) -> None:
     """Nothing of the subtree is left, and nothing else is lost."""
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     for kind in KINDS:
         rest = [name for name in REST if kind_of(name) is kind]
-        assert await names_of(view, kind, ROOT, include_child_groups=True) == rest
-    assert await names_in(view, ROOT) == ["everywhere"]
+        assert await names_of(session, kind, ROOT, include_child_groups=True) == rest
+    assert await names_in(session, ROOT) == ["everywhere"]
     groups = sorted(key.sk for key in await contents(store.table) if key.pk.startswith("G:"))
     assert groups == ["G:/", "G:/eu"]
     assert await faults(store.table) == []

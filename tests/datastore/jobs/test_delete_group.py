@@ -9,7 +9,7 @@ import pytest
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
 from penstock.datastore.jobs.jobs import JobKind, JobState
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import KINDS, PIPELINE, Kind
 from tests.datastore.jobs.sample_subtree import (
     CITY,
@@ -47,7 +47,7 @@ CLOSING = 5
 
 async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store) -> None:
     await plant(store)
-    group, job = await store.seen_by(ANN).cascades.delete(USA)
+    group, job = await store.open_session(ANN).cascades.delete(USA)
     assert (group.path, group.children, group.grants) == (USA, 2, 2)
     assert job is not None
     assert (job.kind, job.state, job.group) == (JobKind.DELETE_GROUP, JobState.PENDING, USA)
@@ -64,11 +64,11 @@ async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store
 
 
 async def test_an_empty_group_goes_at_once_and_without_a_job(store: Store) -> None:
-    view = await grow(store)
-    group, job = await view.cascades.delete(EU)
+    session = await grow(store)
+    group, job = await session.cascades.delete(EU)
     assert (group.path, job) == (EU, None)
     with pytest.raises(NotFound):
-        await view.groups.one(EU)
+        await session.groups.one(EU)
     assert [key for key in await contents(store.table) if key.pk.startswith("J:")] == []
     assert await faults(store.table) == []
 
@@ -91,7 +91,7 @@ async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_hav
     await plant(store)
     before = await contents(store.table)
     with pytest.raises(failure):
-        await store.seen_by(caller(roles)).cascades.delete(group)
+        await store.open_session(caller(roles)).cascades.delete(group)
     assert await contents(store.table) == before
 
 
@@ -99,12 +99,12 @@ async def assert_closed(
     store: Store, group: GroupPath, foreign: str, kind: Kind[Any] = PIPELINE
 ) -> None:
     """Nothing can be created in the group or below it, or granted to it."""
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     before = await contents(store.table)
     for refused in (
-        *(make_of(view, each, group, "late") for each in KINDS),
-        view.groups.create(GroupPath(f"{group}/late"), None),
-        view.of(kind).writing.grant(foreign, group),
+        *(make_of(session, each, group, "late") for each in KINDS),
+        session.groups.create(GroupPath(f"{group}/late"), None),
+        session.of(kind).writing.grant(foreign, group),
     ):
         with pytest.raises(NotFound, match=f"The group {group} is being deleted"):
             await refused
@@ -117,7 +117,7 @@ async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(
     made = await plant(store)
     await begun(store)
     await assert_closed(store, USA, made["at eu"].id)
-    assert (await store.seen_by(SUPER).groups.one(USA)).grants == 2
+    assert (await store.open_session(SUPER).groups.one(USA)).grants == 2
 
 
 @on_sqlite
@@ -151,14 +151,14 @@ async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
 ) -> None:
     made = await plant(store)
     await begun(store)
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     came: list[GroupPath] = []
 
     async def come() -> None:
         for group, coming in (
-            (CITY, make(view, CITY, "late")),
-            (SOUTH, view.pipelines.writing.grant(made["at eu"].id, SOUTH)),
-            (LATE, view.groups.create(LATE, None)),
+            (CITY, make(session, CITY, "late")),
+            (SOUTH, session.pipelines.writing.grant(made["at eu"].id, SOUTH)),
+            (LATE, session.groups.create(LATE, None)),
         ):
             with suppress(NotFound):
                 await coming
@@ -208,29 +208,29 @@ async def test_a_wish_for_a_group_above_takes_in_the_job_below(store: Store) -> 
 
 @on_sqlite
 async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
-    view = await grow(store)
-    held = await make(view, EU, "held")
+    session = await grow(store)
+    held = await make(session, EU, "held")
     job = await begun(store, EU)
-    await view.pipelines.deleting.delete(held.id)
-    await view.groups.delete(EU)
-    await view.groups.create(EU, "New")
-    await make(view, EU, "kept")
+    await session.pipelines.deleting.delete(held.id)
+    await session.groups.delete(EU)
+    await session.groups.create(EU, "New")
+    await make(session, EU, "kept")
     assert await store.run_jobs("w") == 1
     assert (await follow(store, job.id)).state is JobState.DONE
-    assert await names_in(view, EU) == ["kept"]
+    assert await names_in(session, EU) == ["kept"]
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for kind in KINDS:
-        assert await cut_short(store, kind, await spread(view, kind), 2)
+        assert await cut_short(store, kind, await spread(session, kind), 2)
     assert await store.pending_deletes() == len(KINDS)
     await begun(store)
     assert await store.run_jobs("w") == 1
     assert await store.pending_deletes() == 0
-    assert (await view.groups.one(EU)).grants == 0
+    assert (await session.groups.one(EU)).grants == 0
     assert await faults(store.table) == []
 
 
@@ -239,10 +239,10 @@ async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: St
 async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_on(
     store: Store, kind: Kind[Any]
 ) -> None:
-    view = await grow(store)
-    made, light = [await make_of(view, kind, EU, name) for name in ("heavy", "light")]
-    await view.of(kind).writing.grant(made.id, SOUTH)
-    await weigh(view, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
+    session = await grow(store)
+    made, light = [await make_of(session, kind, EU, name) for name in ("heavy", "light")]
+    await session.of(kind).writing.grant(made.id, SOUTH)
+    await weigh(session, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
     job = await begun(store)
     assert await store.run_jobs("w") == 1
     failed = await follow(store, job.id)
@@ -252,18 +252,18 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
     assert f"to revoke the {kind.noun} {made.id} from /usa/south: 111 is more" in failed.message
     assert await store.run_jobs("w") == 0
     await assert_closed(store, SOUTH, light.id, kind)
-    await weigh(view, kind, made.id, 20, 19, 18)
+    await weigh(session, kind, made.id, 20, 19, 18)
     assert (await begun(store)).id != job.id
     assert await store.run_jobs("w") == 1
-    assert (await view.of(kind).reading.one(made.id)).groups == (EU,)
+    assert (await session.of(kind).reading.one(made.id)).groups == (EU,)
     with pytest.raises(NotFound):
-        await view.groups.one(USA)
+        await session.groups.one(USA)
     assert await faults(store.table) == []
 
 
-async def weigh(view: View, kind: Kind[Any], id: str, *counts: int) -> None:
+async def weigh(session: Session, kind: Kind[Any], id: str, *counts: int) -> None:
     """Give the resource so many tags, each with another number."""
     for count in counts:
-        now = await view.of(kind).reading.one(id, consistent=True)
+        now = await session.of(kind).reading.one(id, consistent=True)
         changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}
-        await view.of(kind).writing.update(id, now.version, changes)
+        await session.of(kind).writing.update(id, now.version, changes)

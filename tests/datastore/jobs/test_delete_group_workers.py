@@ -52,12 +52,12 @@ def over(table: Table, watch: Watch) -> Store:
 
 async def clear(store: Store) -> None:
     """Remove what the deletion left, before the next one."""
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     for kind in KINDS:
         for key in await contents(store.table):
             if key == kind.latest.key(id=(id := key.pk.partition(":")[2])):
-                await view.of(kind).deleting.delete(id)
-    await view.groups.delete(EU)
+                await session.of(kind).deleting.delete(id)
+    await session.groups.delete(EU)
 
 
 async def died(table: Table, watch: Watch, writes: int) -> bool:
@@ -187,20 +187,20 @@ async def test_whoever_writes_into_the_subtree_meanwhile_is_refused_or_goes_with
 ) -> None:
     made = await plant(store)
     await begun(store)
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
 
     async def write(n: int) -> None:
         group = WITHIN[(n + seed) % len(WITHIN)]
         for step in range(5):
-            await make(view, group, f"late {n} {step}")
-            await view.groups.create(GroupPath(f"{group}/late{n}-{step}"), None)
-            await view.pipelines.writing.grant(made["at eu"].id, group)
-            await view.pipelines.writing.revoke(made["at eu"].id, group)
+            await make(session, group, f"late {n} {step}")
+            await session.groups.create(GroupPath(f"{group}/late{n}-{step}"), None)
+            await session.pipelines.writing.grant(made["at eu"].id, group)
+            await session.pipelines.writing.revoke(made["at eu"].id, group)
 
     async def share(n: int) -> None:
         for _ in range(5):
-            await view.pipelines.writing.grant(made["lifted"].id, (USA, ROOT)[n % 2])
-            await view.pipelines.writing.revoke(made["lifted"].id, (USA, ROOT)[n % 2])
+            await session.pipelines.writing.grant(made["lifted"].id, (USA, ROOT)[n % 2])
+            await session.pipelines.writing.revoke(made["lifted"].id, (USA, ROOT)[n % 2])
 
     writing = [write(n) for n in range(6)] + [share(n) for n in range(2)]
     ended, *outcomes = await asyncio.gather(_until_done(store), *writing, return_exceptions=True)

@@ -132,8 +132,8 @@ async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(
 
 
 async def test_a_job_that_is_over_is_kept_for_a_week(store: Store) -> None:
-    view = await grow(store)
-    await make(view, EU, "one")
+    session = await grow(store)
+    await make(session, EU, "one")
     watch = Watch()
     store = Store(store.table, clock=Clock(watch))
     job = await begun(store, EU)
@@ -150,7 +150,7 @@ async def test_a_job_is_followed_by_who_began_it_and_by_who_may_know_the_group(
 ) -> None:
     await plant(store)
     ann = caller({NORTHWEST: Role.ADMIN})
-    _, job = await store.seen_by(ann).cascades.delete(NORTHWEST)
+    _, job = await store.open_session(ann).cascades.delete(NORTHWEST)
     assert job is not None
     for who, sees in (
         (SUPER, True),
@@ -162,7 +162,7 @@ async def test_a_job_is_followed_by_who_began_it_and_by_who_may_know_the_group(
         (caller({}, "bob"), False),
     ):
         asked = [job.id, "nonsense", job.id.upper()]
-        found, *others = await store.seen_by(who).jobs.many(asked)
+        found, *others = await store.open_session(who).jobs.many(asked)
         assert isinstance(found, Job) == sees
         assert isinstance(found, NotFound) != sees
         assert all(isinstance(other, NotFound) for other in others)

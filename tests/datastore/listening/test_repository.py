@@ -11,11 +11,11 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.listening.records import Annotation, Favourite, Kind, Play, PlayQueue
 from penstock.datastore.listening.repository import Listening
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import draft
-from tests.datastore.playlists.sample_playlists import ABSENT, BOB, mix, seen_by, tracks
+from tests.datastore.playlists.sample_playlists import ABSENT, BOB, mix, open_session, tracks
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite, walk, without_moto
 
@@ -33,8 +33,8 @@ def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 
 
-async def songs(view: View, count: int = 1) -> list[tuple[Kind, str]]:
-    return [(Kind.AUDIO, id) for id in await tracks(view, count)]
+async def songs(session: Session, count: int = 1) -> list[tuple[Kind, str]]:
+    return [(Kind.AUDIO, id) for id in await tracks(session, count)]
 
 
 async def marks(listening: Listening, kind: Kind = Kind.AUDIO) -> list[Favourite]:
@@ -44,10 +44,10 @@ async def marks(listening: Listening, kind: Kind = Kind.AUDIO) -> list[Favourite
 async def test_a_favourite_is_listed_by_its_date_until_it_is_none(
     store: Store, watch: Watch
 ) -> None:
-    view = seen_by(store)
-    listening = view.listening
-    things = await songs(view, 3)
-    playlist, _ = await mix(view, 1)
+    session = open_session(store)
+    listening = session.listening
+    things = await songs(session, 3)
+    playlist, _ = await mix(session, 1)
     for thing in (*things, (Kind.PLAYLIST, playlist.id)):
         _, marked = await listening.favourites.mark(thing)
         assert (marked.id, marked.favourite_at) == (thing[1], store.clock.timestamp())
@@ -68,22 +68,22 @@ async def test_a_favourite_is_listed_by_its_date_until_it_is_none(
 
 @without_moto
 async def test_marking_and_unmarking_at_once_leaves_mark_and_list_agreeing(store: Store) -> None:
-    view = seen_by(store)
-    (thing,) = await songs(view)
-    favourites = view.listening.favourites
+    session = open_session(store)
+    (thing,) = await songs(session)
+    favourites = session.listening.favourites
     for _ in range(5):
         calls: list[Callable[[Any], Awaitable[object]]] = [favourites.mark, favourites.unmark]
         await gather(*(call(thing) for call in calls * 4))
-        (kept,) = await view.listening.annotations.many([thing], consistent=True)
-        assert [each.at for each in await marks(view.listening)] == (
+        (kept,) = await session.listening.annotations.many([thing], consistent=True)
+        assert [each.at for each in await marks(session.listening)] == (
             [kept.favourite_at] if kept.favourite_at else []
         )
 
 
 async def test_a_rating_is_1_to_5_or_none(store: Store) -> None:
-    view = seen_by(store)
-    (thing,) = await songs(view)
-    annotations = view.listening.annotations
+    session = open_session(store)
+    (thing,) = await songs(session)
+    annotations = session.listening.annotations
     assert (await annotations.rate(thing, None))[1].rating is None
     for rating in (5, 1):
         assert (await annotations.rate(thing, rating))[1].rating == rating
@@ -101,9 +101,9 @@ def play(thing: tuple[Kind, str], at: str = NOW, ms: int = 500) -> Play:
 
 
 async def test_a_play_is_counted_once_for_its_track_and_time(store: Store) -> None:
-    view = seen_by(store)
-    first, second = await songs(view, 2)
-    plays = view.listening.plays
+    session = open_session(store)
+    first, second = await songs(session, 2)
+    plays = session.listening.plays
     for _ in range(3):
         _, kept, counts = await plays.record(play(first))
         assert (kept.play_count, kept.last_played_at, counts) == (1, NOW, True)
@@ -120,54 +120,54 @@ async def test_a_play_is_counted_once_for_its_track_and_time(store: Store) -> No
 
 @without_moto
 async def test_one_play_told_by_many_at_once_is_one_play(store: Store) -> None:
-    view = seen_by(store)
-    (thing,) = await songs(view)
+    session = open_session(store)
+    (thing,) = await songs(session)
     times = [f"2022-08-10T23:0{n}:00.000Z" for n in range(4)]
-    await gather(*(seen_by(store).listening.plays.record(play(thing, at)) for at in times * 3))
-    (kept,) = await view.listening.annotations.many([thing], consistent=True)
+    await gather(*(open_session(store).listening.plays.record(play(thing, at)) for at in times * 3))
+    (kept,) = await session.listening.annotations.many([thing], consistent=True)
     assert (kept.play_count, kept.last_played_at) == (4, times[-1])
-    assert len(await walk(view.listening.plays.page)) == 4
+    assert len(await walk(session.listening.plays.page)) == 4
 
 
 @on_sqlite
 async def test_half_of_a_track_or_four_minutes_count_and_less_leaves_no_trace(
     store: Store,
 ) -> None:
-    view = seen_by(store)
-    (short,) = await songs(view)
+    session = open_session(store)
+    (short,) = await songs(session)
     hour = draft("hour.mp3", "Hour", duration_ms=3_600_000)
-    long = (await view.audio.adding.add(*hour)).id
+    long = (await session.audio.adding.add(*hour)).id
     before = await contents(store.table)
     for id, ms in ((short[1], 499), (long, 239_999), (short[1], 0)):
-        _, kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
+        _, kept, counts = await session.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
         assert (kept, counts) == (Annotation(kind=Kind.AUDIO, id=id), False)
     assert await contents(store.table) == before
     for id, ms in ((short[1], 500), (long, 240_000)):
-        _, kept, counts = await view.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
+        _, kept, counts = await session.listening.plays.record(play((Kind.AUDIO, id), ms=ms))
         assert (kept.play_count, counts) == (1, True)
 
 
 @on_sqlite
 async def test_a_play_that_cannot_be_is_refused(store: Store) -> None:
-    view = seen_by(store)
-    (thing,) = await songs(view)
+    session = open_session(store)
+    (thing,) = await songs(session)
     before = await contents(store.table)
     for odd, path in (
         (play(thing, "2022-08-10T23:56:20.323Z"), ["startedAt"]),
         (play(thing, ms=-1), ["listenedMs"]),
     ):
         with pytest.raises(Invalid) as caught:
-            await view.listening.plays.record(odd)
+            await session.listening.plays.record(odd)
         assert caught.value.path == path
     assert await contents(store.table) == before
-    _, _, counts = await view.listening.plays.record(play(thing, "2022-08-10T23:56:20.322Z"))
+    _, _, counts = await session.listening.plays.record(play(thing, "2022-08-10T23:56:20.322Z"))
     assert counts
 
 
 async def test_the_place_in_a_track_is_kept_until_there_is_none(store: Store) -> None:
-    view = seen_by(store)
-    (thing,) = await songs(view)
-    annotations = view.listening.annotations
+    session = open_session(store)
+    (thing,) = await songs(session)
+    annotations = session.listening.annotations
     _, kept = await annotations.go_on_at(thing[1], 1_000)
     assert (kept.position_ms, kept.position_at) == (1_000, NOW)
     before = await contents(store.table)
@@ -181,15 +181,15 @@ async def test_the_place_in_a_track_is_kept_until_there_is_none(store: Store) ->
 
 
 async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
-    view = seen_by(store)
-    queue = view.listening.queue
+    session = open_session(store)
+    queue = session.listening.queue
     assert await queue.get() == PlayQueue()
-    first, second = await tracks(view, 2)
+    first, second = await tracks(session, 2)
     saved = await queue.save([first, second, first], 2, 500)
     wanted = PlayQueue(audio_ids=(first, second, first), index=2, position_ms=500, updated_at=NOW)
     assert saved == wanted
     assert await queue.get() == wanted
-    assert await seen_by(store, BOB).listening.queue.get() == PlayQueue()
+    assert await open_session(store, BOB).listening.queue.get() == PlayQueue()
     before = await contents(store.table)
     for odd, path in (
         (([first], 1, 0), ["index"]),
@@ -212,12 +212,12 @@ async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
 async def test_what_is_anothers_is_told_as_what_is_not_there_and_keeps_nothing(
     store: Store,
 ) -> None:
-    view = seen_by(store)
-    (song,) = await songs(view)
-    playlist, _ = await mix(view, 1)
-    await view.listening.favourites.mark(song)
+    session = open_session(store)
+    (song,) = await songs(session)
+    playlist, _ = await mix(session, 1)
+    await session.listening.favourites.mark(song)
     before = await contents(store.table)
-    other = seen_by(store, BOB).listening
+    other = open_session(store, BOB).listening
     for kind, ids in (
         (Kind.AUDIO, (song[1], ABSENT, "no id", "x" * 2_000)),
         (Kind.PLAYLIST, (playlist.id, ABSENT, "no id", "x" * 2_000)),

@@ -14,7 +14,7 @@ from penstock.datastore.manifest.records import (
 )
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Claim, Fail, Loaded, Processed, Reload
-from penstock.datastore.store import View
+from penstock.datastore.store import Session
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Attributes, Key, Table
 from tests.support.consistency_check import contents
@@ -53,42 +53,42 @@ def named(run_id: str) -> RunName:
     return RunName(SNOW, run_id)
 
 
-async def discover(view: View, run_id: str = RUN_ID, **more: Any) -> Run:
+async def discover(session: Session, run_id: str = RUN_ID, **more: Any) -> Run:
     found = Discovery(run_id=run_id, added_by="transformer-0.4.1", **more)
-    return await view.runs.discover(SNOW, found)
+    return await session.runs.discover(SNOW, found)
 
 
-async def claim(view: View, stage: Stage, name: RunName = NAME, **more: Any) -> Run:
-    return await view.runs.ask(name, Claim(**{"stage": stage, "owner": "worker-1", **more}))
+async def claim(session: Session, stage: Stage, name: RunName = NAME, **more: Any) -> Run:
+    return await session.runs.ask(name, Claim(**{"stage": stage, "owner": "worker-1", **more}))
 
 
-async def bring_to(view: View, state: RunState, run_id: str = RUN_ID) -> Run:
+async def bring_to(session: Session, state: RunState, run_id: str = RUN_ID) -> Run:
     """Discover a run and bring it to the state by the shortest way."""
-    run, name = await discover(view, run_id), named(run_id)
+    run, name = await discover(session, run_id), named(run_id)
     if state is RunState.NEW:
         return run
-    run = await claim(view, TRANSFORM, name)
+    run = await claim(session, TRANSFORM, name)
     if state is RunState.PROCESSING:
         return run
     if state is RunState.FAILED:
-        return await view.runs.ask(name, Fail(fence=run.fence, error="out of memory"))
+        return await session.runs.ask(name, Fail(fence=run.fence, error="out of memory"))
     processed = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    run = await view.runs.ask(name, processed)
+    run = await session.runs.ask(name, processed)
     if state is RunState.PROCESSED:
         return run
-    run = await claim(view, LOAD, name)
+    run = await claim(session, LOAD, name)
     if state is RunState.LOADING:
         return run
-    return await view.runs.ask(name, Loaded(fence=run.fence, loaded_by="loader-0.4.1"))
+    return await session.runs.ask(name, Loaded(fence=run.fence, loaded_by="loader-0.4.1"))
 
 
-async def reloaded(view: View, name: RunName = NAME) -> Run:
-    return await view.runs.ask(name, Reload(reason="the table was dropped", force=True))
+async def reloaded(session: Session, name: RunName = NAME) -> Run:
+    return await session.runs.ask(name, Reload(reason="the table was dropped", force=True))
 
 
-async def events(view: View, run: Run) -> list[RunEvent]:
+async def events(session: Session, run: Run) -> list[RunEvent]:
     """The whole history, newest first."""
-    page = await view.run_lists.history(run, Window(size=100))
+    page = await session.run_lists.history(run, Window(size=100))
     assert not page.more
     return [event for _, event in page.entries]
 

@@ -13,7 +13,7 @@ from penstock.datastore.manifest.recovery import Output
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Item, Key, Table
 from tests.datastore.manifest.sample_runs import (
@@ -53,16 +53,16 @@ def store(table: Table, watch: Watch, files: Files) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
 async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered_anew(
-    view: View, store: Store, watch: Watch
+    session: Session, store: Store, watch: Watch
 ) -> None:
     empty = await contents(store.table)
-    first = await bring_to(view, RunState.FAILED)
-    assert await view.recovery.delete(NAME, AT_STAGE, force=False) == first
+    first = await bring_to(session, RunState.FAILED)
+    assert await session.recovery.delete(NAME, AT_STAGE, force=False) == first
     left = await contents(store.table)
     manifest, grave = Key("RM:/usa", "RM:snowplow"), Key(f"R:/usa#snowplow:{RUN_ID}", GRAVE)
     assert {key for key in left if key not in empty} == {manifest, grave}
@@ -72,57 +72,59 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
         "expiresAt": NOW + 30 * 24 * 3600,
     }
     with pytest.raises(NotFound):
-        await view.recovery.delete(NAME, force=True)
-    second = await discover(view)
+        await session.recovery.delete(NAME, force=True)
+    second = await discover(session)
     assert (second.fence, second.version) == (1, 1)
-    held = await claim(view, TRANSFORM)
+    held = await claim(session, TRANSFORM)
     assert (held.fence, held.idempotency_key) == (2, f"{second.id}-2")
     with pytest.raises(LeaseLost):
-        await view.runs.ask(NAME, Heartbeat(fence=first.fence))
+        await session.runs.ask(NAME, Heartbeat(fence=first.fence))
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
 
 async def test_a_run_that_nobody_claimed_is_deleted_and_discovered_as_often_as_one_likes(
-    view: View, store: Store
+    session: Session, store: Store
 ) -> None:
     for _ in range(3):
-        assert (await discover(view)).fence == 0
-        deleted = await view.recovery.delete(NAME, force=True)
-        assert (await view.run_lists.history(deleted, Window())).entries == ()
+        assert (await discover(session)).fence == 0
+        deleted = await session.recovery.delete(NAME, force=True)
+        assert (await session.run_lists.history(deleted, Window())).entries == ()
     assert await run_faults(store.table) == []
 
 
-async def test_a_deleted_run_is_imported_anew(view: View, store: Store) -> None:
-    await bring_to(view, RunState.FAILED)
-    await view.recovery.delete(NAME, force=True)
+async def test_a_deleted_run_is_imported_anew(session: Session, store: Store) -> None:
+    await bring_to(session, RunState.FAILED)
+    await session.recovery.delete(NAME, force=True)
     item: Item = {"RunId": RUN_ID, "AddedAt": 5, "AddedBy": "t", "ToSkip": False}
-    imported = await view.importing.batch(SNOW, [Found("line 1", item)])
-    assert (imported.entered, (await view.runs.one(NAME, consistent=True)).fence) == (1, 1)
+    imported = await session.importing.batch(SNOW, [Found("line 1", item)])
+    assert (imported.entered, (await session.runs.one(NAME, consistent=True)).fence) == (1, 1)
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
-async def test_a_long_history_goes_with_its_run(view: View, store: Store) -> None:
-    await discover(view)
+async def test_a_long_history_goes_with_its_run(session: Session, store: Store) -> None:
+    await discover(session)
     for n in range(130):
-        held = await view.runs.ask(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
-        await view.runs.ask(NAME, Heartbeat(fence=held.fence))
-        await view.runs.ask(NAME, Fail(fence=held.fence, error="again"))
-    await view.recovery.delete(NAME, force=True)
+        held = await session.runs.ask(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
+        await session.runs.ask(NAME, Heartbeat(fence=held.fence))
+        await session.runs.ask(NAME, Fail(fence=held.fence, error="again"))
+    await session.recovery.delete(NAME, force=True)
     left = [key.sk for key in await contents(store.table) if key.pk.startswith(("R:", "RL:"))]
     assert left == [GRAVE]
 
 
 @on_sqlite
-async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(view: View, store: Store) -> None:
-    await discover(view)
+async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
 
     async def thief() -> None:
-        await claim(view, TRANSFORM, owner="thief")
+        await claim(session, TRANSFORM, owner="thief")
 
-    late = Store(Interrupted(store.table, thief), store.clock).seen_by(view.caller)
+    late = Store(Interrupted(store.table, thief), store.clock).open_session(session.caller)
     with pytest.raises(LeaseHeld):
         await late.recovery.delete(NAME, force=True)
-    assert (await view.runs.one(NAME)).lease_owner == "thief"
+    assert (await session.runs.one(NAME)).lease_owner == "thief"
     assert await run_faults(store.table) == []

@@ -23,7 +23,7 @@ from penstock.datastore.manifest.import_runs import (
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.manifest.legacy_table import make_manifest_table
 from tests.datastore.manifest.sample_runs import (
@@ -50,7 +50,7 @@ from tests.support.table_interceptors import Traced
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
@@ -105,7 +105,7 @@ def table_of(*items: Mapping[str, Any]) -> list[Found]:
     return [Found(f"item {n}", item) for n, item in enumerate(items, 1)]
 
 
-async def test_what_is_valid_enters_and_the_rest_is_listed(view: View, store: Store) -> None:
+async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, store: Store) -> None:
     items = table_of(
         NEW_ITEM,
         {**LOADED_ITEM, "ToSkip": True},
@@ -115,7 +115,7 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(view: View, store: St
         NEW_ITEM,
     )
     items.append(Found("line 9", None, ["it is no JSON object"]))
-    imported = await view.importing.batch(SNOW, items)
+    imported = await session.importing.batch(SNOW, items)
     assert imported == Imported(
         entered=3,
         standing=1,
@@ -134,77 +134,79 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(view: View, store: St
             InvalidItem("line 9", None, ("it is no JSON object",)),
         ),
     )
-    listed = await walk(lambda window: view.run_lists.page(SNOW, Listed(), window))
+    listed = await walk(lambda window: session.run_lists.page(SNOW, Listed(), window))
     assert [(run.run_id, run.state, run.saved_to) for run in listed] == [
         ("archive/run=1/", RunState.NEW, None),
         ("archive/run=2/", RunState.PROCESSED, "s3://stage/run=2/"),
         ("archive/run=3/", RunState.LOADED, "s3://stage/run=2/"),
     ]
-    history = await view.run_lists.history(listed[2], Window())
+    history = await session.run_lists.history(listed[2], Window())
     assert [(event.action, event.after) for _, event in history.entries] == [
         (Action.IMPORT, RunState.LOADED)
     ]
-    assert (await claim(view, LOAD, listed[1].name)).fence == 1
+    assert (await claim(session, LOAD, listed[1].name)).fence == 1
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
 
 async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
-    view: View, store: Store
+    session: Session, store: Store
 ) -> None:
-    await view.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
-    await claim(view, TRANSFORM, named("archive/run=1/"))
+    await session.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
+    await claim(session, TRANSFORM, named("archive/run=1/"))
     before = await contents(store.table)
-    again = await view.importing.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
+    again = await session.importing.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
     assert again == Imported(entered=0, standing=2)
     assert await contents(store.table) == before
-    more = await view.importing.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
+    more = await session.importing.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
     assert more == Imported(entered=1, standing=1)
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
-async def test_a_run_that_enters_meanwhile_keeps_no_other_out(view: View, store: Store) -> None:
+async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
+    session: Session, store: Store
+) -> None:
     class Meanwhile(Traced):
         """A table in which another import inserts the run right after the first read."""
 
         async def get(self, keys: Any, *, consistent: bool = False) -> Any:
             found = await self.table.get(keys, consistent=consistent)
-            await view.importing.batch(SNOW, table_of(PROCESSED_ITEM))
+            await session.importing.batch(SNOW, table_of(PROCESSED_ITEM))
             return found
 
     table: Any = Meanwhile(store.table)
-    late = Store(table, store.clock).seen_by(view.caller)
+    late = Store(table, store.clock).open_session(session.caller)
     imported = await late.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM))
     assert imported == Imported(entered=2, standing=1)
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
-async def test_many_runs_enter_in_few_transactions(view: View, store: Store) -> None:
-    await view.importing.batch(SNOW, table_of(NEW_ITEM))
+async def test_many_runs_enter_in_few_transactions(session: Session, store: Store) -> None:
+    await session.importing.batch(SNOW, table_of(NEW_ITEM))
     traced = Traced(store.table)
-    late = Store(traced, store.clock).seen_by(view.caller)
+    late = Store(traced, store.clock).open_session(session.caller)
     items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(100)]
     assert (await late.importing.batch(SNOW, table_of(*items))).entered == 100
     assert traced.writes == 5
-    (manifest,) = await walk(lambda window: view.manifests.page(USA, window))
+    (manifest,) = await walk(lambda window: session.manifests.page(USA, window))
     assert manifest.runs == 101
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
 async def test_an_import_needs_a_contributor_and_a_manifest_with_a_name(
-    view: View, store: Store
+    session: Session, store: Store
 ) -> None:
     before = await contents(store.table)
     for roles, failure in (({EU: Role.ADMIN}, NotFound), ({USA: Role.READER}, NotPermitted)):
         with pytest.raises(failure):
-            await store.seen_by(caller(roles)).importing.batch(SNOW, table_of(NEW_ITEM))
+            await store.open_session(caller(roles)).importing.batch(SNOW, table_of(NEW_ITEM))
     with pytest.raises(Invalid):
-        await view.importing.batch(ManifestName(USA, ""), table_of(NEW_ITEM))
+        await session.importing.batch(ManifestName(USA, ""), table_of(NEW_ITEM))
     long = {**NEW_ITEM, "RunId": "x" * 1010}
-    imported = await view.importing.batch(ManifestName(USA, "m" * 100), table_of(long))
+    imported = await session.importing.batch(ManifestName(USA, "m" * 100), table_of(long))
     assert [item.reasons for item in imported.invalid] == [
         ("RunId makes a key of more than 1024 bytes",)
     ]

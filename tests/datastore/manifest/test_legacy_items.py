@@ -22,7 +22,7 @@ from penstock.datastore.manifest.transitions import (
     Skip,
     Unskip,
 )
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from tests.datastore.manifest.legacy_reader import TYPES, parse
 from tests.datastore.manifest.sample_runs import (
     LOAD,
@@ -49,7 +49,7 @@ SEEN_AS = {
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
@@ -60,12 +60,14 @@ async def seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:
     return {item["RunId"]["S"]: parse(item) for item in items}
 
 
-async def test_a_reader_of_the_document_understands_every_state(view: View, store: Store) -> None:
+async def test_a_reader_of_the_document_understands_every_state(
+    session: Session, store: Store
+) -> None:
     for state in SEEN_AS:
-        await bring_to(view, state, f"{state}/")
-    await bring_to(view, RunState.FAILED, "FAILED to be transformed/")
-    held = await bring_to(view, RunState.LOADING, "FAILED to load/")
-    await view.runs.ask(named("FAILED to load/"), Fail(fence=held.fence, error="e"))
+        await bring_to(session, state, f"{state}/")
+    await bring_to(session, RunState.FAILED, "FAILED to be transformed/")
+    held = await bring_to(session, RunState.LOADING, "FAILED to load/")
+    await session.runs.ask(named("FAILED to load/"), Fail(fence=held.fence, error="e"))
     assert await seen(store) == {
         **{f"{state}/": (wanted, []) for state, wanted in SEEN_AS.items()},
         "FAILED to be transformed/": ("NEW", []),
@@ -76,12 +78,12 @@ async def test_a_reader_of_the_document_understands_every_state(view: View, stor
 @on_sqlite
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_reader_of_the_document_understands_whatever_is_done(
-    view: View, store: Store, seed: int
+    session: Session, store: Store, seed: int
 ) -> None:
     random = Random(seed)
-    await bring_to(view, RunState.NEW)
+    await bring_to(session, RunState.NEW)
     for _ in range(40):
-        run = await view.runs.one(NAME)
+        run = await session.runs.one(NAME)
         fence = run.fence
         ask = random.choice(
             [
@@ -96,14 +98,14 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
         )
         try:
             if random.random() < 0.5:
-                await claim(view, random.choice([TRANSFORM, LOAD]), owner="w")
+                await claim(session, random.choice([TRANSFORM, LOAD]), owner="w")
             elif random.random() < 0.1:
-                await view.recovery.reset(NAME, force=True)
+                await session.recovery.reset(NAME, force=True)
             else:
-                await view.runs.ask(NAME, ask)
+                await session.runs.ask(NAME, ask)
         except IllegalState:
             continue
-        run = await view.runs.one(NAME)
+        run = await session.runs.one(NAME)
         failed = "NEW" if run.processed_at is None else "PROCESSED"
         assert await seen(store) == {RUN_ID: (SEEN_AS.get(run.state, failed), [])}
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.lists import Listed
@@ -15,7 +15,7 @@ from penstock.datastore.manifest.records import ManifestName, Run, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Heartbeat, Skip
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import SNOW, TRANSFORM, bring_to, claim, discover, named
@@ -46,11 +46,11 @@ def store(table: Table, watch: Watch) -> Store:
     return Store(table, Clock(now=watch))
 
 
-async def fill(view: View, watch: Watch, count: int) -> list[Run]:
+async def fill(session: Session, watch: Watch, count: int) -> list[Run]:
     """Discover runs, one or two a second, in various states; oldest first."""
     runs = []
     for n in range(count):
-        runs.append(await bring_to(view, STATES[n % len(STATES)], f"r{n:02}/"))
+        runs.append(await bring_to(session, STATES[n % len(STATES)], f"r{n:02}/"))
         if n % 3:
             watch.move(SECOND)
     return runs
@@ -62,9 +62,9 @@ def ids(runs: Sequence[Run]) -> list[str]:
 
 @without_moto
 async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch) -> None:
-    view = await grow(store)
-    runs = await fill(view, watch, 12)
-    page = view.run_lists.page
+    session = await grow(store)
+    runs = await fill(session, watch, 12)
+    page = session.run_lists.page
     for state in (None, *STATES):
         wanted = ids([run for run in runs if state in (None, run.state)])
         for newest_first in (False, True):
@@ -80,8 +80,8 @@ async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch
 async def test_a_window_begins_at_its_start_and_ends_before_its_end(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
-    runs = await fill(view, watch, 9)
+    session = await grow(store)
+    runs = await fill(session, watch, 9)
     seconds = [datetime.fromtimestamp(run.added_at, UTC) for run in runs]
     cases = [
         (seconds[3], seconds[6]),
@@ -101,41 +101,41 @@ async def test_a_window_begins_at_its_start_and_ends_before_its_end(
         ]
         listed = Listed(start=start, end=end)
         for backward in (False, True):
-            found = await walk(partial(view.run_lists.page, SNOW, listed), 1, backward=backward)
+            found = await walk(partial(session.run_lists.page, SNOW, listed), 1, backward=backward)
             assert ids(found) == wanted
 
 
 @without_moto
 async def test_runs_to_be_skipped_can_be_left_out_or_asked_for(store: Store, watch: Watch) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(9):
         reason = "bad day" if n % 3 else None
-        await discover(view, f"r{n}/", skip_reason=reason)
+        await discover(session, f"r{n}/", skip_reason=reason)
     for to_skip, wanted in (
         (False, ["r0/", "r3/", "r6/"]),
         (True, ["r1/", "r2/", "r4/", "r5/", "r7/", "r8/"]),
     ):
         for state in (None, RunState.NEW):
-            listed = partial(view.run_lists.page, SNOW, Listed(state=state, to_skip=to_skip))
+            listed = partial(session.run_lists.page, SNOW, Listed(state=state, to_skip=to_skip))
             for size in (1, 2, 3, 20):
                 assert ids(await walk(listed, size)) == wanted
                 assert ids(await walk(listed, size, backward=True)) == wanted
-    await view.runs.ask(named("r0/"), Skip(reason="bad"))
-    left = await walk(partial(view.run_lists.page, SNOW, Listed(to_skip=False)))
+    await session.runs.ask(named("r0/"), Skip(reason="bad"))
+    left = await walk(partial(session.run_lists.page, SNOW, Listed(to_skip=False)))
     assert ids(left) == ["r3/", "r6/"]
 
 
 async def test_a_page_goes_on_where_the_last_ended_though_runs_come_and_go(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(6):
-        await discover(view, f"r{n}/")
-    listed = partial(view.run_lists.page, SNOW, Listed(state=RunState.NEW))
+        await discover(session, f"r{n}/")
+    listed = partial(session.run_lists.page, SNOW, Listed(state=RunState.NEW))
     first = await listed(Window(size=2))
-    await claim(view, TRANSFORM, named("r1/"))
-    await claim(view, TRANSFORM, named("r3/"))
-    await discover(view, "r6/")
+    await claim(session, TRANSFORM, named("r1/"))
+    await claim(session, TRANSFORM, named("r3/"))
+    await discover(session, "r6/")
     rest = await listed(Window(size=9, after=first.reached))
     assert ids([run for _, run in rest.entries]) == ["r2/", "r4/", "r5/", "r6/"]
     assert not rest.more
@@ -145,20 +145,20 @@ async def test_a_page_goes_on_where_the_last_ended_though_runs_come_and_go(
 async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(4):
-        await discover(view, f"r{n}/")
+        await discover(session, f"r{n}/")
 
     class Meanwhile(Traced):
         """A table in which a run is claimed between the list's read and the runs' read."""
 
         async def query(self, query: object) -> object:  # type: ignore[override]
             page = await self.table.query(query)  # type: ignore[arg-type]
-            await claim(view, TRANSFORM, named("r1/"), owner="w")
+            await claim(session, TRANSFORM, named("r1/"), owner="w")
             return page
 
     table: Table = Meanwhile(store.table)  # type: ignore[assignment]
-    late = Store(table, store.clock).seen_by(view.caller)
+    late = Store(table, store.clock).open_session(session.caller)
     page = await late.run_lists.page(SNOW, Listed(state=RunState.NEW), Window(size=2))
     assert ids([run for _, run in page.entries]) == ["r0/", "r2/"]
     assert page.more
@@ -169,40 +169,40 @@ async def test_a_budget_that_is_used_up_ends_the_page_and_the_cursor_goes_on(
     table: Table, watch: Watch
 ) -> None:
     store = Store(table, Clock(now=watch), budget=Budget(rounds=1))
-    view = await grow(store)
+    session = await grow(store)
     for n in range(230):
-        await discover(view, f"r{n:03}/", skip_reason=None if n in {5, 150, 229} else "bad")
-    listed = partial(view.run_lists.page, SNOW, Listed(to_skip=False))
+        await discover(session, f"r{n:03}/", skip_reason=None if n in {5, 150, 229} else "bad")
+    listed = partial(session.run_lists.page, SNOW, Listed(to_skip=False))
     first = await listed(Window(size=2))
     assert (ids([run for _, run in first.entries]), first.more) == (["r005/"], True)
     assert ids(await walk(listed, 2)) == ["r005/", "r150/", "r229/"]
     assert ids(await walk(listed, 2, backward=True)) == ["r005/", "r150/", "r229/"]
-    assert ids(await walk(partial(view.run_lists.stale, SNOW), 2)) == []
+    assert ids(await walk(partial(session.run_lists.stale, SNOW), 2)) == []
     watch.move(timedelta(hours=2))
-    assert ids(await walk(partial(view.run_lists.stale, SNOW), 2)) == ["r005/", "r150/", "r229/"]
+    assert ids(await walk(partial(session.run_lists.stale, SNOW), 2)) == ["r005/", "r150/", "r229/"]
 
 
 @without_moto
 async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for state in STATES:
-        await bring_to(view, state, f"old {state}/")
-    await discover(view, "skipped/", skip_reason="bad")
-    held = await bring_to(view, RunState.PROCESSING, "alive/")
+        await bring_to(session, state, f"old {state}/")
+    await discover(session, "skipped/", skip_reason="bad")
+    held = await bring_to(session, RunState.PROCESSING, "alive/")
     watch.move(timedelta(minutes=59))
-    await discover(view, "young/")
-    stale = partial(view.run_lists.stale, SNOW)
+    await discover(session, "young/")
+    stale = partial(session.run_lists.stale, SNOW)
     assert ids(await walk(stale)) == ["old PROCESSING/", "old LOADING/", "alive/"]
-    await view.runs.ask(named("alive/"), Heartbeat(fence=held.fence, seconds=3600))
+    await session.runs.ask(named("alive/"), Heartbeat(fence=held.fence, seconds=3600))
     assert ids(await walk(stale)) == ["old PROCESSING/", "old LOADING/"]
     watch.move(timedelta(minutes=1))
     whole = ["old NEW/", "old PROCESSING/", "old LOADING/"]
     for size in (1, 2, 20):
         assert ids(await walk(stale, size)) == whole
         assert ids(await walk(stale, size, backward=True)) == whole
-    young = partial(view.run_lists.stale, SNOW, older_than=timedelta(0))
+    young = partial(session.run_lists.stale, SNOW, older_than=timedelta(0))
     assert ids(await walk(young)) == [*whole, "young/"]
 
 
@@ -210,12 +210,12 @@ async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
 async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
-    await discover(view)
-    stranger = store.seen_by(caller({EU: Role.ADMIN}))
+    session = await grow(store)
+    await discover(session)
+    stranger = store.open_session(caller({EU: Role.ADMIN}))
     told = set()
     names = ("x", "", "x" * 5000, "a\0")
-    for of, name in ((of, ManifestName(USA, name)) for of in (view, stranger) for name in names):
+    for of, name in ((of, ManifestName(USA, name)) for of in (session, stranger) for name in names):
         for call in (
             of.run_lists.page(name, Listed(), Window()),
             of.run_lists.stale(name, Window()),
@@ -232,11 +232,11 @@ async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
 async def test_a_page_costs_two_round_trips_however_many_runs_there_are(
     store: Store, watch: Watch
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(60):
-        await discover(view, f"r{n}/")
+        await discover(session, f"r{n}/")
     traced = Traced(store.table)
-    seen = Store(traced, store.clock).seen_by(view.caller)
+    seen = Store(traced, store.clock).open_session(session.caller)
     for listed in (
         Listed(state=RunState.NEW),
         Listed(start=START + timedelta(days=1)),
@@ -250,17 +250,17 @@ async def test_a_page_costs_two_round_trips_however_many_runs_there_are(
 
 
 async def test_manifests_of_a_group_are_listed_by_name(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for name in ("b", "C", "a:x", "d"):
-        await view.runs.discover(ManifestName(USA, name), Discovery(run_id="r", added_by="t"))
-    listed = partial(view.manifests.page, USA)
+        await session.runs.discover(ManifestName(USA, name), Discovery(run_id="r", added_by="t"))
+    listed = partial(session.manifests.page, USA)
     for size in (1, 2, 9):
         for backward in (False, True):
             found = await walk(listed, size, backward=backward)
             assert [manifest.name for manifest in found] == ["a:x", "b", "C", "d"]
-    assert await walk(partial(view.manifests.page, EU)) == []
+    assert await walk(partial(session.manifests.page, EU)) == []
     with pytest.raises(NotFound):
-        await store.seen_by(caller({EU: Role.ADMIN})).manifests.page(USA, Window())
+        await store.open_session(caller({EU: Role.ADMIN})).manifests.page(USA, Window())
 
 
 @on_sqlite
@@ -269,13 +269,13 @@ async def test_what_was_there_throughout_is_met_once_whatever_else_happens(
     store: Store, watch: Watch, seed: int
 ) -> None:
     random = Random(seed)
-    view = await grow(store)
-    there = {(await discover(view, f"r{n}/")).run_id for n in range(12)}
+    session = await grow(store)
+    there = {(await discover(session, f"r{n}/")).run_id for n in range(12)}
     listed = Listed(state=RunState.NEW, newest_first=random.random() < 0.5)
     met, after = [], None
     for turn in range(100):
         window = Window(size=random.randint(1, 4), after=after)
-        page = await view.run_lists.page(SNOW, listed, window)
+        page = await session.run_lists.page(SNOW, listed, window)
         met += ids([run for _, run in page.entries])
         if not page.more:
             break
@@ -283,9 +283,9 @@ async def test_what_was_there_throughout_is_met_once_whatever_else_happens(
         if there and random.random() < 0.5:
             gone = random.choice(sorted(there))
             there.discard(gone)
-            await claim(view, TRANSFORM, named(gone))
+            await claim(session, TRANSFORM, named(gone))
         if random.random() < 0.5:
             watch.move(SECOND)
-            await discover(view, f"new {turn}/")
+            await discover(session, f"new {turn}/")
     assert len(met) == len(set(met))
     assert there <= set(met)

@@ -10,7 +10,7 @@ from penstock.datastore.manifest.records import ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Claim, Reload
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
@@ -40,49 +40,53 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
 async def test_a_manifest_is_made_by_its_first_run_and_counts_them(
-    view: View, store: Store
+    session: Session, store: Store
 ) -> None:
-    await discover(view)
-    await discover(view, "other/")
-    await view.runs.discover(ManifestName(EU, "Snowplow"), Discovery(run_id="r", added_by="t"))
-    (manifest,) = await walk(partial(view.manifests.page, USA))
+    await discover(session)
+    await discover(session, "other/")
+    await session.runs.discover(ManifestName(EU, "Snowplow"), Discovery(run_id="r", added_by="t"))
+    (manifest,) = await walk(partial(session.manifests.page, USA))
     assert (manifest.group, manifest.name, manifest.runs) == (USA, "snowplow", 2)
     assert (manifest.created_at, manifest.created_by) == ("2022-08-10T23:55:20.322Z", "super")
-    assert await view.manifests.one(ManifestName(USA, "SNOWPLOW")) == manifest
-    assert (await view.manifests.one(ManifestName(EU, "snowplow"))).name == "Snowplow"
+    assert await session.manifests.one(ManifestName(USA, "SNOWPLOW")) == manifest
+    assert (await session.manifests.one(ManifestName(EU, "snowplow"))).name == "Snowplow"
     with pytest.raises(NotFound, match="no such manifest in /usa"):
-        await view.manifests.one(ManifestName(USA, "other"))
+        await session.manifests.one(ManifestName(USA, "other"))
     with pytest.raises(IllegalState, match="not empty"):
-        await view.groups.delete(EU)
+        await session.groups.delete(EU)
     assert await faults(store.table) == []
 
 
-async def test_no_manifest_is_made_in_a_group_that_is_not_there(view: View, store: Store) -> None:
+async def test_no_manifest_is_made_in_a_group_that_is_not_there(
+    session: Session, store: Store
+) -> None:
     before = await contents(store.table)
     with pytest.raises(NotFound, match="no group /asia"):
-        await view.runs.discover(
+        await session.runs.discover(
             ManifestName(GroupPath("/asia"), "m"), Discovery(run_id="r", added_by="t")
         )
     assert await contents(store.table) == before
 
 
 @on_sqlite
-async def test_who_may_not_know_the_group_finds_nothing_there(view: View, store: Store) -> None:
-    await bring_to(view, RunState.LOADED)
+async def test_who_may_not_know_the_group_finds_nothing_there(
+    session: Session, store: Store
+) -> None:
+    await bring_to(session, RunState.LOADED)
     before = await contents(store.table)
-    stranger = store.seen_by(caller({EU: Role.ADMIN}))
+    stranger = store.open_session(caller({EU: Role.ADMIN}))
     told = set()
     for refused in (
         stranger.runs.one(NAME),
-        view.runs.one(named("absent/")),
-        view.runs.one(named("s3://odd")),
-        view.runs.one(named("x" * 2000)),
-        view.runs.one(RunName(ManifestName(USA, "x" * 2000), "r")),
+        session.runs.one(named("absent/")),
+        session.runs.one(named("s3://odd")),
+        session.runs.one(named("x" * 2000)),
+        session.runs.one(RunName(ManifestName(USA, "x" * 2000), "r")),
         stranger.runs.one(RunName(ManifestName(USA, "absent"), "r")),
     ):
         with pytest.raises(NotFound) as failure:
@@ -102,12 +106,12 @@ async def test_who_may_not_know_the_group_finds_nothing_there(view: View, store:
 
 
 @on_sqlite
-async def test_readers_look_and_change_nothing(view: View, store: Store) -> None:
-    run = await discover(view)
+async def test_readers_look_and_change_nothing(session: Session, store: Store) -> None:
+    run = await discover(session)
     before = await contents(store.table)
     # A reader of a group also reads the groups above it.
     for roles in ({USA: Role.READER}, {NORTHWEST: Role.ADMIN}):
-        reader = store.seen_by(caller(roles))
+        reader = store.open_session(caller(roles))
         assert await reader.runs.one(NAME) == run
         assert [one.runs for one in await walk(partial(reader.manifests.page, USA))] == [1]
         for call in (
@@ -117,38 +121,40 @@ async def test_readers_look_and_change_nothing(view: View, store: Store) -> None
         ):
             with pytest.raises(NotPermitted):
                 await call
-    contributor = store.seen_by(WORKER)
+    contributor = store.open_session(WORKER)
     with pytest.raises(NotPermitted, match="the role ADMIN at /usa"):
         await contributor.manifests.delete(SNOW)
     assert await contents(store.table) == before
 
 
-async def test_an_empty_manifest_can_go_and_one_with_runs_cannot(view: View, store: Store) -> None:
-    await discover(view)
+async def test_an_empty_manifest_can_go_and_one_with_runs_cannot(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
     before = await contents(store.table)
     with pytest.raises(IllegalState, match="still has runs") as refused:
-        await view.manifests.delete(SNOW)
+        await session.manifests.delete(SNOW)
     assert refused.value.state == "NOT_EMPTY"
     assert await contents(store.table) == before
-    await view.recovery.delete(NAME, force=True)
-    assert (await view.manifests.delete(SNOW)).name == "snowplow"
+    await session.recovery.delete(NAME, force=True)
+    assert (await session.manifests.delete(SNOW)).name == "snowplow"
     with pytest.raises(NotFound):
-        await view.manifests.delete(SNOW)
-    await view.groups.delete(NORTHWEST)
+        await session.manifests.delete(SNOW)
+    await session.groups.delete(NORTHWEST)
     assert await faults(store.table) == []
     assert await run_faults(store.table) == []
 
 
 async def test_a_group_goes_with_its_manifests(store: Store) -> None:
-    view = await grow(store, USA, EU)
+    session = await grow(store, USA, EU)
     for n in range(3):
-        await bring_to(view, RunState.FAILED, f"r{n}/")
-    await view.runs.discover(ManifestName(USA, "b"), Discovery(run_id="r", added_by="t"))
-    await view.runs.discover(ManifestName(EU, "b"), Discovery(run_id="r", added_by="t"))
-    _, job = await view.cascades.delete(USA)
+        await bring_to(session, RunState.FAILED, f"r{n}/")
+    await session.runs.discover(ManifestName(USA, "b"), Discovery(run_id="r", added_by="t"))
+    await session.runs.discover(ManifestName(EU, "b"), Discovery(run_id="r", added_by="t"))
+    _, job = await session.cascades.delete(USA)
     assert job is not None
     with pytest.raises(NotFound, match="being deleted"):
-        await view.runs.discover(ManifestName(USA, "c"), Discovery(run_id="r", added_by="t"))
+        await session.runs.discover(ManifestName(USA, "c"), Discovery(run_id="r", added_by="t"))
     assert await store.run_jobs("worker") == 1
     rows = await contents(store.table)
     gone = {(key.pk, key.sk) for key in rows if key.pk.startswith("R:/usa")}

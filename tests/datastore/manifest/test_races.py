@@ -15,7 +15,7 @@ from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
 from penstock.datastore.manifest.lists import Listed
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 from penstock.datastore.manifest.transitions import Claim, Loaded, Processed
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.search import at_once
@@ -66,14 +66,14 @@ class Worker:
     """A process that claims runs, works on them and reports the end; `done` counts its steps."""
 
     def __init__(self, store: Store, name: str, stage: Stage, left: set[str]) -> None:
-        self.view = store.seen_by(SUPER)
+        self.session = store.open_session(SUPER)
         self.name, self.stage, self.left = name, stage, left
         self.done: Counter[str] = Counter()
 
     async def work(self) -> None:
         while self.left:
             listed = Listed(state=BEFORE[self.stage])
-            page = await self.view.run_lists.page(SNOW, listed, Window(size=10))
+            page = await self.session.run_lists.page(SNOW, listed, Window(size=10))
             for _, run in page.entries:
                 await self.take(run)
             await asyncio.sleep(0.001)
@@ -81,11 +81,11 @@ class Worker:
     async def take(self, run: Run) -> None:
         ask = Claim(stage=self.stage, owner=self.name, seconds=3600)
         try:
-            held = await until_answered(lambda: self.view.runs.ask(run.name, ask))
+            held = await until_answered(lambda: self.session.runs.ask(run.name, ask))
         except IllegalState:
             return
         self.done[run.run_id] += 1
-        await until_answered(lambda: self.view.runs.ask(run.name, self.result(held)))
+        await until_answered(lambda: self.session.runs.ask(run.name, self.result(held)))
         self.left.discard(run.run_id)
 
     def result(self, held: Run) -> Processed | Loaded:
@@ -95,7 +95,7 @@ class Worker:
 
 
 async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list[Worker]:
-    view = await grow(store)
+    session = await grow(store)
     ids = {f"run={n:03}/" for n in range(count)}
     left = {TRANSFORM: set(ids), LOAD: set(ids)}
     workers = [
@@ -105,9 +105,9 @@ async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list
 
     async def find() -> None:
         for id in sorted(ids):
-            await discover(view, id)
+            await discover(session, id)
 
-    await discover(view, "run=000/")
+    await discover(session, "run=000/")
     await at_once([find(), find(), *(worker.work() for worker in workers)])
     return workers
 
@@ -159,9 +159,9 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
     count = 60 if implementation == "sqlite" else 15
     watch, random = Watch(), Random(1)
     store = Store(table, Clock(now=watch))
-    view = await grow(store)
+    session = await grow(store)
     for n in range(count):
-        await discover(view, f"run={n:03}/")
+        await discover(session, f"run={n:03}/")
     tokens: Counter[str] = Counter()
     refused = 0
     for turn in range(2000):
@@ -170,7 +170,7 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
         watch.move(timedelta(seconds=1))
         try:
             claim = Claim(stage=stage, owner=f"worker-{turn}", seconds=20)
-            held = await view.runs.ask(name, claim)
+            held = await session.runs.ask(name, claim)
         except IllegalState:
             continue
         tokens[held.idempotency_key] += 1
@@ -179,9 +179,9 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
         late = random.random() < 0.3
         if late:
             watch.move(timedelta(seconds=20))
-            await view.runs.ask(name, Claim(stage=stage, owner="thief", seconds=20))
-        refused += await _finish(view, held, stage, late=late)
-        if await _all_loaded(view, count):
+            await session.runs.ask(name, Claim(stage=stage, owner="thief", seconds=20))
+        refused += await _finish(session, held, stage, late=late)
+        if await _all_loaded(session, count):
             break
     assert set(tokens.values()) == {1}
     assert refused > 0
@@ -195,13 +195,13 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
     assert await run_faults(table) == []
 
 
-async def _finish(view: View, held: Run, stage: Stage, *, late: bool) -> int:
+async def _finish(session: Session, held: Run, stage: Stage, *, late: bool) -> int:
     """Report that the stage is done; 1 if another worker has taken the run over."""
     done: Processed | Loaded = Loaded(fence=held.fence, loaded_by="l")
     if stage is TRANSFORM:
         done = Processed(fence=held.fence, shred_types=(), saved_to="s3://stage/x/")
     try:
-        await view.runs.ask(held.name, done)
+        await session.runs.ask(held.name, done)
     except LeaseLost:
         assert late
         return 1
@@ -209,7 +209,7 @@ async def _finish(view: View, held: Run, stage: Stage, *, late: bool) -> int:
     return 0
 
 
-async def _all_loaded(view: View, count: int) -> bool:
+async def _all_loaded(session: Session, count: int) -> bool:
     listed = Listed(state=RunState.LOADED)
-    page = await view.run_lists.page(SNOW, listed, Window(size=count))
+    page = await session.run_lists.page(SNOW, listed, Window(size=count))
     return len(page.entries) == count

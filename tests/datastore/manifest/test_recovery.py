@@ -26,7 +26,7 @@ from penstock.datastore.manifest.transitions import Fail
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
@@ -70,7 +70,7 @@ def store(table: Table, watch: Watch, files: Files) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
@@ -85,24 +85,24 @@ def test_a_run_lies_in_its_stage_under_its_last_part() -> None:
 
 
 async def test_a_run_whose_output_is_complete_is_recovered(
-    view: View, store: Store, files: Files
+    session: Session, store: Store, files: Files
 ) -> None:
-    await discover(view)
+    await discover(session)
     before = await contents(store.table)
     for output in (AT_STAGE, THERE, Output(saved_to="s3a://stage/snow/run=2018-12-11-00-00-00")):
         with pytest.raises(OutputMissing, match=r"no _SUCCESS in s3://stage/snow/run=2018") as no:
-            await view.recovery.recover(NAME, TYPES, output)
+            await session.recovery.recover(NAME, TYPES, output)
         assert (no.value.code, no.value.state) == ("OUTPUT_MISSING", "NEW")
     assert await contents(store.table) == before
     await succeed(files)
-    run = await view.recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
+    run = await session.recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
     assert (run.state, run.processed_at, run.shred_types, run.saved_to) == (
         RunState.PROCESSED,
         NOW,
         TYPES,
         SAVED_TO,
     )
-    page = await view.run_lists.history(run, Window(size=1))
+    page = await session.run_lists.history(run, Window(size=1))
     told = page.entries[0][1]
     assert (told.action, told.before, told.after, told.reason) == (
         Action.RECOVER,
@@ -110,38 +110,38 @@ async def test_a_run_whose_output_is_complete_is_recovered(
         RunState.PROCESSED,
         "the job was done",
     )
-    assert (await claim(view, LOAD)).fence == 1
+    assert (await claim(session, LOAD)).fence == 1
     assert await run_faults(store.table) == []
 
 
 async def test_a_run_in_a_hand_is_left_alone_until_the_lease_runs_out(
-    view: View, store: Store, files: Files, watch: Watch
+    session: Session, store: Store, files: Files, watch: Watch
 ) -> None:
-    held = await bring_to(view, RunState.PROCESSING)
+    held = await bring_to(session, RunState.PROCESSING)
     await succeed(files)
     before = await contents(store.table)
     for call in (
-        view.recovery.recover(NAME, TYPES, AT_STAGE),
-        view.recovery.reset(NAME, force=True),
-        view.recovery.delete(NAME, force=True),
+        session.recovery.recover(NAME, TYPES, AT_STAGE),
+        session.recovery.reset(NAME, force=True),
+        session.recovery.delete(NAME, force=True),
     ):
         with pytest.raises(LeaseHeld):
             await call
     assert await contents(store.table) == before
     watch.move(timedelta(minutes=5))
-    run = await view.recovery.recover(NAME, TYPES, AT_STAGE)
+    run = await session.recovery.recover(NAME, TYPES, AT_STAGE)
     assert (run.state, run.lease_owner, run.fence) == (RunState.PROCESSED, None, held.fence)
 
 
 async def test_a_run_that_failed_to_load_is_recovered_from_what_it_says_itself(
-    view: View, store: Store, files: Files
+    session: Session, store: Store, files: Files
 ) -> None:
-    run = await bring_to(view, RunState.LOADING)
-    await view.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+    run = await bring_to(session, RunState.LOADING)
+    await session.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(OutputMissing):
-        await view.recovery.recover(NAME)
+        await session.recovery.recover(NAME)
     await succeed(files)
-    again = await view.recovery.recover(NAME)
+    again = await session.recovery.recover(NAME)
     assert (again.state, again.shred_types, again.saved_to, again.last_error) == (
         RunState.PROCESSED,
         TYPES,
@@ -152,51 +152,51 @@ async def test_a_run_that_failed_to_load_is_recovered_from_what_it_says_itself(
 
 
 async def test_a_run_without_output_is_reset_and_one_with_output_only_by_force(
-    view: View, store: Store, files: Files
+    session: Session, store: Store, files: Files
 ) -> None:
-    await bring_to(view, RunState.FAILED)
-    run = await view.recovery.reset(NAME, AT_STAGE, "try again", force=False)
+    await bring_to(session, RunState.FAILED)
+    run = await session.recovery.reset(NAME, AT_STAGE, "try again", force=False)
     assert (run.state, run.attempt, run.last_error, run.fence) == (RunState.NEW, 0, None, 1)
-    assert (await claim(view, TRANSFORM)).fence == 2
-    await view.runs.ask(NAME, Fail(fence=2, error="again"))
+    assert (await claim(session, TRANSFORM)).fence == 2
+    await session.runs.ask(NAME, Fail(fence=2, error="again"))
     await succeed(files)
     before = await contents(store.table)
     for call in (
-        view.recovery.reset(NAME, AT_STAGE, force=False),
-        view.recovery.delete(NAME, AT_STAGE, force=False),
+        session.recovery.reset(NAME, AT_STAGE, force=False),
+        session.recovery.delete(NAME, AT_STAGE, force=False),
     ):
         with pytest.raises(OutputExists, match="There is a _SUCCESS in s3://stage/") as refused:
             await call
         assert (refused.value.code, refused.value.state) == ("OUTPUT_EXISTS", "FAILED")
     assert await contents(store.table) == before
-    assert (await view.recovery.reset(NAME, force=True)).state is RunState.NEW
+    assert (await session.recovery.reset(NAME, force=True)).state is RunState.NEW
     assert await run_faults(store.table) == []
 
 
-async def test_a_reset_takes_back_what_was_processed(view: View, store: Store) -> None:
-    run = await bring_to(view, RunState.LOADING)
-    await view.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+async def test_a_reset_takes_back_what_was_processed(session: Session, store: Store) -> None:
+    run = await bring_to(session, RunState.LOADING)
+    await session.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(IllegalState, match="reset it to transform it again"):
-        await claim(view, TRANSFORM)
-    again = await view.recovery.reset(NAME, force=False)
+        await claim(session, TRANSFORM)
+    again = await session.recovery.reset(NAME, force=False)
     assert (again.processed_at, again.shred_types, again.saved_to) == (None, None, None)
-    assert (await claim(view, TRANSFORM)).attempt == 1
+    assert (await claim(session, TRANSFORM)).attempt == 1
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
 @pytest.mark.parametrize("state", [RunState.PROCESSED, RunState.LOADING, RunState.LOADED])
 async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
-    view: View, store: Store, files: Files, watch: Watch, state: RunState
+    session: Session, store: Store, files: Files, watch: Watch, state: RunState
 ) -> None:
-    await bring_to(view, state)
+    await bring_to(session, state)
     await succeed(files)
     watch.move(timedelta(days=1))
     before = await contents(store.table)
     for call in (
-        view.recovery.recover(NAME),
-        view.recovery.reset(NAME, force=True),
-        view.recovery.delete(NAME, force=True),
+        session.recovery.recover(NAME),
+        session.recovery.reset(NAME, force=True),
+        session.recovery.delete(NAME, force=True),
     ):
         with pytest.raises(IllegalState) as refused:
             await call
@@ -220,21 +220,23 @@ async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
     ],
 )
 async def test_a_recovery_says_what_is_wrong_with_it(
-    view: View, store: Store, files: Files, arguments: dict[str, Any], field: str, words: str
+    session: Session, store: Store, files: Files, arguments: dict[str, Any], field: str, words: str
 ) -> None:
-    await discover(view)
+    await discover(session)
     await succeed(files)
     before = await contents(store.table)
     with pytest.raises(Invalid, match=words) as refused:
-        await view.recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
+        await session.recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
     assert [problem.path for problem in refused.value.problems] == [[field]]
     assert await contents(store.table) == before
 
 
 @on_sqlite
-async def test_a_server_without_files_says_that_it_cannot_look(view: View, store: Store) -> None:
-    await discover(view)
-    blind = Store(store.table, store.clock).seen_by(view.caller)
+async def test_a_server_without_files_says_that_it_cannot_look(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    blind = Store(store.table, store.clock).open_session(session.caller)
     with pytest.raises(Invalid, match="the server keeps no files"):
         await blind.recovery.recover(NAME, TYPES, THERE)
     assert (await blind.recovery.reset(NAME, force=True)).version == 2
@@ -242,16 +244,16 @@ async def test_a_server_without_files_says_that_it_cannot_look(view: View, store
 
 @on_sqlite
 async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
-    view: View, store: Store, files: Files
+    session: Session, store: Store, files: Files
 ) -> None:
-    await bring_to(view, RunState.FAILED)
+    await bring_to(session, RunState.FAILED)
     await succeed(files)
     before = await contents(store.table)
     for roles, failure in (
         ({EU: Role.ADMIN}, NotFound),
         ({USA: Role.READER}, NotPermitted),
     ):
-        recovery = store.seen_by(caller(roles)).recovery
+        recovery = store.open_session(caller(roles)).recovery
         for call in (
             recovery.recover(NAME, TYPES, THERE),
             recovery.reset(NAME, force=True),
@@ -259,11 +261,11 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
         ):
             with pytest.raises(failure):
                 await call
-    contributor = store.seen_by(caller({USA: Role.CONTRIBUTOR})).recovery
+    contributor = store.open_session(caller({USA: Role.CONTRIBUTOR})).recovery
     with pytest.raises(NotPermitted):
         await contributor.delete(NAME, force=True)
     assert await contents(store.table) == before
     assert (await contributor.recover(NAME, TYPES, THERE)).state is RunState.PROCESSED
-    listed = await walk(lambda w: view.run_lists.page(SNOW, Listed(), w))
+    listed = await walk(lambda w: session.run_lists.page(SNOW, Listed(), w))
     assert [run.run_id for run in listed] == [RUN_ID]
     assert named(RUN_ID) == NAME

@@ -17,7 +17,7 @@ from penstock.datastore.manifest.transitions import (
     Unskip,
 )
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import (
     LOAD,
@@ -50,30 +50,30 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
 @on_sqlite
-async def test_what_was_done_before_writes_nothing(view: View, store: Store) -> None:
-    run = await bring_to(view, RunState.PROCESSED)
+async def test_what_was_done_before_writes_nothing(session: Session, store: Store) -> None:
+    run = await bring_to(session, RunState.PROCESSED)
     before = await contents(store.table)
     said = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    assert await view.runs.ask(NAME, said) == run
-    assert await view.runs.ask(NAME, Unskip()) == run
+    assert await session.runs.ask(NAME, said) == run
+    assert await session.runs.ask(NAME, Unskip()) == run
     assert await contents(store.table) == before
 
 
-async def test_of_two_claims_at_once_one_is_granted(view: View, store: Store) -> None:
-    await discover(view)
+async def test_of_two_claims_at_once_one_is_granted(session: Session, store: Store) -> None:
+    await discover(session)
 
     async def thief() -> None:
-        await claim(view, TRANSFORM, owner="thief")
+        await claim(session, TRANSFORM, owner="thief")
 
-    late = Store(Interrupted(store.table, thief), store.clock).seen_by(WORKER)
+    late = Store(Interrupted(store.table, thief), store.clock).open_session(WORKER)
     with pytest.raises(LeaseHeld, match="thief has"):
         await claim(late, TRANSFORM, owner="late")
-    assert (await view.runs.one(NAME, consistent=True)).lease_owner == "thief"
+    assert (await session.runs.one(NAME, consistent=True)).lease_owner == "thief"
     assert await run_faults(store.table) == []
 
 
@@ -89,31 +89,31 @@ class Twice(Watched):
 
 
 @on_sqlite
-async def test_a_change_whose_answer_was_lost_happens_once(view: View, store: Store) -> None:
-    twice = Store(Twice(store.table), store.clock).seen_by(WORKER)
+async def test_a_change_whose_answer_was_lost_happens_once(session: Session, store: Store) -> None:
+    twice = Store(Twice(store.table), store.clock).open_session(WORKER)
     run = await bring_to(twice, RunState.LOADED)
     assert (run.version, run.fence) == (5, 2)
     await reloaded(twice)
-    assert await view.runs.one(NAME, consistent=True) == await twice.runs.one(NAME)
-    assert len(await events(view, run)) == 6
+    assert await session.runs.one(NAME, consistent=True) == await twice.runs.one(NAME)
+    assert len(await events(session, run)) == 6
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_a_result_whose_answer_was_lost_may_be_said_again_though_others_went_on(
-    view: View, store: Store, watch: Watch
+    session: Session, store: Store, watch: Watch
 ) -> None:
-    held = await bring_to(view, RunState.PROCESSING)
+    held = await bring_to(session, RunState.PROCESSING)
     done = Processed(fence=held.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    await view.runs.ask(NAME, done)
-    loading = await claim(view, LOAD, owner="loader")
+    await session.runs.ask(NAME, done)
+    loading = await claim(session, LOAD, owner="loader")
     failure = Fail(fence=loading.fence, error="no warehouse")
-    await view.runs.ask(NAME, failure)
-    again = await claim(view, LOAD, owner="another")
+    await session.runs.ask(NAME, failure)
+    again = await claim(session, LOAD, owner="another")
     before = await contents(store.table)
-    assert await view.runs.ask(NAME, done) == again
-    assert await view.runs.ask(NAME, failure) == again
+    assert await session.runs.ask(NAME, done) == again
+    assert await session.runs.ask(NAME, failure) == again
     for ask in (
         Fail(fence=loading.fence, error="something else"),
         Fail(fence=held.fence, error="no warehouse"),
@@ -121,13 +121,15 @@ async def test_a_result_whose_answer_was_lost_may_be_said_again_though_others_we
         Heartbeat(fence=loading.fence),
     ):
         with pytest.raises(LeaseLost):
-            await view.runs.ask(NAME, ask)
+            await session.runs.ask(NAME, ask)
     assert await contents(store.table) == before
 
 
 @on_sqlite
-async def test_a_run_that_others_write_all_the_time_is_given_up(view: View, store: Store) -> None:
-    run = await discover(view)
+async def test_a_run_that_others_write_all_the_time_is_given_up(
+    session: Session, store: Store
+) -> None:
+    run = await discover(session)
 
     class Busy(Watched):
         """A table in which the run is skipped by another caller before every write."""
@@ -137,11 +139,11 @@ async def test_a_run_that_others_write_all_the_time_is_given_up(view: View, stor
         async def request(self, call: Any, *, writes: bool) -> Any:
             if writes:
                 self.times += 1
-                await view.runs.ask(NAME, Skip(reason=f"{self.times}"))
-                await view.runs.ask(NAME, Unskip())
+                await session.runs.ask(NAME, Skip(reason=f"{self.times}"))
+                await session.runs.ask(NAME, Unskip())
             return await call
 
-    late = Store(Busy(store.table), store.clock).seen_by(WORKER)
+    late = Store(Busy(store.table), store.clock).open_session(WORKER)
     with pytest.raises(Unavailable):
         await late.runs.ask(NAME, Claim(stage=TRANSFORM, owner="w"))
-    assert (await view.runs.one(NAME)).state is run.state
+    assert (await session.runs.one(NAME)).state is run.state

@@ -18,7 +18,7 @@ from penstock.datastore.manifest.transitions import (
     Skip,
     Unskip,
 )
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, named
 from tests.support.consistency_check import contents
@@ -36,7 +36,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
@@ -81,12 +81,12 @@ LONG = "x" * 8193
     ],
 )
 async def test_an_ask_that_breaks_rules_is_told_all_of_them(
-    view: View, store: Store, ask: Ask, fields: list[str]
+    session: Session, store: Store, ask: Ask, fields: list[str]
 ) -> None:
-    await discover(view)
+    await discover(session)
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
-        await view.runs.ask(NAME, ask)
+        await session.runs.ask(NAME, ask)
     assert [problem.path for problem in refused.value.problems] == [[field] for field in fields]
     assert await contents(store.table) == before
 
@@ -105,40 +105,40 @@ async def test_an_ask_that_breaks_rules_is_told_all_of_them(
     ],
 )
 async def test_a_discovery_that_breaks_rules_is_told_all_of_them(
-    view: View, store: Store, more: dict[str, str], fields: list[str]
+    session: Session, store: Store, more: dict[str, str], fields: list[str]
 ) -> None:
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
-        await view.runs.discover(SNOW, Discovery(**{"run_id": "r", "added_by": "t", **more}))
+        await session.runs.discover(SNOW, Discovery(**{"run_id": "r", "added_by": "t", **more}))
     assert [problem.path for problem in refused.value.problems] == [[field] for field in fields]
     with pytest.raises(Invalid) as refused:
-        await view.runs.discover(ManifestName(USA, ""), Discovery(run_id="r", added_by="t"))
+        await session.runs.discover(ManifestName(USA, ""), Discovery(run_id="r", added_by="t"))
     assert [problem.path for problem in refused.value.problems] == [["manifest"]]
     assert await contents(store.table) == before
 
 
 async def test_the_longest_names_have_room_and_longer_ones_are_refused(
-    view: View, store: Store
+    session: Session, store: Store
 ) -> None:
     deep = ManifestName(USA, "%" * 128)
     longest = "x" * (1024 - len("R:/usa#:") - 3 * 128)
-    await view.runs.discover(deep, Discovery(run_id=longest, added_by="t"))
-    held = await claim(view, TRANSFORM, RunName(deep, longest))
+    await session.runs.discover(deep, Discovery(run_id=longest, added_by="t"))
+    held = await claim(session, TRANSFORM, RunName(deep, longest))
     assert held.run_id == longest
     before = await contents(store.table)
     with pytest.raises(LimitExceeded) as refused:
-        await view.runs.discover(deep, Discovery(run_id=longest + "x", added_by="t"))
+        await session.runs.discover(deep, Discovery(run_id=longest + "x", added_by="t"))
     assert (refused.value.maximum, refused.value.actual, refused.value.path) == (
         1024,
         1025,
         ["runId"],
     )
     with pytest.raises(NotFound):
-        await view.runs.one(RunName(deep, longest + "x"))
+        await session.runs.one(RunName(deep, longest + "x"))
     assert await contents(store.table) == before
     odd = "a:b#c%d/ü=1/"
-    await discover(view, odd)
-    assert (await view.runs.one(named(odd), consistent=True)).run_id == odd
+    await discover(session, odd)
+    assert (await session.runs.one(named(odd), consistent=True)).run_id == odd
     new = Listed(state=RunState.NEW)
-    found = await walk(lambda window: view.run_lists.page(SNOW, new, window))
+    found = await walk(lambda window: session.run_lists.page(SNOW, new, window))
     assert [run.run_id for run in found] == [odd]

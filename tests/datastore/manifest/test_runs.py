@@ -20,7 +20,7 @@ from penstock.datastore.manifest.transitions import (
     Unskip,
 )
 from penstock.datastore.roles import Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key, Table
 from tests.datastore.manifest.sample_runs import (
@@ -58,12 +58,14 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 @pytest.fixture
-async def view(store: Store) -> View:
+async def session(store: Store) -> Session:
     return await grow(store)
 
 
-async def test_a_run_is_kept_under_the_names_of_the_document(view: View, store: Store) -> None:
-    run = await discover(view, pipeline="snow")
+async def test_a_run_is_kept_under_the_names_of_the_document(
+    session: Session, store: Store
+) -> None:
+    run = await discover(session, pipeline="snow")
     rows = await contents(store.table)
     assert dict(rows[Key(PK, "R")]) == {
         "pk": PK,
@@ -81,16 +83,16 @@ async def test_a_run_is_kept_under_the_names_of_the_document(view: View, store: 
         "Attempt": 0,
         "Pipeline": "snow",
     }
-    held = await claim(view, TRANSFORM, seconds=60)
+    held = await claim(session, TRANSFORM, seconds=60)
     assert (held.state, held.lease_owner, held.lease_until) == (
         RunState.PROCESSING,
         "worker-1",
         NOW + 60,
     )
     done = Processed(fence=1, shred_types=(), saved_to="s3a://stage/x", counts={"rows": 12})
-    await view.runs.ask(NAME, done)
-    held = await claim(view, LOAD)
-    loaded = await view.runs.ask(NAME, Loaded(fence=held.fence, loaded_by="loader-0.4.1"))
+    await session.runs.ask(NAME, done)
+    held = await claim(session, LOAD)
+    loaded = await session.runs.ask(NAME, Loaded(fence=held.fence, loaded_by="loader-0.4.1"))
     item = dict((await contents(store.table))[Key(PK, "R")])
     assert item == {
         **dict(rows[Key(PK, "R")]),
@@ -105,37 +107,39 @@ async def test_a_run_is_kept_under_the_names_of_the_document(view: View, store: 
         "Attempt": 1,
         "Counts": {"rows": 12},
     }
-    assert await view.runs.one(NAME, consistent=True) == loaded
+    assert await session.runs.one(NAME, consistent=True) == loaded
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
 
-async def test_a_run_is_discovered_once_whoever_finds_it_again(view: View, store: Store) -> None:
-    first = await discover(view)
+async def test_a_run_is_discovered_once_whoever_finds_it_again(
+    session: Session, store: Store
+) -> None:
+    first = await discover(session)
     before = await contents(store.table)
     other = Discovery(run_id=RUN_ID, added_by="transformer-9", skip_reason="no")
-    assert await view.runs.discover(ManifestName(USA, " SnowPlow "), other) == first
+    assert await session.runs.discover(ManifestName(USA, " SnowPlow "), other) == first
     assert await contents(store.table) == before
-    await claim(view, TRANSFORM)
-    assert (await discover(view)).state is RunState.PROCESSING
+    await claim(session, TRANSFORM)
+    assert (await discover(session)).state is RunState.PROCESSING
 
 
-async def test_a_run_may_be_skipped_before_anybody_finds_it(view: View) -> None:
-    run = await discover(view, skip_reason="known to be broken")
+async def test_a_run_may_be_skipped_before_anybody_finds_it(session: Session) -> None:
+    run = await discover(session, skip_reason="known to be broken")
     assert (run.state, run.to_skip, run.skip_reason) == (
         RunState.NEW,
         True,
         "known to be broken",
     )
     with pytest.raises(RunSkipped):
-        await claim(view, TRANSFORM)
+        await claim(session, TRANSFORM)
 
 
 async def test_each_change_is_told_in_the_history_with_who_and_why(
-    view: View, store: Store, watch: Watch
+    session: Session, store: Store, watch: Watch
 ) -> None:
-    run = await discover(view)
-    ann = store.seen_by(WORKER)
+    run = await discover(session)
+    ann = store.open_session(WORKER)
     await ann.runs.ask(NAME, Skip(reason="bad day"))
     watch.move(timedelta(seconds=1))
     await ann.runs.ask(NAME, Unskip(reason="it was not"))
@@ -144,7 +148,7 @@ async def test_each_change_is_told_in_the_history_with_who_and_why(
     run = await ann.runs.ask(NAME, Fail(fence=1, error="disk full\nat last"))
     told = [
         (e.seq, e.action, e.before, e.after, e.by, e.worker, e.reason or e.error, e.fence)
-        for e in await events(view, run)
+        for e in await events(session, run)
     ]
     new, processing, failed = RunState.NEW, RunState.PROCESSING, RunState.FAILED
     assert told == [
@@ -154,12 +158,12 @@ async def test_each_change_is_told_in_the_history_with_who_and_why(
         (2, Action.SKIP, new, new, "ann", None, "bad day", 0),
         (1, Action.DISCOVER, None, new, "super", None, None, 0),
     ]
-    assert [e.at for e in await events(view, run)][-2:] == [
+    assert [e.at for e in await events(session, run)][-2:] == [
         "2022-08-10T23:55:20.322Z",
         "2022-08-10T23:55:20.322Z",
     ]
-    whole = await events(view, run)
-    history = partial(view.run_lists.history, run)
+    whole = await events(session, run)
+    history = partial(session.run_lists.history, run)
     for backward in (False, True):
         for size in (1, 2):
             assert await walk(history, size, backward=backward) == whole
@@ -167,31 +171,33 @@ async def test_each_change_is_told_in_the_history_with_who_and_why(
 
 
 async def test_a_lease_runs_out_and_the_next_claim_fences_off_the_first(
-    view: View, store: Store, watch: Watch
+    session: Session, store: Store, watch: Watch
 ) -> None:
-    await discover(view)
-    first = await claim(view, TRANSFORM, owner="a", seconds=60)
+    await discover(session)
+    first = await claim(session, TRANSFORM, owner="a", seconds=60)
     with pytest.raises(LeaseHeld, match="a has the run in hand for another 60 s"):
-        await claim(view, TRANSFORM, owner="b")
+        await claim(session, TRANSFORM, owner="b")
     watch.move(timedelta(seconds=59))
-    await view.runs.ask(NAME, Heartbeat(fence=first.fence, seconds=60))
+    await session.runs.ask(NAME, Heartbeat(fence=first.fence, seconds=60))
     watch.move(timedelta(seconds=59))
     with pytest.raises(LeaseHeld):
-        await claim(view, TRANSFORM, owner="b")
+        await claim(session, TRANSFORM, owner="b")
     watch.move(timedelta(seconds=1))
-    second = await claim(view, TRANSFORM, owner="b")
+    second = await claim(session, TRANSFORM, owner="b")
     assert (second.fence, second.attempt, second.lease_owner) == (2, 2, "b")
     before = await contents(store.table)
     late = Processed(fence=first.fence, shred_types=TYPES, saved_to=SAVED_TO)
     for ask in (late, Heartbeat(fence=1), Fail(fence=1, error="e"), Loaded(fence=1, loaded_by="l")):
         with pytest.raises(LeaseLost):
-            await view.runs.ask(NAME, ask)
+            await session.runs.ask(NAME, ask)
     assert await contents(store.table) == before
     assert await run_faults(store.table) == []
 
 
-async def test_a_loaded_run_is_loaded_again_only_by_a_reload(view: View, store: Store) -> None:
-    run = await bring_to(view, RunState.LOADED)
+async def test_a_loaded_run_is_loaded_again_only_by_a_reload(
+    session: Session, store: Store
+) -> None:
+    run = await bring_to(session, RunState.LOADED)
     before = await contents(store.table)
     for ask in (
         Skip(reason="no"),
@@ -200,25 +206,25 @@ async def test_a_loaded_run_is_loaded_again_only_by_a_reload(view: View, store: 
         Claim(stage=TRANSFORM, owner="w"),
     ):
         with pytest.raises(AlreadyLoaded) as refused:
-            await view.runs.ask(NAME, ask)
+            await session.runs.ask(NAME, ask)
         assert (refused.value.code, refused.value.state) == ("ALREADY_LOADED", "LOADED")
     assert await contents(store.table) == before
-    again = await reloaded(view)
+    again = await reloaded(session)
     assert (again.state, again.loaded_at, again.loaded_by, again.saved_to) == (
         RunState.PROCESSED,
         None,
         None,
         run.saved_to,
     )
-    assert (await events(view, again))[0].reason == "the table was dropped"
-    assert (await claim(view, LOAD)).fence == run.fence + 1
+    assert (await events(session, again))[0].reason == "the table was dropped"
+    assert (await claim(session, LOAD)).fence == run.fence + 1
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
-async def test_each_call_costs_as_little_as_it_can(view: View, store: Store) -> None:
+async def test_each_call_costs_as_little_as_it_can(session: Session, store: Store) -> None:
     traced = Traced(store.table)
-    seen = Store(traced, store.clock).seen_by(WORKER)
+    seen = Store(traced, store.clock).open_session(WORKER)
 
     async def cost(call: Awaitable[object]) -> tuple[int, int, int]:
         traced.start()

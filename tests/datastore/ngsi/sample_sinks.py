@@ -24,7 +24,7 @@ from penstock.datastore.ngsi.repository import Ingest
 from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.server.auth.claims import roles_from
 from tests.support.sample_resources import walk
@@ -53,9 +53,9 @@ class World:
         ingest = Ingest(ground.destinations, sink.options, sink.replaying.replay, 0.01)
         return Store(ground.table, files=ground.files, ingest=ingest)
 
-    def caller(self, user: str, *roles: str) -> View:
+    def caller(self, user: str, *roles: str) -> Session:
         """The view of a user with these roles."""
-        return Store(self.ground.table).seen_by(Caller(user, roles_from(list(roles))))
+        return Store(self.ground.table).open_session(Caller(user, roles_from(list(roles))))
 
     async def counts(self, *places: tuple[str, str]) -> Counts:
         return total([await counted(self.ground.table, at) for at in places or (AT,)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access.scope import Budget, Scope
+from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted
 from penstock.datastore.ngsi.naming_rules import Documents, NamingRules
@@ -28,7 +28,7 @@ RULES = json.dumps({"grouping_rules": [RULE]}).encode()
 
 
 def rules_of(table: Table, caller: Caller = SUPER) -> NamingRules:
-    return NamingRules(Scope(table, caller, Clock(), Budget()))
+    return NamingRules(Access(table, caller, Clock(), Budget()))
 
 
 async def tables(world: World, **options: Any) -> tuple[str, ...]:

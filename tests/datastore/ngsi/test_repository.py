@@ -28,7 +28,9 @@ START = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
 def reader(world: World, caller: Caller = SUPER, **ingest: Any) -> Notified:
     found = Ingest(world.ground.destinations, **ingest)
     return (
-        Store(world.ground.table, files=world.ground.files, ingest=found).seen_by(caller).notified
+        Store(world.ground.table, files=world.ground.files, ingest=found)
+        .open_session(caller)
+        .notified
     )
 
 

@@ -11,7 +11,7 @@ from penstock.datastore.playlists.delete import written
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import entry_item, header_key
 from penstock.datastore.roles import Caller
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put, Table, Update
 from tests.datastore.audio.sample_library import draft
@@ -22,58 +22,58 @@ BOB = Caller("bob", {})
 ABSENT = "018f3b6e-0000-7000-8000-000000000001"
 
 
-def seen_by(store: Store, caller: Caller = ANN) -> View:
-    return store.seen_by(caller)
+def open_session(store: Store, caller: Caller = ANN) -> Session:
+    return store.open_session(caller)
 
 
-async def tracks(view: View, count: int, start: int = 0) -> list[str]:
-    """Add tracks t0, t1 ... to the library of a view's caller; return their ids."""
-    user = view.caller.user_id
+async def tracks(session: Session, count: int, start: int = 0) -> list[str]:
+    """Add tracks t0, t1 ... to the library of a session's caller; return their ids."""
+    user = session.caller.user_id
     drafts = [
         draft(uuid7(), f"t{n}", "Abba", user=user, album="Gold", duration_ms=1_000 + n)
         for n in range(start, start + count)
     ]
-    return [made.id for made in await view.audio.adding.add_many(drafts)]  # type: ignore[union-attr]
+    return [made.id for made in await session.audio.adding.add_many(drafts)]  # type: ignore[union-attr]
 
 
-async def mix(view: View, count: int, name: str = "Mix") -> tuple[Playlist, list[Entry]]:
+async def mix(session: Session, count: int, name: str = "Mix") -> tuple[Playlist, list[Entry]]:
     """Make a playlist of `count` new tracks, at most 98; return it with its entries."""
-    made = await view.playlists.writing.create(name)
-    playlist, entries = await view.playlists.adding.add(
-        Target(id=made.id), await tracks(view, count)
+    made = await session.playlists.writing.create(name)
+    playlist, entries = await session.playlists.adding.add(
+        Target(id=made.id), await tracks(session, count)
     )
     return playlist, [*entries]
 
 
-async def ranked(view: View, ranks: Sequence[str]) -> tuple[Playlist, list[Entry]]:
+async def ranked(session: Session, ranks: Sequence[str]) -> tuple[Playlist, list[Entry]]:
     """Make a playlist of one track with entries of exactly these ranks, in this order."""
-    made = await view.playlists.writing.create("Ranked")
-    scope, (audio,) = view.playlists.reading.scope, await tracks(view, 1)
-    (track,) = await view.audio.reading.many([audio], consistent=True)
+    made = await session.playlists.writing.create("Ranked")
+    access, (audio,) = session.playlists.reading.access, await tracks(session, 1)
+    (track,) = await session.audio.reading.many([audio], consistent=True)
     assert isinstance(track, Audio)
     now = made.created_at
-    entries = [entry_for(made.id, scope.clock.new_id(), rank, track, now) for rank in ranks]
-    await written(scope, [Put(entry_item(entry)) for entry in entries])
+    entries = [entry_for(made.id, access.clock.new_id(), rank, track, now) for rank in ranks]
+    await written(access, [Put(entry_item(entry)) for entry in entries])
     add = {"entryCount": len(ranks), "durationMs": len(ranks) * track.duration_ms}
-    await scope.table.transact([Update(key=header_key(made.id), add=add)])
-    return await view.playlists.reading.one(made.id, consistent=True), entries
+    await access.table.transact([Update(key=header_key(made.id), add=add)])
+    return await session.playlists.reading.one(made.id, consistent=True), entries
 
 
-async def order(view: View, id: str, size: int = 1000) -> list[Entry]:
+async def order(session: Session, id: str, size: int = 1000) -> list[Entry]:
     """Every entry of a playlist, in order."""
-    playlist = await view.playlists.reading.one(id, consistent=True)
+    playlist = await session.playlists.reading.one(id, consistent=True)
     found: list[Entry] = []
     after: str | None = None
     while True:
-        page = await view.playlists.reading.entries(playlist, Window(size=size, after=after))
+        page = await session.playlists.reading.entries(playlist, Window(size=size, after=after))
         found += [entry for _, entry in page.entries]
         if not page.more:
             return found
         after = page.reached
 
 
-async def titles(view: View, id: str) -> list[str | None]:
-    return [entry.title for entry in await order(view, id)]
+async def titles(session: Session, id: str) -> list[str | None]:
+    return [entry.title for entry in await order(session, id)]
 
 
 def ids(entries: Sequence[Entry]) -> list[str]:

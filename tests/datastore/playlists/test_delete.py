@@ -7,7 +7,7 @@ import pytest
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists.change_target import Target
 from penstock.datastore.store import Store
-from tests.datastore.playlists.sample_playlists import ANN, mix, ranked, seen_by, tracks
+from tests.datastore.playlists.sample_playlists import ANN, mix, open_session, ranked, tracks
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk, without_moto
 from tests.support.table_interceptors import Cut, Died
@@ -22,13 +22,13 @@ async def remains(store: Store) -> int:
 
 
 async def test_a_deleted_playlist_leaves_no_row_and_nothing_of_others(store: Store) -> None:
-    view = seen_by(store)
-    playlist, _ = await mix(view, 3)
-    kept, _ = await mix(view, 2, "Kept")
-    assert await view.playlists.deleting.delete(playlist.id) == playlist
+    session = open_session(store)
+    playlist, _ = await mix(session, 3)
+    kept, _ = await mix(session, 2, "Kept")
+    assert await session.playlists.deleting.delete(playlist.id) == playlist
     with pytest.raises(NotFound):
-        await view.playlists.deleting.delete(playlist.id)
-    assert await walk(view.playlists.reading.page) == [kept]
+        await session.playlists.deleting.delete(playlist.id)
+    assert await walk(session.playlists.reading.page) == [kept]
     assert await remains(store) == 4
 
 
@@ -37,17 +37,17 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
     store: Store,
 ) -> None:
     for writes in (1, 2, 8, 14, 15):
-        view = seen_by(store)
-        playlist, _ = await ranked(view, LONG)
-        cut = Store(Cut(store.table, writes)).seen_by(ANN)
+        session = open_session(store)
+        playlist, _ = await ranked(session, LONG)
+        cut = Store(Cut(store.table, writes)).open_session(ANN)
         try:
             await cut.playlists.deleting.delete(playlist.id)
         except Died:
             with pytest.raises(NotFound):
-                await view.playlists.reading.one(playlist.id, consistent=True)
-            (track,) = await tracks(view, 1)
+                await session.playlists.reading.one(playlist.id, consistent=True)
+            (track,) = await tracks(session, 1)
             with pytest.raises(NotFound):
-                await view.playlists.adding.add(Target(id=playlist.id), [track])
+                await session.playlists.adding.add(Target(id=playlist.id), [track])
             assert await store.pending_deletes() == 1
             assert await store.finish_deletes() == 1
         assert await remains(store) == 0
@@ -56,19 +56,19 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
 
 @on_sqlite
 async def test_a_delete_cut_short_before_its_first_write_never_began(store: Store) -> None:
-    view = seen_by(store)
-    playlist, _ = await mix(view, 3)
+    session = open_session(store)
+    playlist, _ = await mix(session, 3)
     with pytest.raises(Died):
-        await Store(Cut(store.table, 0)).seen_by(ANN).playlists.deleting.delete(playlist.id)
-    assert await view.playlists.reading.one(playlist.id) == playlist
+        await Store(Cut(store.table, 0)).open_session(ANN).playlists.deleting.delete(playlist.id)
+    assert await session.playlists.reading.one(playlist.id) == playlist
     assert await store.finish_deletes() == 0
     assert await remains(store) == 5
 
 
 @without_moto
 async def test_any_number_may_finish_one_delete(store: Store) -> None:
-    playlist, _ = await ranked(seen_by(store), LONG)
+    playlist, _ = await ranked(open_session(store), LONG)
     with pytest.raises(Died):
-        await Store(Cut(store.table, 3)).seen_by(ANN).playlists.deleting.delete(playlist.id)
+        await Store(Cut(store.table, 3)).open_session(ANN).playlists.deleting.delete(playlist.id)
     await gather(*(Store(store.table).finish_deletes() for _ in range(3)))
     assert await remains(store) == 0

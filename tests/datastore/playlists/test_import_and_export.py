@@ -13,16 +13,16 @@ from penstock.datastore.playlists.formats.document import Document, PlaylistForm
 from penstock.datastore.playlists.formats.files import read, write
 from penstock.datastore.playlists.import_playlist import Unmatched, Wish
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from tests.datastore.playlists.sample_playlists import (
     ANN,
     BOB,
     drift,
     ids,
     mix,
+    open_session,
     order,
     ranked,
-    seen_by,
     titles,
     tracks,
 )
@@ -31,8 +31,8 @@ from tests.support.sample_resources import on_sqlite, walk, without_moto
 from tests.support.table_interceptors import Cut, Died, Interrupted, Traced
 
 
-async def exported(view: View, playlist: Playlist, format: PlaylistFormat) -> str:
-    return write(format, await view.playlists.exporting.document(playlist))
+async def exported(session: Session, playlist: Playlist, format: PlaylistFormat) -> str:
+    return write(format, await session.playlists.exporting.document(playlist))
 
 
 def said(entries: list[Entry]) -> list[Mapping[str, Any]]:
@@ -45,18 +45,18 @@ def said(entries: list[Entry]) -> list[Mapping[str, Any]]:
 async def test_an_exported_playlist_is_imported_unchanged(
     store: Store, format: PlaylistFormat
 ) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 5, "Road trip")
+    session = open_session(store)
+    playlist, entries = await mix(session, 5, "Road trip")
     target = Target(id=playlist.id)
-    await view.playlists.adding.add(target, [str(entries[3].audio_id)] * 2, entries[0].id)
-    await view.playlists.moving.move(target, [entries[4].id])
-    document = read(format, await exported(view, playlist, format))
-    found, matched, unmatched = await view.playlists.importing.run(document, Wish())
+    await session.playlists.adding.add(target, [str(entries[3].audio_id)] * 2, entries[0].id)
+    await session.playlists.moving.move(target, [entries[4].id])
+    document = read(format, await exported(session, playlist, format))
+    found, matched, unmatched = await session.playlists.importing.run(document, Wish())
     assert found is not None
     assert (found.name, found.entry_count, matched, unmatched) == ("Road trip", 7, 7, ())
-    assert said(await order(view, found.id)) == said(await order(view, playlist.id))
-    assert found == await view.playlists.reading.one(found.id, consistent=True)
-    assert await walk(view.playlists.reading.page) != []
+    assert said(await order(session, found.id)) == said(await order(session, playlist.id))
+    assert found == await session.playlists.reading.one(found.id, consistent=True)
+    assert await walk(session.playlists.reading.page) != []
     assert await drift(store.table) == []
 
 
@@ -72,9 +72,9 @@ MIXED = Document(
 
 
 async def test_what_is_not_matched_is_told_and_left_out_or_kept_as_it_was(store: Store) -> None:
-    view = seen_by(store)
-    await tracks(view, 2)
-    importing = view.playlists.importing
+    session = open_session(store)
+    await tracks(session, 2)
+    importing = session.playlists.importing
     unmatched = (Unmatched(2, MIXED.tracks[1], ()), Unmatched(4, MIXED.tracks[3], ()))
     left = await importing.run(MIXED, Wish())
     kept = await importing.run(MIXED, Wish(name="Kept", keep=True))
@@ -82,72 +82,72 @@ async def test_what_is_not_matched_is_told_and_left_out_or_kept_as_it_was(store:
     assert kept.playlist is not None
     for found in (left, kept):
         assert (found.matched, found.unmatched) == (2, unmatched)
-    assert await titles(view, left.playlist.id) == ["t1", "t0"]
-    assert await titles(view, kept.playlist.id) == ["t1", "Unknown", "t0", None]
+    assert await titles(session, left.playlist.id) == ["t1", "t0"]
+    assert await titles(session, kept.playlist.id) == ["t1", "Unknown", "t0", None]
     assert (kept.playlist.entry_count, kept.playlist.duration_ms) == (4, 7_001)
-    again = await view.playlists.exporting.document(kept.playlist)
+    again = await session.playlists.exporting.document(kept.playlist)
     assert (again.tracks[1], again.tracks[3]) == (MIXED.tracks[1], MIXED.tracks[3])
     assert await drift(store.table) == []
 
 
 async def test_what_was_kept_moves_and_goes_as_any_entry_does(store: Store) -> None:
-    view = seen_by(store)
-    await tracks(view, 2)
-    found = await view.playlists.importing.run(MIXED, Wish(keep=True))
+    session = open_session(store)
+    await tracks(session, 2)
+    found = await session.playlists.importing.run(MIXED, Wish(keep=True))
     assert found.playlist is not None
-    entries = await order(view, found.playlist.id)
+    entries = await order(session, found.playlist.id)
     target = Target(id=found.playlist.id)
-    await view.playlists.moving.move(target, [entries[1].id])
-    moved = await view.playlists.moving.remove(target, [entries[3].id])
+    await session.playlists.moving.move(target, [entries[1].id])
+    moved = await session.playlists.moving.remove(target, [entries[3].id])
     assert (moved.entry_count, moved.duration_ms) == (3, 7_001)
-    assert await titles(view, moved.id) == ["Unknown", "t1", "t0"]
+    assert await titles(session, moved.id) == ["Unknown", "t1", "t0"]
     assert await drift(store.table) == []
 
 
 async def test_a_track_that_was_deleted_is_exported_and_kept_with_what_it_said(
     store: Store,
 ) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 2)
-    await view.audio.editing.delete(str(entries[1].audio_id))
-    document = await view.playlists.exporting.document(playlist)
+    session = open_session(store)
+    playlist, entries = await mix(session, 2)
+    await session.audio.editing.delete(str(entries[1].audio_id))
+    document = await session.playlists.exporting.document(playlist)
     gone = Track(
         id=entries[1].audio_id, title="t1", creator="Abba", album="Gold", duration_ms=1_001
     )
     assert document.tracks[1] == gone
-    found = await view.playlists.importing.run(document, Wish(keep=True))
+    found = await session.playlists.importing.run(document, Wish(keep=True))
     assert found.unmatched == (Unmatched(2, gone, ()),)
     assert found.playlist is not None
-    assert await titles(view, found.playlist.id) == ["t0", "t1"]
+    assert await titles(session, found.playlist.id) == ["t0", "t1"]
 
 
 @without_moto
 async def test_only_looking_changes_nothing(store: Store) -> None:
-    view = seen_by(store)
-    await tracks(view, 2)
+    session = open_session(store)
+    await tracks(session, 2)
     before = await contents(store.table)
-    found = await view.playlists.importing.run(MIXED, Wish(only_look=True, keep=True))
+    found = await session.playlists.importing.run(MIXED, Wish(only_look=True, keep=True))
     assert (found.playlist, found.matched, len(found.unmatched)) == (None, 2, 2)
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_the_ids_in_anothers_file_match_nothing(store: Store) -> None:
-    view = seen_by(store)
-    playlist, _ = await mix(view, 2)
-    document = await view.playlists.exporting.document(playlist)
-    found = await seen_by(store, BOB).playlists.importing.run(document, Wish())
+    session = open_session(store)
+    playlist, _ = await mix(session, 2)
+    document = await session.playlists.exporting.document(playlist)
+    found = await open_session(store, BOB).playlists.importing.run(document, Wish())
     assert (found.matched, len(found.unmatched)) == (0, 2)
     assert found.playlist is not None
     assert found.playlist.owner == "bob"
-    assert await order(seen_by(store, BOB), found.playlist.id) == []
+    assert await order(open_session(store, BOB), found.playlist.id) == []
 
 
 @on_sqlite
 async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one(
     store: Store,
 ) -> None:
-    view = seen_by(store)
+    session = open_session(store)
     before = await contents(store.table)
     for document, wish in (
         (Document(), Wish()),
@@ -155,24 +155,24 @@ async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one
         (Document(title="Fine"), Wish(name=" ")),
     ):
         with pytest.raises(Invalid) as caught:
-            await view.playlists.importing.run(document, wish)
+            await session.playlists.importing.run(document, wish)
         assert caught.value.path == ["name"]
     assert await contents(store.table) == before
-    found = await view.playlists.importing.run(Document(title="File"), Wish(name=" Mine "))
+    found = await session.playlists.importing.run(Document(title="File"), Wish(name=" Mine "))
     assert found.playlist is not None
     assert (found.playlist.name, found.playlist.entry_count) == ("Mine", 0)
 
 
 @without_moto
 async def test_an_import_sent_twice_happens_once(store: Store) -> None:
-    view = seen_by(store)
-    await tracks(view, 2)
-    first = await view.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
-    again = await view.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
+    session = open_session(store)
+    await tracks(session, 2)
+    first = await session.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
+    again = await session.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
     assert again == first
     with pytest.raises(Invalid, match="another input"):
-        await view.playlists.importing.run(MIXED, Wish(keep=True, idempotency_key="key"))
-    assert len(await walk(view.playlists.reading.page)) == 1
+        await session.playlists.importing.run(MIXED, Wish(keep=True, idempotency_key="key"))
+    assert len(await walk(session.playlists.reading.page)) == 1
     assert await drift(store.table) == []
 
 
@@ -184,12 +184,14 @@ LONG = Document(title="Long", tracks=(Track(title="t0", creator="Abba"),) * 120)
 async def test_an_import_cut_short_is_seen_by_nobody_and_taken_away_later(
     store: Store, writes: int
 ) -> None:
-    view = seen_by(store)
-    await tracks(view, 1)
+    session = open_session(store)
+    await tracks(session, 1)
     before = await contents(store.table)
     with pytest.raises(Died):
-        await Store(Cut(store.table, writes)).seen_by(ANN).playlists.importing.run(LONG, Wish())
-    assert await walk(view.playlists.reading.page) == []
+        await (
+            Store(Cut(store.table, writes)).open_session(ANN).playlists.importing.run(LONG, Wish())
+        )
+    assert await walk(session.playlists.reading.page) == []
     assert await contents(store.table) != before
     # While a living process may still publish it, the sweep ignores it.
     assert await store.finish_deletes() == 0
@@ -206,8 +208,8 @@ def _later(store: Store) -> Clock:
 async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
     store: Store,
 ) -> None:
-    view = seen_by(store)
-    await tracks(view, 1)
+    session = open_session(store)
+    await tracks(session, 1)
     before = await contents(store.table)
 
     async def sweeper() -> None:
@@ -215,9 +217,9 @@ async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
 
     interrupted = Interrupted(store.table, sweeper, writes=4)
     with pytest.raises(Unavailable):
-        await Store(interrupted).seen_by(ANN).playlists.importing.run(LONG, Wish())
+        await Store(interrupted).open_session(ANN).playlists.importing.run(LONG, Wish())
     assert interrupted.other is None
-    assert await walk(view.playlists.reading.page) == []
+    assert await walk(session.playlists.reading.page) == []
     assert await contents(store.table) == before
 
 
@@ -225,27 +227,27 @@ async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
 async def test_ten_thousand_tracks_are_imported_and_exported_in_their_order(
     store: Store,
 ) -> None:
-    view = seen_by(store)
-    audio = await tracks(view, 3)
+    session = open_session(store)
+    audio = await tracks(session, 3)
     wanted = [Track(id=audio[n * n % 3], title=f"{n}") for n in range(10_000)]
     document = Document(title="Everything", tracks=tuple(wanted))
-    found = await view.playlists.importing.run(document, Wish())
+    found = await session.playlists.importing.run(document, Wish())
     assert found.playlist is not None
     assert found.playlist.entry_count == 10_000
-    again = await view.playlists.exporting.document(found.playlist)
+    again = await session.playlists.exporting.document(found.playlist)
     assert [track.id for track in again.tracks] == [track.id for track in wanted]
-    first, *_ = await order(view, found.playlist.id)
+    first, *_ = await order(session, found.playlist.id)
     moved = Target(id=found.playlist.id, hints=(first.position,))
-    assert (await view.playlists.moving.remove(moved, ids([first]))).entry_count == 9_999
+    assert (await session.playlists.moving.remove(moved, ids([first]))).entry_count == 9_999
 
 
 @on_sqlite
 async def test_an_export_reads_tracks_a_hundred_at_a_time_side_by_side(store: Store) -> None:
     traced = Traced(store.table)
-    view = Store(traced).seen_by(ANN)
+    session = Store(traced).open_session(ANN)
     playlist, _ = await ranked(
-        view, [f"MMMM{a}{b}{c}B" for a in "BC" for b in "BCDEF" for c in "BCDEF"]
+        session, [f"MMMM{a}{b}{c}B" for a in "BC" for b in "BCDEF" for c in "BCDEF"]
     )
     traced.start()
-    await view.playlists.exporting.document(playlist)
+    await session.playlists.exporting.document(playlist)
     assert traced.seen == (2, 0, 2)

@@ -15,9 +15,9 @@ from tests.datastore.playlists.sample_playlists import (
     drift,
     ids,
     mix,
+    open_session,
     order,
     ranked,
-    seen_by,
     titles,
     tracks,
 )
@@ -37,126 +37,126 @@ async def at_once(calls: Iterable[Awaitable[Any]]) -> tuple[list[Any], list[Base
 
 
 async def test_two_clients_who_build_and_reorder_at_once_lose_no_entry(store: Store) -> None:
-    playlist, first = await mix(seen_by(store), 6)
-    audio = await tracks(seen_by(store), 2)
+    playlist, first = await mix(open_session(store), 6)
+    audio = await tracks(open_session(store), 2)
 
     async def client(seed: int) -> list[str]:
-        chance, view, added = Random(seed), seen_by(store), []
+        chance, session, added = Random(seed), open_session(store), []
         target = Target(id=playlist.id)
         for _ in range(8):
-            _, new = await view.playlists.adding.add(target, [audio[seed]] * 2)
+            _, new = await session.playlists.adding.add(target, [audio[seed]] * 2)
             added += ids(new)
             moved = chance.sample([*ids(first), *added], 2)
             known = [each for each in (*ids(first), *added) if each not in moved]
-            await view.playlists.moving.move(target, moved, chance.choice([None, *known]))
+            await session.playlists.moving.move(target, moved, chance.choice([None, *known]))
         return added
 
     mine, theirs = await gather(client(0), client(1))
-    found = await order(seen_by(store), playlist.id)
+    found = await order(open_session(store), playlist.id)
     assert sorted(ids(found)) == sorted([*ids(first), *mine, *theirs])
-    now = await seen_by(store).playlists.reading.one(playlist.id, consistent=True)
+    now = await open_session(store).playlists.reading.one(playlist.id, consistent=True)
     assert now.entry_count == 38
     assert await drift(store.table) == []
 
 
 async def test_adds_at_once_are_all_there_and_counted(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 2)
-    audio = await tracks(view, 20)
+    session = open_session(store)
+    playlist, entries = await mix(session, 2)
+    audio = await tracks(session, 20)
     target = Target(id=playlist.id)
     _, failures = await at_once(
-        seen_by(store).playlists.adding.add(target, [track], entries[0].id if n % 2 else None)
+        open_session(store).playlists.adding.add(target, [track], entries[0].id if n % 2 else None)
         for n, track in enumerate(audio)
     )
     assert failures == []
-    found = await order(view, playlist.id)
+    found = await order(session, playlist.id)
     assert {entry.audio_id for entry in found} >= {*audio}
     assert found[0] == entries[0]
     assert {entry.title for entry in found[1:11]} == {f"t{n}" for n in range(1, 20, 2)}
-    now = await view.playlists.reading.one(playlist.id, consistent=True)
+    now = await session.playlists.reading.one(playlist.id, consistent=True)
     assert (now.version, now.entry_count) == (22, 22)
     assert await drift(store.table) == []
 
 
 async def test_moves_of_different_entries_all_happen(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 12)
+    session = open_session(store)
+    playlist, entries = await mix(session, 12)
     target = Target(id=playlist.id)
     _, failures = await at_once(
-        seen_by(store).playlists.moving.move(target, [entry.id]) for entry in entries[6:]
+        open_session(store).playlists.moving.move(target, [entry.id]) for entry in entries[6:]
     )
     assert failures == []
-    found = ids(await order(view, playlist.id))
+    found = ids(await order(session, playlist.id))
     assert sorted(found[:6]) == sorted(ids(entries[6:]))
     assert found[6:] == ids(entries[:6])
     assert await drift(store.table) == []
 
 
 async def test_moves_of_one_entry_leave_it_in_one_place(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 8)
+    session = open_session(store)
+    playlist, entries = await mix(session, 8)
     target = Target(id=playlist.id)
     _, failures = await at_once(
-        seen_by(store).playlists.moving.move(target, [entries[0].id], behind.id)
+        open_session(store).playlists.moving.move(target, [entries[0].id], behind.id)
         for behind in entries[1:]
     )
     assert failures == []
-    found = ids(await order(view, playlist.id))
+    found = ids(await order(session, playlist.id))
     assert [id for id in found if id != entries[0].id] == ids(entries[1:])
     assert sorted(found) == sorted(ids(entries))
     assert await drift(store.table) == []
 
 
 async def test_of_changes_that_expect_one_version_one_wins(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 8)
+    session = open_session(store)
+    playlist, entries = await mix(session, 8)
     target = Target(id=playlist.id, version=playlist.version)
     won, failures = await at_once(
-        seen_by(store).playlists.moving.move(target, [entry.id]) for entry in entries[1:]
+        open_session(store).playlists.moving.move(target, [entry.id]) for entry in entries[1:]
     )
     assert len(won) == 1
     assert {type(failure) for failure in failures} == {VersionConflict}
     assert {failure.current_version for failure in failures} == {3}  # type: ignore[attr-defined]
-    assert await view.playlists.reading.one(playlist.id, consistent=True) == won[0]
+    assert await session.playlists.reading.one(playlist.id, consistent=True) == won[0]
 
 
 async def test_an_entry_is_removed_once_by_one_of_many(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 4)
+    session = open_session(store)
+    playlist, entries = await mix(session, 4)
     target = Target(id=playlist.id)
     gone, failures = await at_once(
-        seen_by(store).playlists.moving.remove(target, [entries[1].id]) for _ in range(6)
+        open_session(store).playlists.moving.remove(target, [entries[1].id]) for _ in range(6)
     )
     assert len(gone) == 1
     assert {type(failure) for failure in failures} == {NotFound}
-    assert await titles(view, playlist.id) == ["t0", "t2", "t3"]
+    assert await titles(session, playlist.id) == ["t0", "t2", "t3"]
     assert await drift(store.table) == []
 
 
 async def test_the_last_places_of_a_full_playlist_are_given_once(store: Store) -> None:
-    view = seen_by(store)
-    playlist, _ = await mix(view, 2)
-    (track,) = await tracks(view, 1)
+    session = open_session(store)
+    playlist, _ = await mix(session, 2)
+    (track,) = await tracks(session, 1)
     header = Key(f"PL:{playlist.id}", "PL")
     await store.table.transact([Update(key=header, set={"entryCount": 9_997})])
     won, failures = await at_once(
-        seen_by(store).playlists.adding.add(Target(id=playlist.id), [track]) for _ in range(8)
+        open_session(store).playlists.adding.add(Target(id=playlist.id), [track]) for _ in range(8)
     )
     assert len(won) == 3
     assert {type(failure) for failure in failures} == {LimitExceeded}
-    assert len(await order(view, playlist.id)) == 5
+    assert len(await order(session, playlist.id)) == 5
 
 
 async def test_what_is_added_while_the_playlist_is_deleted_is_no_orphan(store: Store) -> None:
-    view = seen_by(store)
-    playlist, _ = await mix(view, 3)
-    audio = await tracks(view, 6)
+    session = open_session(store)
+    playlist, _ = await mix(session, 3)
+    audio = await tracks(session, 6)
     target = Target(id=playlist.id)
     _, failures = await at_once(
         [
-            *(seen_by(store).playlists.adding.add(target, [track]) for track in audio),
-            seen_by(store).playlists.deleting.delete(playlist.id),
-            seen_by(store).playlists.writing.rename(playlist.id, "Late"),
+            *(open_session(store).playlists.adding.add(target, [track]) for track in audio),
+            open_session(store).playlists.deleting.delete(playlist.id),
+            open_session(store).playlists.writing.rename(playlist.id, "Late"),
         ]
     )
     assert {type(failure) for failure in failures} <= {NotFound}
@@ -167,21 +167,21 @@ async def test_what_is_added_while_the_playlist_is_deleted_is_no_orphan(store: S
 async def test_who_comes_while_entries_are_ranked_anew_neither_loses_nor_disorders_any(
     store: Store, writes: int
 ) -> None:
-    view = seen_by(store)
+    session = open_session(store)
     # Many additions at one spot leave 120 entries just above the first.
     crowd = [f"{FIRST}{'A' * 60}{a}{b}B" for a in "BCDEFG" for b in "BCDEFGHIJKLMNOPQRSTU"]
-    playlist, entries = await ranked(view, [FIRST, *crowd])
-    (track,) = await tracks(view, 1)
+    playlist, entries = await ranked(session, [FIRST, *crowd])
+    (track,) = await tracks(session, 1)
     target = Target(id=playlist.id)
 
     async def another() -> None:
-        await seen_by(store).playlists.adding.add(target, [track], entries[20].id)
+        await open_session(store).playlists.adding.add(target, [track], entries[20].id)
 
     interrupted = Interrupted(store.table, another, writes=writes)
-    cut = Store(interrupted).seen_by(view.caller)
+    cut = Store(interrupted).open_session(session.caller)
     _, (new,) = await cut.playlists.adding.add(target, [track], entries[60].id)
     assert interrupted.other is None
-    found = await order(view, playlist.id)
+    found = await order(session, playlist.id)
     assert ids(found)[61:63] == [entries[60].id, new.id]
     assert [id for id in ids(found) if id in ids(entries)] == ids(entries)
     assert len(found) == 123

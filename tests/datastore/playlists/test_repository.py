@@ -14,8 +14,8 @@ from tests.datastore.playlists.sample_playlists import (
     BOB,
     drift,
     mix,
+    open_session,
     order,
-    seen_by,
     tracks,
 )
 from tests.support.consistency_check import contents
@@ -23,8 +23,8 @@ from tests.support.sample_resources import on_sqlite, walk
 
 
 async def test_a_new_playlist_is_a_header_and_a_row_in_its_owners_list(store: Store) -> None:
-    view = seen_by(store)
-    made = await view.playlists.writing.create("  Road trip ")
+    session = open_session(store)
+    made = await session.playlists.writing.create("  Road trip ")
     rows = await contents(store.table)
     assert dict(rows[Key(f"PL:{made.id}", "PL")]) == {
         "pk": f"PL:{made.id}",
@@ -46,12 +46,12 @@ async def test_a_new_playlist_is_a_header_and_a_row_in_its_owners_list(store: St
         "role": "owner",
         "createdAt": made.created_at,
     }
-    assert await view.playlists.reading.one(made.id, consistent=True) == made
+    assert await session.playlists.reading.one(made.id, consistent=True) == made
 
 
 async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
-    view = seen_by(store)
-    _, (entry,) = await mix(view, 1)
+    session = open_session(store)
+    _, (entry,) = await mix(session, 1)
     key = Key(f"PL:{entry.playlist_id}", f"PLI:{entry.rank}:{entry.id}")
     assert dict((await contents(store.table))[key]) == {
         "pk": key.pk,
@@ -70,10 +70,13 @@ async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
 @on_sqlite
 @pytest.mark.parametrize("name", ["", "  ", "x" * 129, "a\nb", "\x00"])
 async def test_a_name_is_one_line_of_1_to_128_characters(store: Store, name: str) -> None:
-    view = seen_by(store)
-    made, _ = await mix(view, 1)
+    session = open_session(store)
+    made, _ = await mix(session, 1)
     before = await contents(store.table)
-    for call in (view.playlists.writing.create(name), view.playlists.writing.rename(made.id, name)):
+    for call in (
+        session.playlists.writing.create(name),
+        session.playlists.writing.rename(made.id, name),
+    ):
         with pytest.raises(Invalid) as caught:
             await call
         assert [problem.path for problem in caught.value.problems] == [["name"]]
@@ -81,43 +84,43 @@ async def test_a_name_is_one_line_of_1_to_128_characters(store: Store, name: str
 
 
 async def test_two_playlists_may_have_one_name(store: Store) -> None:
-    view = seen_by(store)
-    made = [await view.playlists.writing.create("Same") for _ in range(2)]
-    assert await walk(view.playlists.reading.page) == made[::-1]
+    session = open_session(store)
+    made = [await session.playlists.writing.create("Same") for _ in range(2)]
+    assert await walk(session.playlists.reading.page) == made[::-1]
 
 
 async def test_a_create_sent_twice_happens_once(store: Store) -> None:
-    view = seen_by(store)
-    made = await view.playlists.writing.create("Mix", "key")
-    assert await view.playlists.writing.create("Mix", "key") == made
+    session = open_session(store)
+    made = await session.playlists.writing.create("Mix", "key")
+    assert await session.playlists.writing.create("Mix", "key") == made
     with pytest.raises(Invalid, match="another input"):
-        await view.playlists.writing.create("Other", "key")
-    await view.playlists.deleting.delete(made.id)
+        await session.playlists.writing.create("Other", "key")
+    await session.playlists.deleting.delete(made.id)
     with pytest.raises(Invalid, match="gone"):
-        await view.playlists.writing.create("Mix", "key")
-    assert await walk(view.playlists.reading.page) == []
-    assert await seen_by(store, BOB).playlists.writing.create("Mix", "key") != made
+        await session.playlists.writing.create("Mix", "key")
+    assert await walk(session.playlists.reading.page) == []
+    assert await open_session(store, BOB).playlists.writing.create("Mix", "key") != made
 
 
 async def test_a_rename_changes_both_rows_and_counts_a_version(store: Store) -> None:
-    view = seen_by(store)
-    made = await view.playlists.writing.create("Mix")
-    renamed = await view.playlists.writing.rename(made.id, " Mixed ", 1)
+    session = open_session(store)
+    made = await session.playlists.writing.create("Mix")
+    renamed = await session.playlists.writing.rename(made.id, " Mixed ", 1)
     assert (renamed.name, renamed.version) == ("Mixed", 2)
-    assert await view.playlists.reading.one(made.id, consistent=True) == renamed
-    again = await view.playlists.writing.rename(made.id, "Mixed")
+    assert await session.playlists.reading.one(made.id, consistent=True) == renamed
+    again = await session.playlists.writing.rename(made.id, "Mixed")
     assert again == renamed
     with pytest.raises(VersionConflict) as caught:
-        await view.playlists.writing.rename(made.id, "Late", 1)
+        await session.playlists.writing.rename(made.id, "Late", 1)
     assert caught.value.current_version == 2
     assert await drift(store.table) == []
 
 
 async def test_playlists_are_listed_by_the_time_they_were_made_both_ways(store: Store) -> None:
-    view = seen_by(store)
-    made = [await view.playlists.writing.create(f"p{n}") for n in range(4)]
-    await seen_by(store, BOB).playlists.writing.create("theirs")
-    reading = view.playlists.reading
+    session = open_session(store)
+    made = [await session.playlists.writing.create(f"p{n}") for n in range(4)]
+    await open_session(store, BOB).playlists.writing.create("theirs")
+    reading = session.playlists.reading
     for size in (1, 3):
         assert await walk(reading.page, size) == made[::-1]
         assert await walk(reading.page, size, backward=True) == made[::-1]
@@ -128,10 +131,10 @@ async def test_playlists_are_listed_by_the_time_they_were_made_both_ways(store: 
 
 
 async def test_what_is_anothers_is_told_as_what_is_not_there_and_stays(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 2)
+    session = open_session(store)
+    playlist, entries = await mix(session, 2)
     before = await contents(store.table)
-    other = seen_by(store, BOB).playlists
+    other = open_session(store, BOB).playlists
     for id in (playlist.id, ABSENT, "no id"):
         target = Target(id=id)
         for call in (
@@ -150,9 +153,9 @@ async def test_what_is_anothers_is_told_as_what_is_not_there_and_stays(store: St
 
 
 async def test_a_track_of_another_cannot_be_added_nor_found_by(store: Store) -> None:
-    view, other = seen_by(store), seen_by(store, BOB)
-    (theirs,) = await tracks(view, 1)
-    await mix(view, 1)
+    session, other = open_session(store), open_session(store, BOB)
+    (theirs,) = await tracks(session, 1)
+    await mix(session, 1)
     mine = await other.playlists.writing.create("Mine")
     before = await contents(store.table)
     for id in (theirs, ABSENT, "no id"):
@@ -163,16 +166,16 @@ async def test_a_track_of_another_cannot_be_added_nor_found_by(store: Store) -> 
 
 
 async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) -> None:
-    view = seen_by(store)
-    (wanted, other) = await tracks(view, 2)
-    made = [await view.playlists.writing.create(f"p{n}") for n in range(4)]
+    session = open_session(store)
+    (wanted, other) = await tracks(session, 2)
+    made = [await session.playlists.writing.create(f"p{n}") for n in range(4)]
     for n, playlist in enumerate(made):
         ids = [wanted] * n + [other]
-        await view.playlists.adding.add(Target(id=playlist.id), ids)
-    audio = await view.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
+        await session.playlists.adding.add(Target(id=playlist.id), ids)
+    audio = await session.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
 
     async def page(window: Window) -> Slice[Playlist]:
-        (found,) = await view.playlists.reading.holding([(audio, window)])
+        (found,) = await session.playlists.reading.holding([(audio, window)])
         return found
 
     for backward in (False, True):
@@ -180,16 +183,16 @@ async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) ->
         assert [each.id for each in found] == [each.id for each in made[1:]]
     whole = await page(Window(size=10))
     assert (len(whole.entries), whole.more) == (3, False)
-    await view.playlists.deleting.delete(made[2].id)
+    await session.playlists.deleting.delete(made[2].id)
     left = await page(Window(size=10))
     assert [id for id, _ in left.entries] == [made[1].id, made[3].id]
 
 
 async def test_an_entry_stays_when_its_track_is_deleted(store: Store) -> None:
-    view = seen_by(store)
-    playlist, entries = await mix(view, 2)
-    await view.audio.editing.delete(str(entries[0].audio_id))
-    assert await order(view, playlist.id) == entries
-    assert await view.audio.reading.many([str(entries[0].audio_id)], consistent=True) != []
+    session = open_session(store)
+    playlist, entries = await mix(session, 2)
+    await session.audio.editing.delete(str(entries[0].audio_id))
+    assert await order(session, playlist.id) == entries
+    assert await session.audio.reading.many([str(entries[0].audio_id)], consistent=True) != []
     assert await drift(store.table) == []
     assert ANN.user_id == entries[0].added_by

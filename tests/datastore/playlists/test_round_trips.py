@@ -6,10 +6,10 @@ import pytest
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.playlists.change_target import Target
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from tests.datastore.playlists.sample_playlists import ANN, ids, mix, seen_by, tracks
+from tests.datastore.playlists.sample_playlists import ANN, ids, mix, open_session, tracks
 from tests.support.sample_resources import on_sqlite
 from tests.support.table_interceptors import Traced
 
@@ -22,8 +22,8 @@ def traced(table: Table) -> Traced:
 
 
 @pytest.fixture
-def view(traced: Traced) -> View:
-    return Store(traced).seen_by(ANN)
+def session(traced: Traced) -> Session:
+    return Store(traced).open_session(ANN)
 
 
 async def cost(traced: Traced, call: Awaitable[object]) -> tuple[int, int, int]:
@@ -33,12 +33,12 @@ async def cost(traced: Traced, call: Awaitable[object]) -> tuple[int, int, int]:
     return traced.seen
 
 
-async def test_reads_cost_the_same_however_much_there_is(traced: Traced, view: View) -> None:
-    made = [(await mix(view, 30))[0] for _ in range(10)]
-    reading = view.playlists.reading
+async def test_reads_cost_the_same_however_much_there_is(traced: Traced, session: Session) -> None:
+    made = [(await mix(session, 30))[0] for _ in range(10)]
+    reading = session.playlists.reading
     window = Window(size=20)
     entry = (await reading.entries(made[0], window)).entries[0][1]
-    (audio,) = await view.audio.reading.many([str(entry.audio_id)])
+    (audio,) = await session.audio.reading.many([str(entry.audio_id)])
     assert isinstance(audio, Audio)
     held = [(audio, window)] * 4
     pages = [(each, window) for each in made]
@@ -50,19 +50,19 @@ async def test_reads_cost_the_same_however_much_there_is(traced: Traced, view: V
     assert await cost(traced, reading.holding(held)) == (5, 0, 2)
 
 
-async def test_changes_read_what_they_need_and_write_once(traced: Traced, view: View) -> None:
-    playlist, entries = await mix(seen_by(Store(traced)), 40)
-    more, target = await tracks(view, 2), Target(id=playlist.id)
-    adding, moving = view.playlists.adding, view.playlists.moving
+async def test_changes_read_what_they_need_and_write_once(traced: Traced, session: Session) -> None:
+    playlist, entries = await mix(open_session(Store(traced)), 40)
+    more, target = await tracks(session, 2), Target(id=playlist.id)
+    adding, moving = session.playlists.adding, session.playlists.moving
     # The header, then the end and the tracks; the transaction; the header again.
     assert await cost(traced, adding.add(target, more)) == (4, 1, 4)
     hinted = Target(id=playlist.id, hints=tuple(each.position for each in entries))
     assert await cost(traced, moving.move(hinted, ids(entries[5:9]))) == (4, 1, 5)
     assert await cost(traced, moving.remove(hinted, ids(entries[20:30]))) == (3, 1, 4)
-    renamed = view.playlists.writing.rename(playlist.id, "New")
+    renamed = session.playlists.writing.rename(playlist.id, "New")
     assert await cost(traced, renamed) == (2, 1, 3)
     # With an expected version, the new header needs no read.
     expecting = Target(id=playlist.id, version=6)
     assert await cost(traced, moving.remove(expecting, ids(entries[:1]))) == (2, 1, 3)
-    assert await cost(traced, view.playlists.writing.create("Other")) == (0, 1, 1)
-    assert await cost(traced, view.playlists.deleting.delete(playlist.id)) == (3, 4, 6)
+    assert await cost(traced, session.playlists.writing.create("Other")) == (0, 1, 1)
+    assert await cost(traced, session.playlists.deleting.delete(playlist.id)) == (3, 4, 6)

@@ -9,7 +9,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.items import version_item
 from penstock.datastore.table.layout import Kind
 from penstock.datastore.table.pages import Window
@@ -32,23 +32,23 @@ async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> 
     if items:
         await put_all(store.table, items)
     await store.table.transact([Update(key=kind.latest.key(id=made.id), set={"version": versions})])
-    return await store.seen_by(SUPER).of(kind).reading.one(made.id, consistent=True)
+    return await store.open_session(SUPER).of(kind).reading.one(made.id, consistent=True)
 
 
-async def laden(view: View, kind: Kind[Any]) -> Any:
+async def laden(session: Session, kind: Kind[Any]) -> Any:
     """Make a resource whose tags alone are too many for one transaction, a few at a time."""
-    made = await make_of(view, kind, NORTHWEST, "Smelt")
+    made = await make_of(session, kind, NORTHWEST, "Smelt")
     for n in (12, 24, 32, 38, 42, 44, 45, 46, 47):
         changes = {"tags": tags(*(f"k{m}=a/b" for m in range(n)))}
-        made = await view.of(kind).writing.update(made.id, made.version, changes)
+        made = await session.of(kind).writing.update(made.id, made.version, changes)
     return made
 
 
-async def spread(view: View, kind: Kind[Any]) -> Any:
+async def spread(session: Session, kind: Kind[Any]) -> Any:
     """Make a resource whose grants and tags together are too many for one transaction."""
-    made = await make_of(view, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
+    made = await make_of(session, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
     for group in (SOUTH, EU):
-        made, _ = await view.of(kind).writing.grant(made.id, group)
+        made, _ = await session.of(kind).writing.grant(made.id, group)
     return made
 
 
@@ -62,19 +62,19 @@ async def own_rows(table: Table, kind: Kind[Any]) -> set[str]:
     return {key.pk for key in await remains(table) if key.pk.startswith(f"{kind.letter}:")}
 
 
-async def assert_gone(view: View, kind: Kind[Any], id: str) -> None:
-    (found,) = await view.of(kind).reading.many([id], consistent=True)
+async def assert_gone(session: Session, kind: Kind[Any], id: str) -> None:
+    (found,) = await session.of(kind).reading.many([id], consistent=True)
     assert isinstance(found, NotFound)
     with pytest.raises(NotFound):
-        await view.of(kind).versions.one(id, 1)
+        await session.of(kind).versions.one(id, 1)
     with pytest.raises(NotFound):
-        await view.of(kind).writing.update(id, 1, {})
+        await session.of(kind).writing.update(id, 1, {})
     with pytest.raises(NotFound):
-        await view.of(kind).deleting.delete(id)
+        await session.of(kind).deleting.delete(id)
     for group in GRANTED:
-        assert await names_of(view, kind, group) == []
+        assert await names_of(session, kind, group) == []
     everything = Listed(group=ROOT, include_child_groups=True)
-    assert (await view.of(kind).listing.page(everything, Window())).entries == ()
+    assert (await session.of(kind).listing.page(everything, Window())).entries == ()
 
 
 async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) -> bool:
@@ -82,7 +82,7 @@ async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) 
     try:
         await (
             replace(store, table=Cut(store.table, writes))
-            .seen_by(SUPER)
+            .open_session(SUPER)
             .of(kind)
             .deleting.delete(made.id)
         )

@@ -19,7 +19,7 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Batch, Page, Query, Table
 from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from tests.support.stores import open_table
@@ -67,11 +67,11 @@ async def reads(tmp_path: Path) -> AsyncIterator[Any]:
 
 
 @pytest.fixture
-async def view(reads: Any) -> View:
-    view = Store(reads, Clock(now=Hand())).seen_by(SUPER)
+async def session(reads: Any) -> Session:
+    session = Store(reads, Clock(now=Hand())).open_session(SUPER)
     for group in (USA, NORTHWEST, EU):
-        await view.groups.create(group, None)
-    return view
+        await session.groups.create(group, None)
+    return session
 
 
 def content(name: str, formula: str) -> dict[str, Any]:
@@ -84,19 +84,19 @@ def content(name: str, formula: str) -> dict[str, Any]:
     }
 
 
-async def save(view: View, group: GroupPath, name: str, formula: str) -> Calculation:
-    return await view.calculations.writing.create(group, content(name, formula), None)
+async def save(session: Session, group: GroupPath, name: str, formula: str) -> Calculation:
+    return await session.calculations.writing.create(group, content(name, formula), None)
 
 
-async def rewrite(view: View, one: Calculation, formula: str, **more: Any) -> Calculation:
+async def rewrite(session: Session, one: Calculation, formula: str, **more: Any) -> Calculation:
     changes = {"formula": formula, "parameters": content("", formula)["parameters"], **more}
-    return await view.calculations.writing.update(one.id, one.version, changes)
+    return await session.calculations.writing.update(one.id, one.version, changes)
 
 
-async def refusal(view: View, group: GroupPath, formula: str, name: str = "new") -> list[str]:
+async def refusal(session: Session, group: GroupPath, formula: str, name: str = "new") -> list[str]:
     """The codes with which a new calculation is refused."""
     with pytest.raises(Invalid) as refused:
-        await save(view, group, name, formula)
+        await save(session, group, name, formula)
     return codes(refused.value)
 
 
@@ -114,109 +114,111 @@ def transformer(*formulas: str) -> Transformer:
     )
 
 
-async def test_a_name_means_what_the_owner_group_sees_nearest_first(view: View) -> None:
-    await save(view, USA, "double", ":x*2")
-    await save(view, EU, "double", "2")
-    assert (await save(view, NORTHWEST, "one", "#double(1)")).version == 1
-    assert (await save(view, EU, "one", "#Double()")).version == 1
-    assert await refusal(view, ROOT, "#double(1)") == ["UNKNOWN_CALCULATION"]
-    assert await refusal(view, EU, "#double(1)") == ["WRONG_ARITY"]
-    assert await refusal(view, USA, "#double('a')+#nothing()") == [
+async def test_a_name_means_what_the_owner_group_sees_nearest_first(session: Session) -> None:
+    await save(session, USA, "double", ":x*2")
+    await save(session, EU, "double", "2")
+    assert (await save(session, NORTHWEST, "one", "#double(1)")).version == 1
+    assert (await save(session, EU, "one", "#Double()")).version == 1
+    assert await refusal(session, ROOT, "#double(1)") == ["UNKNOWN_CALCULATION"]
+    assert await refusal(session, EU, "#double(1)") == ["WRONG_ARITY"]
+    assert await refusal(session, USA, "#double('a')+#nothing()") == [
         "WRONG_TYPE",
         "UNKNOWN_CALCULATION",
     ]
 
 
-async def test_what_is_called_calls_by_the_names_of_its_own_group(view: View) -> None:
-    await save(view, EU, "factor", "3")
-    shared = await save(view, EU, "shared", "#factor()")
-    await view.calculations.writing.grant(shared.id, USA)
-    assert await refusal(view, USA, "#factor()") == ["UNKNOWN_CALCULATION"]
-    assert (await save(view, USA, "user", "#shared()")).version == 1
+async def test_what_is_called_calls_by_the_names_of_its_own_group(session: Session) -> None:
+    await save(session, EU, "factor", "3")
+    shared = await save(session, EU, "shared", "#factor()")
+    await session.calculations.writing.grant(shared.id, USA)
+    assert await refusal(session, USA, "#factor()") == ["UNKNOWN_CALCULATION"]
+    assert (await save(session, USA, "user", "#shared()")).version == 1
 
 
-async def test_a_transform_of_a_pipeline_calls_calculations(view: View) -> None:
-    await save(view, USA, "double", ":x*2")
+async def test_a_transform_of_a_pipeline_calls_calculations(session: Session) -> None:
+    await save(session, USA, "double", ":x*2")
     made = {"name": "p", "tags": (), "transformer": transformer(":x", "#double(:x)")}
-    assert (await view.pipelines.writing.create(NORTHWEST, made, None)).version == 1
+    assert (await session.pipelines.writing.create(NORTHWEST, made, None)).version == 1
     broken = {**made, "name": "q", "transformer": transformer("#double(:x)", "#double()")}
     with pytest.raises(Invalid) as refused:
-        await view.pipelines.writing.create(NORTHWEST, broken, None)
+        await session.pipelines.writing.create(NORTHWEST, broken, None)
     (problem,) = refused.value.problems
     assert problem.path == ["transformer", "transforms", "1", "formula"]
     assert problem.code == "WRONG_ARITY"
 
 
-async def test_calls_in_a_circle_are_refused(view: View) -> None:
-    a = await save(view, USA, "a", "1")
-    b = await save(view, USA, "b", "#a()")
-    await save(view, NORTHWEST, "c", "#b()")
+async def test_calls_in_a_circle_are_refused(session: Session) -> None:
+    a = await save(session, USA, "a", "1")
+    b = await save(session, USA, "b", "#a()")
+    await save(session, NORTHWEST, "c", "#b()")
     for formula in ("#a()", "#b()"):
         with pytest.raises(Invalid) as refused:
-            await rewrite(view, a, formula)
+            await rewrite(session, a, formula)
         assert codes(refused.value) == ["CALCULATION_CYCLE"]
-    assert (await view.calculations.reading.one(a.id)).version == 1
-    assert await refusal(view, USA, "#new()") == ["CALCULATION_CYCLE"]
-    assert await refusal(view, USA, "#new(version=1)") == ["CALCULATION_CYCLE"]
-    assert (await rewrite(view, b, "#a(version=1)")).version == 2
+    assert (await session.calculations.reading.one(a.id)).version == 1
+    assert await refusal(session, USA, "#new()") == ["CALCULATION_CYCLE"]
+    assert await refusal(session, USA, "#new(version=1)") == ["CALCULATION_CYCLE"]
+    assert (await rewrite(session, b, "#a(version=1)")).version == 2
 
 
-async def test_an_earlier_version_of_itself_is_no_circle(view: View) -> None:
-    a = await save(view, USA, "a", "1")
-    a = await rewrite(view, a, "#a(version=1)+1")
+async def test_an_earlier_version_of_itself_is_no_circle(session: Session) -> None:
+    a = await save(session, USA, "a", "1")
+    a = await rewrite(session, a, "#a(version=1)+1")
     assert a.version == 2
     with pytest.raises(Invalid) as refused:
-        await rewrite(view, a, "#a(version=3)")
+        await rewrite(session, a, "#a(version=3)")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
 
 
-async def test_a_name_that_is_given_up_means_nothing_and_the_new_one_itself(view: View) -> None:
-    a = await save(view, USA, "a", "1")
+async def test_a_name_that_is_given_up_means_nothing_and_the_new_one_itself(
+    session: Session,
+) -> None:
+    a = await save(session, USA, "a", "1")
     with pytest.raises(Invalid) as refused:
-        await rewrite(view, a, "#a()", name="b")
+        await rewrite(session, a, "#a()", name="b")
     assert codes(refused.value) == ["UNKNOWN_CALCULATION"]
     with pytest.raises(Invalid) as refused:
-        await rewrite(view, a, "#b()", name="b")
+        await rewrite(session, a, "#b()", name="b")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
 
 
-async def test_a_version_is_named_by_number_or_by_time(view: View) -> None:
-    one = await save(view, USA, "one", "1")
-    two = await rewrite(view, one, ":x")
-    assert (await save(view, USA, "numbered", "#one(version=1)")).version == 1
-    assert (await save(view, USA, "current", "#one(7, version=2)")).version == 1
-    assert await refusal(view, USA, "#one(version=2)") == ["WRONG_ARITY"]
-    assert await refusal(view, USA, "#one(version=3)") == ["UNKNOWN_CALCULATION"]
+async def test_a_version_is_named_by_number_or_by_time(session: Session) -> None:
+    one = await save(session, USA, "one", "1")
+    two = await rewrite(session, one, ":x")
+    assert (await save(session, USA, "numbered", "#one(version=1)")).version == 1
+    assert (await save(session, USA, "current", "#one(7, version=2)")).version == 1
+    assert await refusal(session, USA, "#one(version=2)") == ["WRONG_ARITY"]
+    assert await refusal(session, USA, "#one(version=3)") == ["UNKNOWN_CALCULATION"]
     between = f"#one(versionAsAt='{one.updated_at}')"
-    assert (await save(view, USA, "timed", between)).version == 1
-    assert await refusal(view, USA, f"#one(versionAsAt='{two.updated_at}')") == ["WRONG_ARITY"]
+    assert (await save(session, USA, "timed", between)).version == 1
+    assert await refusal(session, USA, f"#one(versionAsAt='{two.updated_at}')") == ["WRONG_ARITY"]
     for time in ("2022-08-01", "no time", "0001-01-01T00:00:00+23:00"):
         formula = f"#one(versionAsAt='{time}')"
-        assert await refusal(view, USA, formula) == ["UNKNOWN_CALCULATION"]
+        assert await refusal(session, USA, formula) == ["UNKNOWN_CALCULATION"]
 
 
-async def test_another_group_can_be_named_on_the_line_of_the_owner(view: View) -> None:
-    await save(view, NORTHWEST, "local", "1")
-    await save(view, EU, "local", "2")
-    assert (await save(view, USA, "down", "#local(group='/USA/northwest')")).version == 1
-    assert await refusal(view, USA, "#local()") == ["UNKNOWN_CALCULATION"]
+async def test_another_group_can_be_named_on_the_line_of_the_owner(session: Session) -> None:
+    await save(session, NORTHWEST, "local", "1")
+    await save(session, EU, "local", "2")
+    assert (await save(session, USA, "down", "#local(group='/USA/northwest')")).version == 1
+    assert await refusal(session, USA, "#local()") == ["UNKNOWN_CALCULATION"]
     for group in ("/eu", "/nowhere", "no path"):
-        assert await refusal(view, USA, f"#local(group='{group}')") == ["UNKNOWN_CALCULATION"]
+        assert await refusal(session, USA, f"#local(group='{group}')") == ["UNKNOWN_CALCULATION"]
 
 
-async def test_what_was_deleted_cannot_be_called(view: View) -> None:
-    one = await save(view, USA, "one", "1")
-    await view.calculations.deleting.delete(one.id)
-    assert await refusal(view, USA, "#one()") == ["UNKNOWN_CALCULATION"]
+async def test_what_was_deleted_cannot_be_called(session: Session) -> None:
+    one = await save(session, USA, "one", "1")
+    await session.calculations.deleting.delete(one.id)
+    assert await refusal(session, USA, "#one()") == ["UNKNOWN_CALCULATION"]
 
 
 async def test_what_calls_something_that_is_gone_can_be_disabled_and_not_changed(
-    view: View,
+    session: Session,
 ) -> None:
-    one = await save(view, USA, "one", "1")
-    two = await save(view, USA, "two", "#one()")
-    await view.calculations.deleting.delete(one.id)
-    update = view.calculations.writing.update
+    one = await save(session, USA, "one", "1")
+    two = await save(session, USA, "two", "#one()")
+    await session.calculations.deleting.delete(one.id)
+    update = session.calculations.writing.update
     with pytest.raises(Invalid) as refused:
         await update(two.id, 1, {"description": "new"})
     assert codes(refused.value) == ["UNKNOWN_CALCULATION"]
@@ -224,36 +226,36 @@ async def test_what_calls_something_that_is_gone_can_be_disabled_and_not_changed
 
 
 async def test_a_formula_without_a_call_reads_nothing_and_each_level_takes_two_reads(
-    view: View, reads: Any
+    session: Session, reads: Any
 ) -> None:
-    await save(view, USA, "l0", "1")
+    await save(session, USA, "l0", "1")
     reads.count = 0
-    await save(view, USA, "quiet", "SEARCH('#l0()','l')")
+    await save(session, USA, "quiet", "SEARCH('#l0()','l')")
     assert reads.count == 0
     for level in range(1, 4):
         reads.count = 0
-        await save(view, USA, f"l{level}", f"#l{level - 1}()+#l0()")
+        await save(session, USA, f"l{level}", f"#l{level - 1}()+#l0()")
         assert reads.count == 2 * level
 
 
-async def test_calls_are_followed_as_deep_as_formulas_may_call(view: View) -> None:
-    first = await save(view, USA, "c0", "1")
+async def test_calls_are_followed_as_deep_as_formulas_may_call(session: Session) -> None:
+    first = await save(session, USA, "c0", "1")
     for depth in range(1, MAX_CALL_DEPTH + 1):
-        await save(view, USA, f"c{depth}", f"#c{depth - 1}()")
-    assert await refusal(view, USA, f"#c{MAX_CALL_DEPTH}()") == ["FORMULA_TOO_DEEP"]
-    await save(view, USA, "below", "1")
-    await rewrite(view, first, "#below()")
+        await save(session, USA, f"c{depth}", f"#c{depth - 1}()")
+    assert await refusal(session, USA, f"#c{MAX_CALL_DEPTH}()") == ["FORMULA_TOO_DEEP"]
+    await save(session, USA, "below", "1")
+    await rewrite(session, first, "#below()")
     with pytest.raises(LimitExceeded) as refused:
-        await save(view, USA, "deeper", f"#c{MAX_CALL_DEPTH}()")
+        await save(session, USA, "deeper", f"#c{MAX_CALL_DEPTH}()")
     assert refused.value.maximum == MAX_CALL_DEPTH
 
 
 async def test_more_calls_than_a_formula_may_have_are_refused_before_they_are_looked_up(
-    view: View, reads: Any
+    session: Session, reads: Any
 ) -> None:
     many = "+".join(f"#c{n}()" for n in range(MAX_CALCULATIONS + 1))
     reads.count = 0
     with pytest.raises(LimitExceeded) as refused:
-        await save(view, USA, "many", many)
+        await save(session, USA, "many", many)
     assert (refused.value.maximum, refused.value.actual) == (100, 101)
     assert reads.count == 0

@@ -10,7 +10,7 @@ from penstock.datastore.formulas.calculations import identity_of
 from penstock.datastore.records import Calculation
 from penstock.datastore.resources.calculation_refs import library_for
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.formula.checking.calculation_library import find_cycle
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import calls_of, link
@@ -22,14 +22,14 @@ from tests.support.sample_resources import EU, SUPER, USA, caller, grow, on_sqli
 from tests.support.table_interceptors import Interrupted
 
 
-def overtaken(store: Store, other: Callable[[], Awaitable[object]]) -> View:
-    """A view of a caller whom other writers overtake between reading and writing."""
-    return Store(Interrupted(store.table, other)).seen_by(SUPER)
+def overtaken(store: Store, other: Callable[[], Awaitable[object]]) -> Session:
+    """A session of a caller whom other writers overtake between reading and writing."""
+    return Store(Interrupted(store.table, other)).open_session(SUPER)
 
 
-async def circle_among(view: View, made: list[Calculation]) -> tuple[str, ...] | None:
+async def circle_among(session: Session, made: list[Calculation]) -> tuple[str, ...] | None:
     """A circle in the present calls, by the names of the calculations, if there is one."""
-    found = await view.calculations.reading.many([one.id for one in made], consistent=True)
+    found = await session.calculations.reading.many([one.id for one in made], consistent=True)
     standing = [one for one in found if isinstance(one, Calculation)]
     assert len(standing) == len(made)
     return find_cycle(
@@ -39,23 +39,23 @@ async def circle_among(view: View, made: list[Calculation]) -> tuple[str, ...] |
 
 @without_moto
 async def test_two_that_begin_to_call_each_other_are_told_of_the_circle(store: Store) -> None:
-    view = await grow(store)
-    a, b = [await save(view, USA, name, "1") for name in ("a", "b")]
-    late = overtaken(store, lambda: rewrite(view, b, "#a()"))
+    session = await grow(store)
+    a, b = [await save(session, USA, name, "1") for name in ("a", "b")]
+    late = overtaken(store, lambda: rewrite(session, b, "#a()"))
     with pytest.raises(Invalid) as refused:
         await rewrite(late, a, "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
-    assert (await view.calculations.reading.one(a.id, consistent=True)) == a
+    assert (await session.calculations.reading.one(a.id, consistent=True)) == a
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_a_circle_that_closes_far_below_is_seen_as_well(store: Store) -> None:
-    view = await grow(store)
-    c = await save(view, USA, "c", "1")
-    await save(view, USA, "b", "#c()")
-    a = await save(view, USA, "a", "2")
-    late = overtaken(store, lambda: rewrite(view, c, "#a()"))
+    session = await grow(store)
+    c = await save(session, USA, "c", "1")
+    await save(session, USA, "b", "#c()")
+    a = await save(session, USA, "a", "2")
+    late = overtaken(store, lambda: rewrite(session, c, "#a()"))
     with pytest.raises(Invalid) as refused:
         await rewrite(late, a, "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
@@ -63,13 +63,13 @@ async def test_a_circle_that_closes_far_below_is_seen_as_well(store: Store) -> N
 
 @on_sqlite
 async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store) -> None:
-    view = await grow(store)
-    old = await save(view, USA, "a", "1")
-    b = await save(view, USA, "b", "2")
+    session = await grow(store)
+    old = await save(session, USA, "a", "1")
+    b = await save(session, USA, "b", "2")
 
     async def call_and_rename() -> None:
-        await rewrite(view, b, "#a()")
-        await rewrite(view, old, "1", name="old")
+        await rewrite(session, b, "#a()")
+        await rewrite(session, old, "1", name="old")
 
     with pytest.raises(Invalid) as refused:
         await save(overtaken(store, call_and_rename), USA, "a", "#b()")
@@ -78,13 +78,13 @@ async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store
 
 @on_sqlite
 async def test_what_is_called_may_change_and_go_while_its_caller_is_saved(store: Store) -> None:
-    view = await grow(store)
-    one = await save(view, USA, "one", "1")
-    late = overtaken(store, lambda: rewrite(view, one, ":x"))
+    session = await grow(store)
+    one = await save(session, USA, "one", "1")
+    late = overtaken(store, lambda: rewrite(session, one, ":x"))
     with pytest.raises(Invalid) as refused:
         await save(late, USA, "two", "#one()")
     assert codes(refused.value) == ["WRONG_ARITY"]
-    late = overtaken(store, lambda: view.calculations.deleting.delete(one.id))
+    late = overtaken(store, lambda: session.calculations.deleting.delete(one.id))
     with pytest.raises(Invalid) as refused:
         await save(late, USA, "two", "#one(1)")
     assert codes(refused.value) == ["UNKNOWN_CALCULATION"]
@@ -96,11 +96,11 @@ async def test_many_that_begin_to_call_the_next_leave_no_circle(
     store: Store, implementation: str
 ) -> None:
     count = 16 if implementation == "sqlite" else 5
-    view = await grow(store)
-    made = [await save(view, USA, f"c{n}", "1") for n in range(count)]
+    session = await grow(store)
+    made = [await save(session, USA, f"c{n}", "1") for n in range(count)]
     outcomes = await asyncio.gather(
         *(
-            rewrite(store.seen_by(SUPER), one, f"#c{(n + 1) % count}()")
+            rewrite(store.open_session(SUPER), one, f"#c{(n + 1) % count}()")
             for n, one in enumerate(made)
         ),
         return_exceptions=True,
@@ -109,16 +109,16 @@ async def test_many_that_begin_to_call_the_next_leave_no_circle(
     assert {type(failure) for failure in failures} <= {Invalid, VersionConflict}
     assert failures
     assert len(failures) < count
-    assert await circle_among(view, made) is None
+    assert await circle_among(session, made) is None
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_a_save_leaves_what_it_calls_as_it_was(store: Store) -> None:
-    view = await grow(store)
-    one = await save(view, USA, "one", "1")
+    session = await grow(store)
+    one = await save(session, USA, "one", "1")
     before = await contents(store.table)
-    two = await save(view, USA, "two", "#one()")
+    two = await save(session, USA, "two", "#one()")
     after = await contents(store.table)
     assert {key: after[key] for key in before if key.pk == f"C:{one.id}"} == {
         key: item for key, item in before.items() if key.pk == f"C:{one.id}"
@@ -128,71 +128,73 @@ async def test_a_save_leaves_what_it_calls_as_it_was(store: Store) -> None:
 
 @on_sqlite
 async def test_more_calls_than_fit_a_transaction_are_refused(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(96):
-        await save(view, USA, f"c{n}", "1")
+        await save(session, USA, f"c{n}", "1")
     before = await contents(store.table)
     with pytest.raises(LimitExceeded) as refused:
-        await save(view, USA, "wide", "+".join(f"#c{n}()" for n in range(96)))
+        await save(session, USA, "wide", "+".join(f"#c{n}()" for n in range(96)))
     assert (refused.value.maximum, refused.value.path) == (100, ["formula"])
     assert await contents(store.table) == before
-    assert (await save(view, USA, "narrow", "+".join(f"#c{n}()" for n in range(90)))).version == 1
+    assert (
+        await save(session, USA, "narrow", "+".join(f"#c{n}()" for n in range(90)))
+    ).version == 1
 
 
-async def hidden_chain(view: View) -> tuple[Calculation, Calculation]:
+async def hidden_chain(session: Session) -> tuple[Calculation, Calculation]:
     """In `/eu` a calculation that calls another; in `/usa` one of `/eu` that calls the first."""
-    deepest = await save(view, EU, "deepest", "1")
-    secret = await save(view, EU, "secret", "#deepest()*7")
-    shared = await save(view, EU, "shared", "#secret()")
-    await view.calculations.writing.grant(shared.id, USA)
+    deepest = await save(session, EU, "deepest", "1")
+    secret = await save(session, EU, "secret", "#deepest()*7")
+    shared = await save(session, EU, "shared", "#secret()")
+    await session.calculations.writing.grant(shared.id, USA)
     return deepest, secret
 
 
-async def told(view: View, group: GroupPath, formula: str) -> list[str]:
+async def told(session: Session, group: GroupPath, formula: str) -> list[str]:
     with pytest.raises(Invalid) as refused:
-        await view.calculations.writing.create(group, content("new", formula), None)
+        await session.calculations.writing.create(group, content("new", formula), None)
     return [problem.message.partition(": ")[2] for problem in refused.value.problems]
 
 
 @on_sqlite
 async def test_what_is_wrong_with_one_out_of_sight_is_not_told(store: Store) -> None:
-    view = await grow(store)
-    local = store.seen_by(caller({USA: Role.CONTRIBUTOR}))
-    deepest, secret = await hidden_chain(view)
+    session = await grow(store)
+    local = store.open_session(caller({USA: Role.CONTRIBUTOR}))
+    deepest, secret = await hidden_chain(session)
     assert (await save(local, USA, "fine", "#shared()")).version == 1
 
-    await rewrite(view, secret, "#deepest()*:x")
+    await rewrite(session, secret, "#deepest()*:x")
     assert await told(local, USA, "#shared()") == ["#shared cannot be used"]
-    assert await told(view, USA, "#shared()") == [
+    assert await told(session, USA, "#shared()") == [
         "#shared cannot be used: line 1, column 1: #secret does not take no arguments: "
         "it is #secret(x)"
     ]
 
-    await view.calculations.deleting.delete(deepest.id)
+    await session.calculations.deleting.delete(deepest.id)
     assert sorted(await told(local, USA, "#shared()")) == [
         "#secret cannot be used",
         "#shared cannot be used",
     ]
-    everything = " ".join(await told(view, USA, "#shared()"))
+    everything = " ".join(await told(session, USA, "#shared()"))
     assert "no calculation #deepest can be seen from here" in everything
 
 
 @on_sqlite
 async def test_a_circle_out_of_sight_names_nobody_that_is_hidden(store: Store) -> None:
-    view = await grow(store)
-    local = store.seen_by(caller({USA: Role.CONTRIBUTOR}))
-    deepest, _ = await hidden_chain(view)
-    wide = await save(view, USA, "deepest", "1")
-    await rewrite(view, wide, "#shared()")
+    session = await grow(store)
+    local = store.open_session(caller({USA: Role.CONTRIBUTOR}))
+    deepest, _ = await hidden_chain(session)
+    wide = await save(session, USA, "deepest", "1")
+    await rewrite(session, wide, "#shared()")
     # A grant changes what a name means in another group, and no formula is checked again.
-    await view.calculations.deleting.delete(deepest.id)
-    await view.calculations.writing.grant(wide.id, EU)
+    await session.calculations.deleting.delete(deepest.id)
+    await session.calculations.writing.grant(wide.id, EU)
     circle = "#shared -> #secret -> #deepest -> #shared"
-    assert await told(view, USA, "#shared()") == [f"the calls go in a circle: {circle}"]
+    assert await told(session, USA, "#shared()") == [f"the calls go in a circle: {circle}"]
     unseen = circle.replace("#deepest", "a calculation out of sight")
     assert await told(local, USA, "#shared()") == [f"the calls go in a circle: {unseen}"]
-    shared = await view.calculations.reading.by_name("shared", USA)
-    library = await library_for(view.calculations.writing.scope, shared, [shared.formula])
+    shared = await session.calculations.reading.by_name("shared", USA)
+    library = await library_for(session.calculations.writing.access, shared, [shared.formula])
     around = Surroundings(library=library, within=identity_of(shared))
     with pytest.raises(FormulaInvalid) as unusable:
         link(parse(shared.formula), around)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.datastore.errors import NotFound, VersionConflict
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import Kind
 from tests.datastore.resources.large_resources import (
     aged,
@@ -37,13 +37,15 @@ from tests.support.table_interceptors import Cut, Died, Interrupted
 
 @each_kind
 async def test_what_is_deleted_leaves_nothing_behind(store: Store, kind: Kind[Any]) -> None:
-    view = await grow(store)
-    made = await make_of(view, kind, USA, "Smelt", "m=a/b")
+    session = await grow(store)
+    made = await make_of(session, kind, USA, "Smelt", "m=a/b")
     for version in range(1, 4):
-        made = await view.of(kind).writing.update(made.id, version, {"tags": tags(f"m={version}")})
-    made, _ = await view.of(kind).writing.grant(made.id, EU)
-    assert await view.of(kind).deleting.delete(made.id, 4) == made
-    await assert_gone(view, kind, made.id)
+        made = await session.of(kind).writing.update(
+            made.id, version, {"tags": tags(f"m={version}")}
+        )
+    made, _ = await session.of(kind).writing.grant(made.id, EU)
+    assert await session.of(kind).deleting.delete(made.id, 4) == made
+    await assert_gone(session, kind, made.id)
     assert await remains(store.table) == []
     assert await faults(store.table) == []
 
@@ -53,12 +55,12 @@ async def test_what_is_deleted_leaves_nothing_behind(store: Store, kind: Kind[An
 async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
     store: Store, kind: Kind[Any]
 ) -> None:
-    view = await grow(store)
-    made = await make_of(view, kind, USA, "Smelt")
-    await view.of(kind).writing.update(made.id, 1, {"name": "Forge"})
+    session = await grow(store)
+    made = await make_of(session, kind, USA, "Smelt")
+    await session.of(kind).writing.update(made.id, 1, {"name": "Forge"})
     before = await contents(store.table)
     with pytest.raises(VersionConflict) as refused:
-        await view.of(kind).deleting.delete(made.id, 1)
+        await session.of(kind).deleting.delete(made.id, 1)
     assert refused.value.current_version == 2
     assert await contents(store.table) == before
 
@@ -66,13 +68,13 @@ async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
 @each_kind
 @on_sqlite
 async def test_a_delete_that_an_update_overtakes_starts_over(store: Store, kind: Kind[Any]) -> None:
-    view = await grow(store)
-    made = await make_of(view, kind, USA, "Smelt", "k=v")
+    session = await grow(store)
+    made = await make_of(session, kind, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
-        await view.of(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
+        await session.of(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
     assert (await late.of(kind).deleting.delete(made.id)).version == 2
     assert await remains(store.table) == []
     assert await faults(store.table) == []
@@ -84,16 +86,16 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
     store: Store,
     kind: Kind[Any],
 ) -> None:
-    view = await grow(store)
-    made = await make_of(view, kind, USA, "Smelt", "k=v")
+    session = await grow(store)
+    made = await make_of(session, kind, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
-        await view.of(kind).writing.update(made.id, 1, {"tags": ()})
+        await session.of(kind).writing.update(made.id, 1, {"tags": ()})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
     with pytest.raises(VersionConflict):
         await late.of(kind).deleting.delete(made.id, 1)
-    assert (await view.of(kind).reading.one(made.id)).version == 2
+    assert (await session.of(kind).reading.one(made.id)).version == 2
     assert await faults(store.table) == []
 
 
@@ -103,13 +105,13 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
 async def test_any_number_of_versions_is_deleted(
     store: Store, kind: Kind[Any], versions: int
 ) -> None:
-    view = await grow(store)
-    made = await aged(store, kind, await make_of(view, kind, USA, "Smelt"), versions)
-    other = await make_of(view, kind, USA, "Cast", "k=v")
+    session = await grow(store)
+    made = await aged(store, kind, await make_of(session, kind, USA, "Smelt"), versions)
+    other = await make_of(session, kind, USA, "Cast", "k=v")
     assert made.version == versions
     assert await faults(store.table) == []
-    assert await view.of(kind).deleting.delete(made.id) == made
-    gone, there = await view.of(kind).reading.many([made.id, other.id])
+    assert await session.of(kind).deleting.delete(made.id) == made
+    gone, there = await session.of(kind).reading.many([made.id, other.id])
     assert isinstance(gone, NotFound)
     assert there == other
     assert await own_rows(store.table, kind) == {f"{kind.letter}:{other.id}"}
@@ -121,11 +123,11 @@ async def test_any_number_of_versions_is_deleted(
 async def test_more_than_a_transaction_holds_is_deleted_behind_a_tombstone(
     store: Store, kind: Kind[Any]
 ) -> None:
-    view = await grow(store)
-    made = await spread(view, kind)
+    session = await grow(store)
+    made = await spread(session, kind)
     assert len(made.groups) == 3
-    await view.of(kind).deleting.delete(made.id)
-    await assert_gone(view, kind, made.id)
+    await session.of(kind).deleting.delete(made.id)
+    await assert_gone(session, kind, made.id)
     assert await remains(store.table) == []
     assert await faults(store.table) == []
 
@@ -136,19 +138,19 @@ async def test_a_single_grant_with_more_tags_than_a_transaction_holds_is_deleted
     store: Store,
     kind: Kind[Any],
 ) -> None:
-    view = await grow(store)
-    made = await laden(view, kind)
+    session = await grow(store)
+    made = await laden(session, kind)
     assert len(made.tags) == 47
-    await view.of(kind).deleting.delete(made.id)
+    await session.of(kind).deleting.delete(made.id)
     assert await remains(store.table) == []
     assert await faults(store.table) == []
 
 
-async def assert_name_is_free(view: View, kind: Kind[Any]) -> None:
+async def assert_name_is_free(session: Session, kind: Kind[Any]) -> None:
     for group in (USA, EU):
-        renamed = await make_of(view, kind, group, "Smelt")
-        assert await view.of(kind).reading.by_name("Smelt", group) == renamed
-        await view.of(kind).deleting.delete(renamed.id)
+        renamed = await make_of(session, kind, group, "Smelt")
+        assert await session.of(kind).reading.by_name("Smelt", group) == renamed
+        await session.of(kind).deleting.delete(renamed.id)
 
 
 @each_kind
@@ -157,20 +159,20 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
     store: Store,
     kind: Kind[Any],
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     unfinished = []
     for writes in range(20):
-        made = await aged(store, kind, await spread(view, kind), 60)
+        made = await aged(store, kind, await spread(session, kind), 60)
         before = await contents(store.table)
         if not await cut_short(store, kind, made, writes):
             break
         if await contents(store.table) == before:
             assert await store.finish_deletes() == 0
-            await view.of(kind).deleting.delete(made.id)
+            await session.of(kind).deleting.delete(made.id)
         else:
             unfinished.append(writes)
-            await assert_gone(view, kind, made.id)
-            await assert_name_is_free(view, kind)
+            await assert_gone(session, kind, made.id)
+            await assert_name_is_free(session, kind)
             assert await store.finish_deletes() == 1
         assert await remains(store.table) == []
         assert await faults(store.table) == []
@@ -185,14 +187,14 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
 async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
     store: Store, kind: Kind[Any]
 ) -> None:
-    view = await grow(store)
-    made = await aged(store, kind, await spread(view, kind), 60)
+    session = await grow(store)
+    made = await aged(store, kind, await spread(session, kind), 60)
     assert await cut_short(store, kind, made, 2)
     for _ in range(3):
         try:
             assert await replace(store, table=Cut(store.table, 4)).finish_deletes() == 1
         except Died:
-            await assert_gone(view, kind, made.id)
+            await assert_gone(session, kind, made.id)
         else:
             break
     assert await remains(store.table) == []
@@ -202,10 +204,10 @@ async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
 @each_kind
 @without_moto
 async def test_two_sweeps_at_once_take_everything_away_once(store: Store, kind: Kind[Any]) -> None:
-    view = await grow(store)
-    other = await make_of(view, kind, SOUTH, "Cast", "k0=a/b")
+    session = await grow(store)
+    other = await make_of(session, kind, SOUTH, "Cast", "k0=a/b")
     for writes in (2, 4):
-        made = await aged(store, kind, await spread(view, kind), 30)
+        made = await aged(store, kind, await spread(session, kind), 30)
         assert await cut_short(store, kind, made, writes)
         await asyncio.gather(*(replace(store).finish_deletes() for _ in range(3)))
         await store.finish_deletes()
@@ -216,10 +218,10 @@ async def test_two_sweeps_at_once_take_everything_away_once(store: Store, kind: 
 @each_kind
 @without_moto
 async def test_what_several_delete_at_once_is_deleted_once(store: Store, kind: Kind[Any]) -> None:
-    view = await grow(store)
-    made = await spread(view, kind)
+    session = await grow(store)
+    made = await spread(session, kind)
     outcomes = await asyncio.gather(
-        *(store.seen_by(SUPER).of(kind).deleting.delete(made.id) for _ in range(4)),
+        *(store.open_session(SUPER).of(kind).deleting.delete(made.id) for _ in range(4)),
         return_exceptions=True,
     )
     assert [outcome for outcome in outcomes if isinstance(outcome, kind.record)] == [made]
@@ -232,11 +234,11 @@ async def test_what_several_delete_at_once_is_deleted_once(store: Store, kind: K
 @on_sqlite
 async def test_what_has_a_hundred_names_is_deleted(store: Store, kind: Kind[Any]) -> None:
     groups = [GroupPath(f"/g{n:03}") for n in range(100)]
-    view = await grow(store, *groups)
-    made = await make_of(view, kind, groups[0], "Smelt")
+    session = await grow(store, *groups)
+    made = await make_of(session, kind, groups[0], "Smelt")
     for group in groups[1:]:
-        made, _ = await view.of(kind).writing.grant(made.id, group)
+        made, _ = await session.of(kind).writing.grant(made.id, group)
     assert await faults(store.table) == []
-    await view.of(kind).deleting.delete(made.id)
+    await session.of(kind).deleting.delete(made.id)
     assert await remains(store.table) == []
     assert await faults(store.table) == []

@@ -27,8 +27,8 @@ DAY = timedelta(days=1)
 
 
 async def test_the_same_key_and_input_give_the_first_resource_again(store: Store) -> None:
-    view = await grow(store)
-    writing = view.pipelines.writing
+    session = await grow(store)
+    writing = session.pipelines.writing
     first = await writing.create(USA, draft("Smelt", "k=v", attributes={"a": 1, "b": 2}), "key")
     before = await contents(store.table)
     again = await writing.create(USA, draft("Smelt", "k=v", attributes={"b": 2, "a": 1}), "key")
@@ -39,12 +39,12 @@ async def test_the_same_key_and_input_give_the_first_resource_again(store: Store
 
 @on_sqlite
 async def test_the_same_key_with_another_input_is_refused(store: Store) -> None:
-    view = await grow(store)
-    await view.pipelines.writing.create(USA, draft("Smelt"), "key")
+    session = await grow(store)
+    await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     before = await contents(store.table)
     for group, content in ((USA, draft("Other")), (EU, draft("Smelt")), (USA, draft("smelt"))):
         with pytest.raises(Invalid) as refused:
-            await view.pipelines.writing.create(group, content, "key")
+            await session.pipelines.writing.create(group, content, "key")
         assert [problem.path for problem in refused.value.problems] == [["idempotencyKey"]]
     assert await contents(store.table) == before
 
@@ -53,7 +53,7 @@ async def test_the_same_key_with_another_input_is_refused(store: Store) -> None:
 async def test_keys_belong_to_the_caller(store: Store) -> None:
     await grow(store)
     made = [
-        await store.seen_by(caller({USA: Role.ADMIN}, user)).pipelines.writing.create(
+        await store.open_session(caller({USA: Role.ADMIN}, user)).pipelines.writing.create(
             USA, draft(user), "key"
         )
         for user in ("ann", "bob", "ann:key")
@@ -64,33 +64,33 @@ async def test_keys_belong_to_the_caller(store: Store) -> None:
 
 @on_sqlite
 async def test_a_refused_create_leaves_no_receipt(store: Store) -> None:
-    view = await grow(store)
-    await view.pipelines.writing.create(USA, draft("Smelt"), None)
+    session = await grow(store)
+    await session.pipelines.writing.create(USA, draft("Smelt"), None)
     before = await contents(store.table)
     with pytest.raises(NameTaken):
-        await view.pipelines.writing.create(USA, draft("Smelt"), "key")
+        await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     assert await contents(store.table) == before
-    assert (await view.pipelines.writing.create(USA, draft("Cast"), "key")).name == "Cast"
+    assert (await session.pipelines.writing.create(USA, draft("Cast"), "key")).name == "Cast"
 
 
 @on_sqlite
 async def test_a_replay_gives_the_resource_as_it_is_now(store: Store) -> None:
-    view = await grow(store)
-    made = await view.pipelines.writing.create(USA, draft("Smelt"), "key")
-    changed = await view.pipelines.writing.update(made.id, 1, {"name": "Forge"})
-    assert await view.pipelines.writing.create(USA, draft("Smelt"), "key") == changed
+    session = await grow(store)
+    made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
+    changed = await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
+    assert await session.pipelines.writing.create(USA, draft("Smelt"), "key") == changed
 
 
 @on_sqlite
 async def test_a_replay_of_what_was_deleted_since_finds_nothing_and_makes_nothing(
     store: Store,
 ) -> None:
-    view = await grow(store)
-    made = await view.pipelines.writing.create(USA, draft("Smelt"), "key")
-    await view.pipelines.deleting.delete(made.id)
+    session = await grow(store)
+    made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
+    await session.pipelines.deleting.delete(made.id)
     before = await contents(store.table)
     with pytest.raises(Invalid, match="idempotencyKey: made a pipeline that is gone"):
-        await view.pipelines.writing.create(USA, draft("Smelt"), "key")
+        await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     assert await contents(store.table) == before
 
 
@@ -102,11 +102,11 @@ async def test_a_receipt_holds_for_a_day_whether_or_not_the_store_took_it_away(
     # Later than today, so that no store takes the receipt away by its own clock.
     watch.time = datetime(2100, 1, 1, tzinfo=UTC)
     store = Store(table, Clock(now=watch))
-    view = await grow(store)
-    made = await view.pipelines.writing.create(USA, draft("Smelt"), "key")
-    await view.pipelines.writing.update(made.id, 1, {"name": "Forge"})
+    session = await grow(store)
+    made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
+    await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
     watch.move(later)
-    again = await view.pipelines.writing.create(USA, draft("Smelt"), "key")
+    again = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     assert (again.id == made.id) == replayed
     assert await faults(store.table) == []
 
@@ -114,10 +114,10 @@ async def test_a_receipt_holds_for_a_day_whether_or_not_the_store_took_it_away(
 @pytest.mark.parametrize("key", ["", " ", "x" * 129, "a\x00"])
 @on_sqlite
 async def test_an_odd_key_is_refused(store: Store, key: str) -> None:
-    view = await grow(store)
+    session = await grow(store)
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
-        await view.pipelines.writing.create(USA, draft("Smelt"), key)
+        await session.pipelines.writing.create(USA, draft("Smelt"), key)
     assert [problem.path for problem in refused.value.problems] == [["idempotencyKey"]]
     assert await contents(store.table) == before
 
@@ -126,7 +126,8 @@ async def test_an_odd_key_is_refused(store: Store, key: str) -> None:
 async def test_calls_at_the_same_time_make_one_resource(store: Store) -> None:
     await grow(store, USA)
     calls = [
-        store.seen_by(SUPER).pipelines.writing.create(USA, draft("Smelt"), "key") for _ in range(5)
+        store.open_session(SUPER).pipelines.writing.create(USA, draft("Smelt"), "key")
+        for _ in range(5)
     ]
     made = await asyncio.gather(*calls)
     assert len({pipeline.id for pipeline in made}) == 1

@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
-from penstock.datastore.access.scope import Budget
+from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, GroupPath, Role
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import TagFilter
 from tests.support.sample_resources import (
@@ -33,9 +33,11 @@ USA2 = GroupPath("/usa2")
 CITY = GroupPath("/usa/northwest/city")
 
 
-async def pages(view: View, listed: Listed, size: int = 1, *, backward: bool = False) -> list[str]:
+async def pages(
+    session: Session, listed: Listed, size: int = 1, *, backward: bool = False
+) -> list[str]:
     found: list[Pipeline] = await walk(
-        partial(view.pipelines.listing.page, listed), size, backward=backward
+        partial(session.pipelines.listing.page, listed), size, backward=backward
     )
     return [pipeline.name for pipeline in found]
 
@@ -45,8 +47,8 @@ def by_tags(**terms: str) -> TagFilter:
     return TagFilter(**{name: tags(*text.split()) for name, text in terms.items()})
 
 
-async def tagged(store: Store) -> View:
-    view = await grow(store)
+async def tagged(store: Store) -> Session:
+    session = await grow(store)
     for group, name, text in (
         (USA, "one", "m=a/b n=x"),
         (USA, "two", "m=a"),
@@ -56,8 +58,8 @@ async def tagged(store: Store) -> View:
         (EU, "six", "m=a/b n=x"),
         (USA, "seven", ""),
     ):
-        await make(view, group, name, *text.split())
-    return view
+        await make(session, group, name, *text.split())
+    return session
 
 
 @pytest.mark.parametrize(
@@ -86,20 +88,20 @@ async def tagged(store: Store) -> View:
 async def test_a_filter_finds_what_carries_all_and_any_and_none(
     store: Store, terms: dict[str, str], found: list[str]
 ) -> None:
-    view = await tagged(store)
+    session = await tagged(store)
     listed = Listed(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
     for size in (1, 2, 20):
-        assert await pages(view, listed, size) == found
-        assert await pages(view, listed, size, backward=True) == found
+        assert await pages(session, listed, size) == found
+        assert await pages(session, listed, size, backward=True) == found
     newest = Listed(group=NORTHWEST, tags=by_tags(**terms))
-    assert await pages(view, newest) == found[::-1]
-    assert await pages(view, newest, backward=True) == found[::-1]
+    assert await pages(session, newest) == found[::-1]
+    assert await pages(session, newest, backward=True) == found[::-1]
 
 
 async def test_a_list_by_tags_is_the_same_on_every_store(store: Store) -> None:
-    view = await grow(store, USA, EU)
+    session = await grow(store, USA, EU)
     for group, name, text in ((USA, "one", "m=a/b n=x"), (USA, "two", "m=a"), (EU, "three", "m=a")):
-        await make(view, group, name, *text.split())
+        await make(session, group, name, *text.split())
     for terms, found in (
         ({}, ["one", "two"]),
         ({"all": "m=a"}, ["one", "two"]),
@@ -107,56 +109,56 @@ async def test_a_list_by_tags_is_the_same_on_every_store(store: Store) -> None:
         ({"none": "n=x"}, ["two"]),
     ):
         listed = Listed(group=USA, tags=by_tags(**terms))
-        assert await pages(view, listed) == found[::-1]
-        assert await pages(view, listed, backward=True) == found[::-1]
+        assert await pages(session, listed) == found[::-1]
+        assert await pages(session, listed, backward=True) == found[::-1]
     everything = Listed(group=ROOT, include_child_groups=True)
-    assert await pages(view, everything, 2) == ["three", "two", "one"]
+    assert await pages(session, everything, 2) == ["three", "two", "one"]
 
 
 @on_sqlite
 async def test_a_group_lists_what_it_inherits_and_not_what_lies_beside_or_below(
     store: Store,
 ) -> None:
-    view = await grow(store, *TREE, USA2, CITY)
+    session = await grow(store, *TREE, USA2, CITY)
     for group, name in ((ROOT, "r"), (USA, "u"), (USA2, "u2"), (NORTHWEST, "n"), (CITY, "c")):
-        await make(view, group, name)
-    assert await names_in(view, ROOT) == ["r"]
-    assert await names_in(view, USA) == ["r", "u"]
-    assert await names_in(view, USA2) == ["r", "u2"]
-    assert await names_in(view, CITY) == ["r", "u", "n", "c"]
-    assert await names_in(view, SOUTH) == ["r", "u"]
+        await make(session, group, name)
+    assert await names_in(session, ROOT) == ["r"]
+    assert await names_in(session, USA) == ["r", "u"]
+    assert await names_in(session, USA2) == ["r", "u2"]
+    assert await names_in(session, CITY) == ["r", "u", "n", "c"]
+    assert await names_in(session, SOUTH) == ["r", "u"]
 
 
 @on_sqlite
 async def test_child_groups_are_included_without_repeating_what_several_grant(
     store: Store,
 ) -> None:
-    view = await tagged(store)
-    made = await make(view, NORTHWEST, "eight", "m=a/b")
+    session = await tagged(store)
+    made = await make(session, NORTHWEST, "eight", "m=a/b")
     for group in (SOUTH, EU):
-        await view.pipelines.writing.grant(made.id, group)
+        await session.pipelines.writing.grant(made.id, group)
     usa = ["one", "two", "three", "four", "five", "seven", "eight"]
     for size in (1, 3, 50):
         for backward in (False, True):
             listed = Listed(group=USA, include_child_groups=True, newest_first=False)
-            assert await pages(view, listed, size, backward=backward) == usa
+            assert await pages(session, listed, size, backward=backward) == usa
             ab = Listed(
                 group=ROOT,
                 include_child_groups=True,
                 newest_first=False,
                 tags=by_tags(all="m=a/b"),
             )
-            found = await pages(view, ab, size, backward=backward)
+            found = await pages(session, ab, size, backward=backward)
             assert found == ["one", "three", "six", "eight"]
 
 
 @on_sqlite
 async def test_readers_of_the_root_list_all_whatever_it_is_granted_to(store: Store) -> None:
-    view = await tagged(store)
-    gone = await make(view, EU, "gone")
-    await view.pipelines.deleting.delete(gone.id)
+    session = await tagged(store)
+    gone = await make(session, EU, "gone")
+    await session.pipelines.deleting.delete(gone.id)
     listed = Listed(group=ROOT, include_child_groups=True, newest_first=False)
-    reader = store.seen_by(caller({ROOT: Role.READER}))
+    reader = store.open_session(caller({ROOT: Role.READER}))
     whole = ["one", "two", "three", "four", "five", "six", "seven"]
     for size in (1, 20):
         for backward in (False, True):
@@ -172,10 +174,10 @@ async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
     store: Store,
 ) -> None:
     await tagged(store)
-    view = Store(store.table, budget=Budget(groups=2)).seen_by(SUPER)
-    assert len(await pages(view, Listed(group=ROOT, include_child_groups=True), 20)) == 7
+    session = Store(store.table, budget=Budget(groups=2)).open_session(SUPER)
+    assert len(await pages(session, Listed(group=ROOT, include_child_groups=True), 20)) == 7
     with pytest.raises(LimitExceeded) as refused:
-        await pages(view, Listed(group=USA, include_child_groups=True))
+        await pages(session, Listed(group=USA, include_child_groups=True))
     assert refused.value.path == ["group"]
 
 
@@ -184,9 +186,9 @@ async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
 async def test_a_caller_lists_from_above_only_what_lies_on_their_own_lines(
     store: Store, child_groups: bool
 ) -> None:
-    view = await tagged(store)
-    await make(view, ROOT, "root")
-    below = store.seen_by(caller({SOUTH: Role.READER}))
+    session = await tagged(store)
+    await make(session, ROOT, "root")
+    below = store.open_session(caller({SOUTH: Role.READER}))
     listed = Listed(group=USA, include_child_groups=child_groups, newest_first=False)
     inherited = ["one", "two", "five", "seven", "root"]
     expected = inherited if child_groups else [name for name in inherited if name != "five"]
@@ -202,34 +204,34 @@ async def test_a_caller_lists_from_above_only_what_lies_on_their_own_lines(
 async def test_a_group_that_is_not_there_or_not_to_be_known_is_not_found(
     store: Store, child_groups: bool
 ) -> None:
-    view = await tagged(store)
-    page = view.pipelines.listing.page
+    session = await tagged(store)
+    page = session.pipelines.listing.page
     with pytest.raises(NotFound, match="There is no group /xyz"):
         await page(Listed(group=GroupPath("/xyz"), include_child_groups=child_groups), Window())
-    stranger = store.seen_by(caller({EU: Role.ADMIN})).pipelines.listing.page
+    stranger = store.open_session(caller({EU: Role.ADMIN})).pipelines.listing.page
     with pytest.raises(NotFound, match="There is no group /usa"):
         await stranger(Listed(group=USA, include_child_groups=child_groups), Window())
 
 
 @on_sqlite
 async def test_a_filter_that_no_tag_could_match_is_refused(store: Store) -> None:
-    view = await tagged(store)
+    session = await tagged(store)
     with pytest.raises(Invalid):
-        await pages(view, Listed(group=USA, tags=by_tags(all="m=a//b")))
+        await pages(session, Listed(group=USA, tags=by_tags(all="m=a//b")))
 
 
 @on_sqlite
 async def test_cursors_survive_what_is_made_and_deleted_between_pages(store: Store) -> None:
-    view = await grow(store)
-    made = [await make(view, (USA, NORTHWEST)[n % 2], f"n{n}", "m=a") for n in range(8)]
+    session = await grow(store)
+    made = [await make(session, (USA, NORTHWEST)[n % 2], f"n{n}", "m=a") for n in range(8)]
     listed = Listed(group=NORTHWEST, tags=by_tags(all="m=a"), newest_first=False)
-    page = view.pipelines.listing.page
+    page = session.pipelines.listing.page
     first = await page(listed, Window(size=3))
     assert [pipeline.name for _, pipeline in first.entries] == ["n0", "n1", "n2"]
     for gone in (made[2], made[3]):
-        await view.pipelines.deleting.delete(gone.id)
-    await view.pipelines.writing.update(made[4].id, 1, {"tags": ()})
-    await make(view, USA, "new", "m=a")
+        await session.pipelines.deleting.delete(gone.id)
+    await session.pipelines.writing.update(made[4].id, 1, {"tags": ()})
+    await make(session, USA, "new", "m=a")
     rest = await page(listed, Window(size=9, after=first.reached))
     assert [pipeline.name for _, pipeline in rest.entries] == ["n5", "n6", "n7", "new"]
     back = await page(listed, Window(size=9, after=first.reached, backward=True))
@@ -247,13 +249,13 @@ BUDGETS = [Budget(rounds=1), Budget(reads=1), Budget(units=0.5)]
 async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
     store: Store, budget: Budget, terms: dict[str, str]
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(90):
         # Those wanted lie at both ends; between them no tag alone tells that there are none.
         between = ("m=a" if n % 2 else "n=a", "far=no")
         carried = ("m=a", "n=a") if n in (0, 1, 88, 89) else between
-        await make(view, (USA, NORTHWEST)[n % 4 // 2], f"n{n}", *carried)
-    limited = Store(store.table, budget=budget).seen_by(SUPER).pipelines.listing.page
+        await make(session, (USA, NORTHWEST)[n % 4 // 2], f"n{n}", *carried)
+    limited = Store(store.table, budget=budget).open_session(SUPER).pipelines.listing.page
     listed = Listed(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
     short = 0
 
@@ -272,11 +274,11 @@ async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
 
 @without_moto
 async def test_a_list_longer_than_any_page_read_is_whole(store: Store) -> None:
-    view = await grow(store, USA)
+    session = await grow(store, USA)
     names = [f"n{n:02}" for n in range(30)]
     for name in names:
-        await make(view, USA, name, "m=a")
+        await make(session, USA, name, "m=a")
     for terms in ({}, {"all": "m=a"}):
         listed = Listed(group=USA, tags=by_tags(**terms))
-        assert await pages(view, listed, 7) == names[::-1]
-        assert await pages(view, listed, 30, backward=True) == names[::-1]
+        assert await pages(session, listed, 7) == names[::-1]
+        assert await pages(session, listed, 30, backward=True) == names[::-1]

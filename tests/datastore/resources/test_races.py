@@ -63,7 +63,7 @@ async def test_creates_of_one_name_leave_one_holder_on_each_line(
     wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 200))]
     Random(seed).shuffle(wanted)
     made, failures = await at_once(
-        make_of(store.seen_by(SUPER), kind, group, "Smelt") for group in wanted
+        make_of(store.open_session(SUPER), kind, group, "Smelt") for group in wanted
     )
     assert {type(failure) for failure in failures} == {NameTaken}
     assert_one_holder_on_each_line([one.owner for one in made], wanted)
@@ -78,7 +78,7 @@ async def test_creates_in_one_group_and_in_the_group_below_meet(
     for n in range(many(implementation, 25)):
         pair = (USA, NORTHWEST) if n % 2 else (NORTHWEST, USA)
         made, failures = await at_once(
-            make_of(store.seen_by(SUPER), kind, group, f"n{n}") for group in pair
+            make_of(store.open_session(SUPER), kind, group, f"n{n}") for group in pair
         )
         assert len(made) == 1
         assert [type(failure) for failure in failures] == [NameTaken]
@@ -89,11 +89,12 @@ async def test_creates_in_one_group_and_in_the_group_below_meet(
 async def test_renames_to_one_name_leave_one_holder_on_each_line(
     store: Store, kind: Kind[Any], implementation: str
 ) -> None:
-    view = await grow(store, *LINES)
+    session = await grow(store, *LINES)
     groups = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
-    made = [await make_of(view, kind, group, f"n{n}") for n, group in enumerate(groups)]
+    made = [await make_of(session, kind, group, f"n{n}") for n, group in enumerate(groups)]
     renamed, failures = await at_once(
-        store.seen_by(SUPER).of(kind).writing.update(one.id, 1, {"name": "Smelt"}) for one in made
+        store.open_session(SUPER).of(kind).writing.update(one.id, 1, {"name": "Smelt"})
+        for one in made
     )
     assert {type(failure) for failure in failures} == {NameTaken}
     assert_one_holder_on_each_line([one.owner for one in renamed], groups)
@@ -105,11 +106,11 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
     store: Store, kind: Kind[Any], implementation: str
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(many(implementation, 40))]
-    view = await grow(store, *LINES, *homes)
-    made = [await make_of(view, kind, home, "Smelt") for home in homes]
+    session = await grow(store, *LINES, *homes)
+    made = [await make_of(session, kind, home, "Smelt") for home in homes]
     line = (USA, NORTHWEST, CITY)
     granted, failures = await at_once(
-        store.seen_by(SUPER).of(kind).writing.grant(one.id, line[n % 3])
+        store.open_session(SUPER).of(kind).writing.grant(one.id, line[n % 3])
         for n, one in enumerate(made)
     )
     assert {type(failure) for failure in failures} == {NameTaken}
@@ -121,18 +122,18 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
 async def test_deletes_free_the_name_for_one_on_each_line(
     store: Store, kind: Kind[Any], implementation: str
 ) -> None:
-    view = await grow(store, *LINES)
-    held = [await make_of(view, kind, group, "Smelt") for group in (CITY, SOUTH, EU)]
+    session = await grow(store, *LINES)
+    held = [await make_of(session, kind, group, "Smelt") for group in (CITY, SOUTH, EU)]
     wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
-    deleting = view.of(kind).deleting
+    deleting = session.of(kind).deleting
     calls = [deleting.delete(one.id) for one in held]
-    calls += [make_of(store.seen_by(SUPER), kind, group, "Smelt") for group in wanted]
+    calls += [make_of(store.open_session(SUPER), kind, group, "Smelt") for group in wanted]
     Random(0).shuffle(calls)
     done, failures = await at_once(calls)
     assert {type(failure) for failure in failures} <= {NameTaken}
     assert {one.id for one in held} <= {one.id for one in done}
     # Who came too early was refused; whoever asks again finds the name free or held by one.
-    again, refused = await at_once(make_of(view, kind, group, "Smelt") for group in LINES)
+    again, refused = await at_once(make_of(session, kind, group, "Smelt") for group in LINES)
     assert {type(failure) for failure in refused} <= {NameTaken}
     gone = {one.id for one in held}
     holders = [one.owner for one in (*done, *again) if one.id not in gone]
@@ -143,9 +144,9 @@ async def test_deletes_free_the_name_for_one_on_each_line(
 async def test_a_name_is_taken_once_in_each_kind(store: Store, implementation: str) -> None:
     await grow(store, *LINES)
     for kind in KINDS:
-        await make_of(store.seen_by(SUPER), kind, EU, "Smelt")
+        await make_of(store.open_session(SUPER), kind, EU, "Smelt")
     calls = [
-        make_of(store.seen_by(SUPER), KINDS[n % len(KINDS)], (USA, CITY)[n // 2 % 2], "Smelt")
+        make_of(store.open_session(SUPER), KINDS[n % len(KINDS)], (USA, CITY)[n // 2 % 2], "Smelt")
         for n in range(many(implementation, 40))
     ]
     made, failures = await at_once(calls)
@@ -160,30 +161,30 @@ async def test_grants_of_one_resource_to_many_groups_all_happen(
     store: Store, kind: Kind[Any]
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(12)]
-    view = await grow(store, *TREE, *homes)
-    made = await make_of(view, kind, USA, "Smelt", "m=a/b")
+    session = await grow(store, *TREE, *homes)
+    made = await make_of(session, kind, USA, "Smelt", "m=a/b")
     granted, failures = await at_once(
-        store.seen_by(SUPER).of(kind).writing.grant(made.id, home) for home in homes
+        store.open_session(SUPER).of(kind).writing.grant(made.id, home) for home in homes
     )
     assert failures == []
     assert len(granted) == 12
-    found = await view.of(kind).reading.one(made.id, consistent=True)
+    found = await session.of(kind).reading.one(made.id, consistent=True)
     assert sorted(found.groups) == [*homes, USA]
     assert await faults(store.table) == []
 
 
 @each_kind
 async def test_updates_of_one_version_have_one_winner(store: Store, kind: Kind[Any]) -> None:
-    view = await grow(store, USA)
-    made = await make_of(view, kind, USA, "Smelt", "m=a")
+    session = await grow(store, USA)
+    made = await make_of(session, kind, USA, "Smelt", "m=a")
     updated, failures = await at_once(
-        store.seen_by(SUPER).of(kind).writing.update(made.id, 1, {"tags": tags(f"m=a/{n}")})
+        store.open_session(SUPER).of(kind).writing.update(made.id, 1, {"tags": tags(f"m=a/{n}")})
         for n in range(20)
     )
     assert len(updated) == 1
     assert [type(failure) for failure in failures] == [VersionConflict] * 19
     assert {failure.current_version for failure in failures} == {2}  # type: ignore[attr-defined]
-    assert await view.of(kind).reading.one(made.id, consistent=True) == updated[0]
+    assert await session.of(kind).reading.one(made.id, consistent=True) == updated[0]
     assert await faults(store.table) == []
 
 
@@ -192,33 +193,33 @@ async def test_updates_of_one_version_have_one_winner(store: Store, kind: Kind[A
 async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
     store: Store, kind: Kind[Any], implementation: str, seed: int
 ) -> None:
-    view = await grow(store, *LINES)
+    session = await grow(store, *LINES)
     random = Random(seed)
     values = ("m=a", "m=a/b", "m=a/b/c", "n=x", "n=y/z")
     made = [
-        await make_of(view, kind, random.choice(LINES), f"n{n}", random.choice(values))
+        await make_of(session, kind, random.choice(LINES), f"n{n}", random.choice(values))
         for n in range(many(implementation, 30))
     ]
 
     async def change(one: Resource) -> None:
-        desk = store.seen_by(SUPER).of(kind)
+        repository = store.open_session(SUPER).of(kind)
         for _ in range(3):
             match random.randrange(5):
                 case 0:
-                    await desk.writing.grant(one.id, random.choice((ROOT, *LINES)))
+                    await repository.writing.grant(one.id, random.choice((ROOT, *LINES)))
                 case 1:
-                    now = await desk.reading.one(one.id, consistent=True)
+                    now = await repository.reading.one(one.id, consistent=True)
                     new = {"tags": tags(random.choice(values)), "name": f"n{random.randrange(40)}"}
-                    await desk.writing.update(one.id, now.version, new)
+                    await repository.writing.update(one.id, now.version, new)
                 case 2:
-                    now = await desk.reading.one(one.id, consistent=True)
+                    now = await repository.reading.one(one.id, consistent=True)
                     for group in set(now.groups) - {now.owner}:
-                        await desk.writing.revoke(one.id, group)
+                        await repository.writing.revoke(one.id, group)
                 case 3:
-                    now = await desk.reading.one(one.id, consistent=True)
-                    await desk.writing.update(one.id, now.version, {"tags": ()})
+                    now = await repository.reading.one(one.id, consistent=True)
+                    await repository.writing.update(one.id, now.version, {"tags": ()})
                 case _:
-                    await desk.deleting.delete(one.id)
+                    await repository.deleting.delete(one.id)
 
     # Everything is changed by two at once.
     _, failures = await at_once(change(one) for one in made * 2)
@@ -231,18 +232,18 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
 async def test_the_last_of_several_takes_counters_and_markers_away(
     store: Store, kind: Kind[Any], writes: int
 ) -> None:
-    view = await grow(store)
+    session = await grow(store)
     first, second = [
-        await make_of(view, kind, group, "Smelt", "m=a/b") for group in (NORTHWEST, SOUTH)
+        await make_of(session, kind, group, "Smelt", "m=a/b") for group in (NORTHWEST, SOUTH)
     ]
-    third = await make_of(view, kind, NORTHWEST, "Cast", "m=a/b")
+    third = await make_of(session, kind, NORTHWEST, "Cast", "m=a/b")
 
     async def others_go() -> None:
         for other in (second, third):
-            await view.of(kind).deleting.delete(other.id)
+            await session.of(kind).deleting.delete(other.id)
 
     interrupted = Interrupted(store.table, others_go, writes=writes)
-    await replace(store, table=interrupted).seen_by(SUPER).of(kind).deleting.delete(first.id)
+    await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(first.id)
     assert interrupted.other is None
     assert await faults(store.table) == []
 
@@ -252,14 +253,14 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
 async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
     store: Store, kind: Kind[Any], writes: int
 ) -> None:
-    view = await grow(store)
-    made = await make_of(view, kind, NORTHWEST, "Smelt", "m=a/b")
+    session = await grow(store)
+    made = await make_of(session, kind, NORTHWEST, "Smelt", "m=a/b")
 
     async def others_come() -> None:
-        await make_of(view, kind, SOUTH, "Smelt")
-        await make_of(view, kind, NORTHWEST, "Forge", "m=a/b")
+        await make_of(session, kind, SOUTH, "Smelt")
+        await make_of(session, kind, NORTHWEST, "Forge", "m=a/b")
 
     interrupted = Interrupted(store.table, others_come, writes=writes)
-    await replace(store, table=interrupted).seen_by(SUPER).of(kind).deleting.delete(made.id)
+    await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(made.id)
     assert interrupted.other is None
     assert await faults(store.table) == []

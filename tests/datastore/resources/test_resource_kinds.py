@@ -8,7 +8,7 @@ from penstock.datastore.errors import LimitExceeded, NameTaken, NotFound
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.roles import ROOT, GroupPath
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Batch, Table
@@ -33,18 +33,18 @@ class Stopping:
         return await self._table.transact(*arguments, **more)
 
 
-async def make(view: View, letter: str, group: GroupPath, name: str, tags: int = 0) -> Any:
+async def make(session: Session, letter: str, group: GroupPath, name: str, tags: int = 0) -> Any:
     (kind,) = (kind for kind in KINDS if kind.letter == letter)
     carried = tuple(Tag(key=f"k{n}", value="v") for n in range(tags))
     content = {"name": name, "tags": carried, **OWN[letter]}
-    return await view.of(kind).writing.create(group, content, None)
+    return await session.of(kind).writing.create(group, content, None)
 
 
 async def test_each_kind_has_its_own_repository(store: Store) -> None:
-    view = store.seen_by(SUPER)
-    assert view.of(PIPELINE) is view.pipelines
-    assert view.of(CALCULATION) is view.calculations
-    assert view.of(REFERENCE_DATASET) is view.datasets
+    session = store.open_session(SUPER)
+    assert session.of(PIPELINE) is session.pipelines
+    assert session.of(CALCULATION) is session.calculations
+    assert session.of(REFERENCE_DATASET) is session.datasets
     assert [kind.title for kind in KINDS] == [
         "Pipeline",
         "Calculation",
@@ -53,54 +53,54 @@ async def test_each_kind_has_its_own_repository(store: Store) -> None:
 
 
 async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store) -> None:
-    view = store.seen_by(SUPER)
+    session = store.open_session(SUPER)
     for group in (USA, NORTHWEST):
-        await view.groups.create(group, None)
-    made = {letter: await make(view, letter, USA, "one") for letter in OWN}
+        await session.groups.create(group, None)
+    made = {letter: await make(session, letter, USA, "one") for letter in OWN}
     for kind in KINDS:
         with pytest.raises(NameTaken) as taken:
-            await make(view, kind.letter, NORTHWEST, "ONE")
+            await make(session, kind.letter, NORTHWEST, "ONE")
         assert taken.value.holder == made[kind.letter].id
-        assert (await view.of(kind).reading.by_name("one", NORTHWEST)) == made[kind.letter]
-    await view.pipelines.deleting.delete(made["P"].id)
-    assert await view.calculations.reading.one(made["C"].id) == made["C"]
+        assert (await session.of(kind).reading.by_name("one", NORTHWEST)) == made[kind.letter]
+    await session.pipelines.deleting.delete(made["P"].id)
+    assert await session.calculations.reading.one(made["C"].id) == made["C"]
     for kind in KINDS:
         other = made["C" if kind is PIPELINE else "P"].id
         with pytest.raises(NotFound):
-            await view.of(kind).reading.one(other)
+            await session.of(kind).reading.one(other)
 
 
 async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None:
-    view = store.seen_by(SUPER)
-    await view.groups.create(USA, None)
+    session = store.open_session(SUPER)
+    await session.groups.create(USA, None)
     for letter in OWN:
-        await make(view, letter, USA, f"of {letter}", tags=1)
+        await make(session, letter, USA, f"of {letter}", tags=1)
     for listed in (Listed(group=USA), Listed(group=ROOT, include_child_groups=True)):
         for kind in KINDS:
-            page = await view.of(kind).listing.page(listed, Window())
+            page = await session.of(kind).listing.page(listed, Window())
             assert [one.name for _, one in page.entries] == [f"of {kind.letter}"]
     for kind in KINDS:
-        found = await view.of(kind).tags.keys(USA, Window())
+        found = await session.of(kind).tags.keys(USA, Window())
         assert [(key.key, key.count) for _, key in found.entries] == [("k0", 1)]
 
 
 async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: Any) -> None:
     async with open_table("sqlite", tmp_path) as table, open_files(tmp_path) as files:
         store = Store(table, files=files)
-        view = store.seen_by(SUPER)
-        await view.groups.create(USA, None)
+        session = store.open_session(SUPER)
+        await session.groups.create(USA, None)
         for letter in OWN:
-            made = await make(view, letter, USA, "old")
+            made = await make(session, letter, USA, "old")
             (kind,) = (kind for kind in KINDS if kind.letter == letter)
             for version in range(1, 101):
-                made = await view.of(kind).writing.update(
+                made = await session.of(kind).writing.update(
                     made.id, version, {"description": f"{version}"}
                 )
-            stopping = Store(Stopping(table, after=1), files=files).seen_by(SUPER)  # type: ignore[arg-type]
+            stopping = Store(Stopping(table, after=1), files=files).open_session(SUPER)  # type: ignore[arg-type]
             with pytest.raises(ConnectionError):
                 await stopping.of(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):
-                await view.of(kind).reading.one(made.id)
+                await session.of(kind).reading.one(made.id)
         assert await store.pending_deletes() == 3
         assert await store.finish_deletes() == 3
         assert await store.pending_deletes() == 0
@@ -108,8 +108,8 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
 
 
 async def test_a_kind_is_held_to_the_limits_of_a_transaction(store: Store) -> None:
-    view = store.seen_by(SUPER)
-    await view.groups.create(USA, None)
+    session = store.open_session(SUPER)
+    await session.groups.create(USA, None)
     for letter in OWN:
         with pytest.raises(LimitExceeded):
-            await make(view, letter, USA, "wide", tags=50)
+            await make(session, letter, USA, "wide", tags=50)

@@ -8,7 +8,7 @@ from penstock.datastore.errors import NameTaken
 from penstock.datastore.resources.reading import Listed
 from penstock.datastore.resources.versions import Wanted
 from penstock.datastore.roles import ROOT
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.tags import TagFilter
@@ -37,9 +37,9 @@ def traced(table: Table) -> Traced:
 
 
 @pytest.fixture
-async def view(table: Table, traced: Traced) -> View:
+async def session(table: Table, traced: Traced) -> Session:
     await grow(Store(table))
-    return Store(traced).seen_by(SUPER)
+    return Store(traced).open_session(SUPER)
 
 
 async def cost(traced: Traced, call: Awaitable[object]) -> Cost:
@@ -48,52 +48,56 @@ async def cost(traced: Traced, call: Awaitable[object]) -> Cost:
     return traced.seen
 
 
-async def test_a_create_is_one_write(traced: Traced, view: View) -> None:
-    writing = view.pipelines.writing
+async def test_a_create_is_one_write(traced: Traced, session: Session) -> None:
+    writing = session.pipelines.writing
     first = writing.create(NORTHWEST, draft("one", "m=a/b"), None)
     assert await cost(traced, first) == (0, 1, 1)
     again = writing.create(NORTHWEST, draft("two", "m=a/b"), "key")
     assert await cost(traced, again) == (0, 1, 1)
 
 
-async def test_a_replayed_create_reads_what_the_first_made(traced: Traced, view: View) -> None:
-    await view.pipelines.writing.create(USA, draft("one"), "key")
-    again = view.pipelines.writing.create(USA, draft("one"), "key")
+async def test_a_replayed_create_reads_what_the_first_made(
+    traced: Traced, session: Session
+) -> None:
+    await session.pipelines.writing.create(USA, draft("one"), "key")
+    again = session.pipelines.writing.create(USA, draft("one"), "key")
     assert await cost(traced, again) == (1, 1, 2)
 
 
 async def test_an_update_is_a_read_and_a_write_and_one_more_where_a_counter_reaches_zero(
-    traced: Traced, view: View
+    traced: Traced, session: Session
 ) -> None:
-    made = await make(view, USA, "one", "m=a")
-    other = await make(view, USA, "two", "m=a")
-    update = view.pipelines.writing.update
+    made = await make(session, USA, "one", "m=a")
+    other = await make(session, USA, "two", "m=a")
+    update = session.pipelines.writing.update
     assert await cost(traced, update(made.id, 1, {"name": "three"})) == (1, 1, 2)
     assert await cost(traced, update(made.id, 2, {"tags": tags("m=b")})) == (1, 1, 2)
     assert await cost(traced, update(other.id, 1, {"tags": ()})) == (1, 2, 3)
 
 
-async def test_reads_by_id_are_one_read(traced: Traced, view: View) -> None:
-    made = await make(view, USA, "one")
-    pipelines = view.pipelines
+async def test_reads_by_id_are_one_read(traced: Traced, session: Session) -> None:
+    made = await make(session, USA, "one")
+    pipelines = session.pipelines
     assert await cost(traced, pipelines.reading.one(made.id)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.one(made.id, 1)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.page(made, Window())) == (1, 0, 1)
     pages = [(made, Wanted(Window(size=3))), (made, Wanted(Window(size=30)))]
     assert await cost(traced, pipelines.versions.pages(pages)) == (1, 0, 1)
-    many = [made.id, *(view.pipelines.reading.scope.clock.new_id() for _ in range(150))]
+    many = [made.id, *(session.pipelines.reading.access.clock.new_id() for _ in range(150))]
     assert await cost(traced, pipelines.reading.many(many)) == (2, 0, 1)
 
 
-async def test_a_lookup_by_name_is_two_reads(traced: Traced, view: View) -> None:
-    await make(view, USA, "one")
-    assert await cost(traced, view.pipelines.reading.by_name("one", NORTHWEST)) == (2, 0, 2)
+async def test_a_lookup_by_name_is_two_reads(traced: Traced, session: Session) -> None:
+    await make(session, USA, "one")
+    assert await cost(traced, session.pipelines.reading.by_name("one", NORTHWEST)) == (2, 0, 2)
 
 
-async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(traced: Traced, view: View) -> None:
+async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
+    traced: Traced, session: Session
+) -> None:
     for n in range(5):
-        await make(view, USA, f"n{n}", "m=a/b", "n=x")
-    page = view.pipelines.listing.page
+        await make(session, USA, f"n{n}", "m=a/b", "n=x")
+    page = session.pipelines.listing.page
     in_group = page(Listed(group=NORTHWEST), Window())
     # The chain's three groups and the group itself; then the pipelines.
     assert await cost(traced, in_group) == (5, 0, 2)
@@ -107,61 +111,61 @@ async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(traced: Traced, vi
     assert await cost(traced, page(by_tags, Window())) == (6, 0, 2)
 
 
-async def test_tags_in_use_are_one_step_a_page(traced: Traced, view: View) -> None:
-    await make(view, USA, "one", "m=a/b")
-    lists = view.pipelines.tags
+async def test_tags_in_use_are_one_step_a_page(traced: Traced, session: Session) -> None:
+    await make(session, USA, "one", "m=a/b")
+    lists = session.pipelines.tags
     assert await cost(traced, lists.keys(NORTHWEST, Window())) == (4, 0, 1)
     assert await cost(traced, lists.values("m", "a", NORTHWEST, Window())) == (4, 0, 1)
 
 
-async def test_grants_and_revokes_are_a_read_and_a_write(traced: Traced, view: View) -> None:
-    made = await make(view, USA, "one", "m=a")
-    await make(view, EU, "two", "m=a")
-    writing = view.pipelines.writing
+async def test_grants_and_revokes_are_a_read_and_a_write(traced: Traced, session: Session) -> None:
+    made = await make(session, USA, "one", "m=a")
+    await make(session, EU, "two", "m=a")
+    writing = session.pipelines.writing
     assert await cost(traced, writing.grant(made.id, EU)) == (1, 1, 2)
     assert await cost(traced, writing.grant(made.id, EU)) == (2, 0, 2)
     assert await cost(traced, writing.revoke(made.id, EU)) == (1, 1, 2)
     await writing.grant(made.id, EU)
-    await view.pipelines.deleting.delete((await view.pipelines.reading.by_name("two", EU)).id)
+    await session.pipelines.deleting.delete((await session.pipelines.reading.by_name("two", EU)).id)
     assert await cost(traced, writing.revoke(made.id, EU)) == (1, 2, 3)
 
 
 async def test_a_delete_is_a_read_and_a_write_and_one_more_where_a_counter_reaches_zero(
-    traced: Traced, view: View
+    traced: Traced, session: Session
 ) -> None:
     first, second, third = [
-        await make(view, USA, name, *carried)
+        await make(session, USA, name, *carried)
         for name, carried in (("one", ["m=a/b"]), ("two", ["m=a/b"]), ("three", []))
     ]
-    await view.pipelines.writing.update(first.id, 1, {"name": "four"})
-    delete = view.pipelines.deleting.delete
+    await session.pipelines.writing.update(first.id, 1, {"name": "four"})
+    delete = session.pipelines.deleting.delete
     assert await cost(traced, delete(first.id)) == (1, 1, 2)
     assert await cost(traced, delete(second.id)) == (1, 2, 3)
     assert await cost(traced, delete(third.id)) == (1, 1, 2)
 
 
 async def test_a_delete_whose_name_others_hold_beside_it_takes_one_more_write(
-    traced: Traced, view: View
+    traced: Traced, session: Session
 ) -> None:
-    first, second = await make(view, USA, "one"), await make(view, EU, "one")
-    delete = view.pipelines.deleting.delete
+    first, second = await make(session, USA, "one"), await make(session, EU, "one")
+    delete = session.pipelines.deleting.delete
     assert await cost(traced, delete(first.id)) == (1, 2, 3)
     assert await cost(traced, delete(second.id)) == (1, 1, 2)
 
 
 async def test_a_taken_name_is_located_by_one_read_only_where_it_is_held_below(
-    traced: Traced, view: View
+    traced: Traced, session: Session
 ) -> None:
-    await make(view, NORTHWEST, "one")
+    await make(session, NORTHWEST, "one")
     for group, seen in ((NORTHWEST, (0, 1, 1)), (USA, (1, 1, 2))):
         traced.start()
         with pytest.raises(NameTaken):
-            await make(view, group, "one")
+            await make(session, group, "one")
         assert traced.seen == seen
 
 
-async def test_groups_cost_as_little(traced: Traced, view: View) -> None:
-    groups = view.groups
+async def test_groups_cost_as_little(traced: Traced, session: Session) -> None:
+    groups = session.groups
     usa = await groups.one(USA)
     assert await cost(traced, groups.many([USA, EU, NORTHWEST, ROOT])) == (1, 0, 1)
     assert await cost(traced, groups.children(usa, Window())) == (1, 0, 1)

@@ -7,18 +7,18 @@ import pytest
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Pipeline, PipelineVersion
 from penstock.datastore.resources.versions import Wanted
-from penstock.datastore.store import Store, View
+from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.support.sample_resources import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
 
 NUMBERS = list(range(12, 0, -1))
 
 
-async def twelve(view: View) -> Pipeline:
-    made = await make(view, USA, "Smelt", "n=1")
+async def twelve(session: Session) -> Pipeline:
+    made = await make(session, USA, "Smelt", "n=1")
     for version in range(1, 12):
         changes = {"description": f"v{version + 1}", "tags": tags(f"n={version + 1}")}
-        made = await view.pipelines.writing.update(made.id, version, changes)
+        made = await session.pipelines.writing.update(made.id, version, changes)
     return made
 
 
@@ -29,9 +29,9 @@ def numbers(page: Slice[Pipeline]) -> list[int]:
 
 @without_moto
 async def test_versions_are_listed_newest_first_beyond_the_ninth(store: Store) -> None:
-    view = await grow(store, USA)
-    made = await twelve(view)
-    listed = await view.pipelines.versions.page(made, Window())
+    session = await grow(store, USA)
+    made = await twelve(session)
+    listed = await session.pipelines.versions.page(made, Window())
     assert numbers(listed) == NUMBERS
     assert not listed.more
     assert all(isinstance(version, PipelineVersion) for _, version in listed.entries)
@@ -42,9 +42,9 @@ async def test_versions_are_listed_newest_first_beyond_the_ninth(store: Store) -
 @pytest.mark.parametrize("size", [1, 5, 7, 12, 13])
 @on_sqlite
 async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: int) -> None:
-    view = await grow(store, USA)
-    made = await twelve(view)
-    versions = view.pipelines.versions
+    session = await grow(store, USA)
+    made = await twelve(session)
+    versions = session.pipelines.versions
 
     async def together(window: Window) -> Slice[Pipeline]:
         other, page = await versions.pages([(made, Wanted(Window(size=3))), (made, Wanted(window))])
@@ -75,18 +75,18 @@ async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: 
 async def test_a_page_says_where_it_ends_and_whether_the_list_goes_on(
     store: Store, window: Window, found: list[int], more: bool, reached: str
 ) -> None:
-    view = await grow(store, USA)
-    made = await twelve(view)
-    (together,) = await view.pipelines.versions.pages([(made, Wanted(window))])
-    for page in (together, await view.pipelines.versions.page(made, window)):
+    session = await grow(store, USA)
+    made = await twelve(session)
+    (together,) = await session.pipelines.versions.pages([(made, Wanted(window))])
+    for page in (together, await session.pipelines.versions.page(made, window)):
         assert (numbers(page), page.more, page.reached) == (found, more, reached)
 
 
 @on_sqlite
 async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
-    view = await grow(store, USA)
-    twelfth, first = await twelve(view), await make(view, USA, "Cast")
-    pages = await view.pipelines.versions.pages(
+    session = await grow(store, USA)
+    twelfth, first = await twelve(session), await make(session, USA, "Cast")
+    pages = await session.pipelines.versions.pages(
         [
             (first, Wanted(Window())),
             (twelfth, Wanted(Window(size=2))),
@@ -96,7 +96,7 @@ async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
     )
     assert [numbers(page) for page in pages] == [[1], [12, 11], NUMBERS, [1]]
     asked = [(twelfth, 3), (first, 2), (twelfth, 13), (first, 1), (twelfth, 0)]
-    found = await view.pipelines.versions.numbered(asked)
+    found = await session.pipelines.versions.numbered(asked)
     assert [one.version if isinstance(one, Pipeline) else one.message for one in found] == [
         3,
         "There is no version 2.",
@@ -104,24 +104,24 @@ async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
         1,
         "There is no version 0.",
     ]
-    assert await view.pipelines.versions.pages([]) == []
+    assert await session.pipelines.versions.pages([]) == []
 
 
 @pytest.mark.parametrize("version", [-1, 0, 2, 9_999_999_999, 10_000_000_000])
 @on_sqlite
 async def test_a_version_that_is_not_there_is_not_found(store: Store, version: int) -> None:
-    view = await grow(store, USA)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store, USA)
+    made = await make(session, USA, "Smelt")
     with pytest.raises(NotFound):
-        await view.pipelines.versions.one(made.id, version)
+        await session.pipelines.versions.one(made.id, version)
 
 
 @on_sqlite
 async def test_an_old_version_is_admitted_by_the_grants_of_today(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    made = await view.pipelines.writing.update(made.id, 1, {"name": "Forge"})
-    await view.pipelines.writing.grant(made.id, EU)
-    old = await view.pipelines.versions.one(made.id, 1)
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    made = await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
+    await session.pipelines.writing.grant(made.id, EU)
+    old = await session.pipelines.versions.one(made.id, 1)
     assert (old.name, old.version, old.groups) == ("Smelt", 1, (USA,))
-    assert (await view.pipelines.versions.one(made.id, 2)).name == "Forge"
+    assert (await session.pipelines.versions.one(made.id, 2)).name == "Forge"

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from penstock.datastore.clock import Clock, is_id
+from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
     BadInput,
     IllegalState,
@@ -19,6 +19,7 @@ from penstock.datastore.records import Parameter, Pipeline, State, Transformer, 
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from penstock.datastore.text import is_id
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
@@ -48,7 +49,7 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
         "attributes": attributes,
         "transformer": transformer,
     }
-    made = await store.seen_by(caller({USA: Role.CONTRIBUTOR})).pipelines.writing.create(
+    made = await store.open_session(caller({USA: Role.CONTRIBUTOR})).pipelines.writing.create(
         USA, content, None
     )
     assert made == Pipeline(
@@ -69,9 +70,9 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
         transformer=transformer,
     )
     assert is_id(made.id)
-    view = store.seen_by(SUPER)
-    assert await view.pipelines.reading.one(made.id) == made
-    assert msgspec.structs.asdict(await view.pipelines.versions.one(made.id, 1)) == (
+    session = store.open_session(SUPER)
+    assert await session.pipelines.reading.one(made.id) == made
+    assert msgspec.structs.asdict(await session.pipelines.versions.one(made.id, 1)) == (
         msgspec.structs.asdict(made)
     )
     assert await faults(table) == []
@@ -79,8 +80,8 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
 
 @on_sqlite
 async def test_ids_follow_the_order_of_creation(store: Store) -> None:
-    view = await grow(store)
-    ids = [(await make(view, USA, f"n{n}")).id for n in range(20)]
+    session = await grow(store)
+    ids = [(await make(session, USA, f"n{n}")).id for n in range(20)]
     assert ids == sorted(set(ids))
 
 
@@ -102,36 +103,36 @@ async def test_ids_follow_the_order_of_creation(store: Store) -> None:
 async def test_content_that_breaks_rules_is_refused_with_all_of_them(
     store: Store, content: dict[str, Any], paths: list[list[str]]
 ) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
-        await view.pipelines.writing.create(USA, draft("New") | content, None)
+        await session.pipelines.writing.create(USA, draft("New") | content, None)
     assert [problem.path for problem in refused.value.problems] == paths
     with pytest.raises(Invalid) as refused:
-        await view.pipelines.writing.update(made.id, 1, content)
+        await session.pipelines.writing.update(made.id, 1, content)
     assert [problem.path for problem in refused.value.problems] == paths
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_creating_in_a_group_that_is_not_there_is_refused(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     before = await contents(store.table)
     with pytest.raises(NotFound, match="There is no group /xyz"):
-        await make(view, GroupPath("/xyz"), "Smelt")
+        await make(session, GroupPath("/xyz"), "Smelt")
     with pytest.raises(BadInput, match="no default group"):
-        await view.pipelines.writing.create(None, draft("Smelt"), None)
+        await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert await contents(store.table) == before
 
 
 async def test_an_update_is_a_new_version_that_leaves_the_old_one(table: Table) -> None:
     watch = Watch()
     store = Store(table, Clock(now=watch))
-    view = await grow(store)
-    made = await make(view, USA, "Smelt", "m=a/b", "old=1")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt", "m=a/b", "old=1")
     watch.move(timedelta(seconds=1))
-    bob = store.seen_by(caller({USA: Role.CONTRIBUTOR}, "bob"))
+    bob = store.open_session(caller({USA: Role.CONTRIBUTOR}, "bob"))
     changes = {"description": "new", "tags": tags("m=a", "new=1")}
     changed = await bob.pipelines.writing.update(made.id, 1, changes)
     assert changed == msgspec.structs.replace(
@@ -142,8 +143,8 @@ async def test_an_update_is_a_new_version_that_leaves_the_old_one(table: Table) 
         updated_at="2022-08-10T23:55:21.322Z",
         updated_by="bob",
     )
-    assert await view.pipelines.reading.one(made.id) == changed
-    first, second = [await view.pipelines.versions.one(made.id, n) for n in (1, 2)]
+    assert await session.pipelines.reading.one(made.id) == changed
+    first, second = [await session.pipelines.versions.one(made.id, n) for n in (1, 2)]
     assert (first.description, first.tags) == (None, made.tags)
     assert (second.description, second.tags) == ("new", changes["tags"])
     assert await faults(table) == []
@@ -154,40 +155,40 @@ async def test_an_update_is_a_new_version_that_leaves_the_old_one(table: Table) 
 async def test_an_update_of_another_version_than_the_current_changes_nothing(
     store: Store, expected: int
 ) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    await view.pipelines.writing.update(made.id, 1, {"description": "two"})
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    await session.pipelines.writing.update(made.id, 1, {"description": "two"})
     before = await contents(store.table)
     with pytest.raises(VersionConflict) as refused:
-        await view.pipelines.writing.update(made.id, expected, {"name": "Stale"})
+        await session.pipelines.writing.update(made.id, expected, {"name": "Stale"})
     assert refused.value.current_version == 2
     assert await contents(store.table) == before
 
 
 async def test_an_update_that_somebody_else_overtakes_is_a_conflict(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
 
     async def overtake() -> None:
-        await view.pipelines.writing.update(made.id, 1, {"name": "First"})
+        await session.pipelines.writing.update(made.id, 1, {"name": "First"})
 
-    late = Store(Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = Store(Interrupted(store.table, overtake)).open_session(SUPER)
     with pytest.raises(VersionConflict) as refused:
         await late.pipelines.writing.update(made.id, 1, {"name": "Late", "tags": tags("k=v")})
     assert refused.value.current_version == 2
-    assert (await view.pipelines.reading.one(made.id)).name == "First"
+    assert (await session.pipelines.reading.one(made.id)).name == "First"
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_an_update_goes_through_when_only_the_grants_moved(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt", "k=v")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
-        await view.pipelines.writing.grant(made.id, EU)
+        await session.pipelines.writing.grant(made.id, EU)
 
-    late = Store(Interrupted(store.table, overtake)).seen_by(SUPER)
+    late = Store(Interrupted(store.table, overtake)).open_session(SUPER)
     changed = await late.pipelines.writing.update(made.id, 1, {"tags": tags("k=w")})
     assert (changed.version, changed.revision, changed.groups) == (2, 3, (USA, EU))
     assert await faults(store.table) == []
@@ -198,9 +199,9 @@ async def test_an_update_goes_through_when_only_the_grants_moved(store: Store) -
 async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing_else(
     store: Store, state: State
 ) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
-    writing = view.pipelines.writing
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
+    writing = session.pipelines.writing
     stopped = await writing.update(made.id, 1, {"state": state})
     assert (stopped.state, stopped.version) == (state, 2)
     before = await contents(store.table)
@@ -209,7 +210,7 @@ async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing
             await writing.update(made.id, 2, changes)
         assert refused.value.state == state.name
     assert await contents(store.table) == before
-    assert (await view.pipelines.reading.one(made.id)).name == "Smelt"
+    assert (await session.pipelines.reading.one(made.id)).name == "Smelt"
     again = await writing.update(made.id, 2, {"state": State.ENABLED})
     assert (again.state, again.version) == (State.ENABLED, 3)
     assert (await writing.update(made.id, 3, {"name": "New"})).version == 4
@@ -218,13 +219,13 @@ async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing
 async def test_more_operations_than_a_transaction_holds_are_refused_as_a_whole(
     store: Store,
 ) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt", "k=v")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt", "k=v")
     before = await contents(store.table)
     many = [f"k{n}=a/b" for n in range(24)]
     for refused in (
-        view.pipelines.writing.create(USA, draft("New", *many), None),
-        view.pipelines.writing.update(made.id, 1, {"tags": tags(*many)}),
+        session.pipelines.writing.create(USA, draft("New", *many), None),
+        session.pipelines.writing.update(made.id, 1, {"tags": tags(*many)}),
     ):
         with pytest.raises(LimitExceeded) as raised:
             await refused
@@ -236,34 +237,36 @@ async def test_more_operations_than_a_transaction_holds_are_refused_as_a_whole(
 
 @on_sqlite
 async def test_exactly_a_hundred_operations_are_allowed(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     # Latest, version, claim, marker, grant, group: 6. Each tag: its key, and two for each level.
     exact = [*(f"k{n}=v" for n in range(28)), "l=a/b", "m=a/b"]
     over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
     with pytest.raises(LimitExceeded) as raised:
-        await make(view, USA, "Smelt", *over)
+        await make(session, USA, "Smelt", *over)
     assert raised.value.actual == 101
-    await make(view, USA, "Smelt", *exact)
+    await make(session, USA, "Smelt", *exact)
     assert await faults(store.table) == []
 
 
 @on_sqlite
 async def test_an_item_that_grows_beyond_its_limit_is_refused(store: Store) -> None:
-    view = await grow(store)
-    made = await make(view, USA, "Smelt")
+    session = await grow(store)
+    made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     for size in (400 * 1024, 5 * 1024 * 1024):
         with pytest.raises(LimitExceeded):
-            await view.pipelines.writing.update(made.id, 1, {"attributes": {"filler": "x" * size}})
+            await session.pipelines.writing.update(
+                made.id, 1, {"attributes": {"filler": "x" * size}}
+            )
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_many_reads_are_aligned_with_their_ids(store: Store) -> None:
-    view = await grow(store)
-    made = [await make(view, USA, f"n{n}") for n in range(103)]
+    session = await grow(store)
+    made = [await make(session, USA, f"n{n}") for n in range(103)]
     asked = [made[2].id, "nonsense", made[0].id, made[2].id, *(one.id for one in made)]
-    found = await view.pipelines.reading.many(asked)
+    found = await session.pipelines.reading.many(asked)
     assert [one.id if isinstance(one, Pipeline) else None for one in found] == [
         id if id != "nonsense" else None for id in asked
     ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.table.keys import Part, Template, escape, join, split, unescape
+from penstock.datastore.table.keys import Part, Template, join, split
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -44,6 +44,7 @@ from penstock.datastore.table.layout import (
     TOMBSTONE,
     Row,
 )
+from penstock.datastore.text import escape, unescape
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text(
     st.sampled_from("ab:#%/\x00\x1f\x85é"), max_size=6

@@ -142,7 +142,7 @@ async def audio_catalogue(store: Store) -> None:
     )
     await shelve(store, *album(3))
     await shelve(store, other)
-    connections = store.seen_by(ROOT).audio.connections
+    connections = store.open_session(ROOT).audio.connections
     job = Job(
         id=JOB,
         kind=JobKind.IMPORT_AUDIO,
@@ -151,7 +151,7 @@ async def audio_catalogue(store: Store) -> None:
         created_by="root",
     )
     failures = [
-        failure_item(connections.scope, JOB, f"{name}.txt", NotFound("none")) for name in "abc"
+        failure_item(connections.access, JOB, f"{name}.txt", NotFound("none")) for name in "abc"
     ]
     await store.table.write([Put(item_of(job)), *map(Put, failures)])
     for n in range(2):

@@ -30,7 +30,7 @@ def global_id(type: str, id: str) -> str:
 
 async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
     """Add tracks of one second each to the caller's library; return their global ids."""
-    adding = ask.store.seen_by(caller).audio.adding
+    adding = ask.store.open_session(caller).audio.adding
     made = []
     for title in titles:
         key = f"{title} {ask.store.clock.new_id()}.mp3"

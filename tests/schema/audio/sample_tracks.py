@@ -28,7 +28,7 @@ def global_id(track: Audio) -> str:
 
 async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Audio]:
     """Put tracks into the caller's library, whether or not their objects exist."""
-    outcomes = await store.seen_by(caller).audio.adding.add_many(drafts)
+    outcomes = await store.open_session(caller).audio.adding.add_many(drafts)
     tracks = [track for track in outcomes if isinstance(track, Audio)]
     assert len(tracks) == len(drafts), outcomes
     return tracks

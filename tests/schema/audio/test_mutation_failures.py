@@ -98,7 +98,7 @@ async def others(ask: Ask) -> Theirs:
     await ask.store.files.write(
         "audio/bob/uploads/x.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b"
     )
-    connections = ask.store.seen_by(BOB).audio.connections
+    connections = ask.store.open_session(BOB).audio.connections
     role = "arn:aws:iam::123456789012:role/reader"
     made = await connections.add_role("n", "my-music", "us-east-1", role)
     return Theirs(

@@ -34,7 +34,7 @@ async def traced_table(tmp_path_factory: pytest.TempPathFactory) -> Any:
         for n in range(59):
             made = await playlist(ask, f"p{n}")
             await ask.input(ADD_ENTRIES, id=made["id"], audioIds=long["audio"][n : n + 3])
-        listening = ask.store.seen_by(ROOT).listening
+        listening = ask.store.open_session(ROOT).listening
         keys = [key_of("Audio", id) for id in long["audio"]]
         for key in keys:
             await listening.favourites.mark((Kind.AUDIO, key))

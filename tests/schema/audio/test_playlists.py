@@ -81,7 +81,7 @@ async def test_cursors_of_entries_spare_a_long_playlist_its_reading(ask: Ask, st
 async def test_a_deleted_track_leaves_its_entry_and_is_missing(ask: Ask, store: Store) -> None:
     made = await playlist(ask, "Mix", "a", "b")
     first = (await ask(ENTRIES, {"id": made["id"]})).value["entries"]["edges"][0]["node"]
-    await store.seen_by(ROOT).audio.editing.delete(key_of("Audio", made["audio"][0]))
+    await store.open_session(ROOT).audio.editing.delete(key_of("Audio", made["audio"][0]))
     found = (await ask(ENTRIES, {"id": made["id"]})).value["entries"]["edges"]
     assert found[0]["node"] == {**first, "missing": True, "audio": None}
     assert found[1]["node"]["missing"] is False

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
-from penstock.schema.core.context import Cursors, PageArguments, page_arguments
+from penstock.resolvers.context import Cursors
+from penstock.schema.core.context import PageArguments, page_arguments
 
 CURSORS = Cursors(b"k" * 32)
 SCOPES = st.text(max_size=40)

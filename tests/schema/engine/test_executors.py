@@ -23,10 +23,11 @@ from graphql import (
     parse,
 )
 
+from penstock.datastore.resources.changes import Changes
 from penstock.datastore.store import Store
-from penstock.graphql_jit.planner import Reason
+from penstock.graphql_jit.plan import Reason
+from penstock.resolvers.context import Context
 from penstock.schema import schema
-from penstock.schema.core.context import RequestContext
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter, OperationRequest
 from penstock.schema.engine.limits import Limits
@@ -149,7 +150,7 @@ async def test_both_executors_answer_alike(name: str, store: Store, ids: list[st
     answers = []
     for executor in (Interpreter(schema, LIMITS), CompiledExecutor(schema, LIMITS)):
         engine = Engine(schema, LIMITS, executor=executor)
-        context = RequestContext.open(store, ROOT, CURSORS)
+        context = Context.open(store, ROOT, CURSORS, Changes(store.table))
         answer = await engine.run(engine.prepare(request), context, "request")
         answers.append(json.dumps(answer.body, default=str))
         if isinstance(executor, CompiledExecutor):
@@ -173,7 +174,7 @@ async def test_a_long_page_is_written_as_both_answer_it(store: Store, ask: Ask) 
         CompiledExecutor(schema, LIMITS, written=True),
     ):
         engine = Engine(schema, LIMITS, executor=executor)
-        context = RequestContext.open(store, ROOT, CURSORS)
+        context = Context.open(store, ROOT, CURSORS, Changes(store.table))
         bodies.append((await engine.run(engine.prepare(request), context, "request")).body)
     expected, plain, written = bodies
     assert plain == expected

@@ -26,10 +26,11 @@ from graphql import (
 )
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.resources.changes import Changes
 from penstock.datastore.store import Store
-from penstock.graphql_jit.planner import Reason
+from penstock.graphql_jit.plan import Reason
+from penstock.resolvers.context import Context
 from penstock.schema import schema
-from penstock.schema.core.context import RequestContext
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import (
     CompiledExecutor,
@@ -151,7 +152,11 @@ async def told(engine: Engine, store: Store, asked: Asked, id: str) -> Any:
         prepared = engine.prepare(request)
     except Refused as refused:
         return refused.errors
-    return (await engine.run(prepared, RequestContext.open(store, ROOT, CURSORS), "request")).body
+    return (
+        await engine.run(
+            prepared, Context.open(store, ROOT, CURSORS, Changes(store.table)), "request"
+        )
+    ).body
 
 
 async def test_every_document_is_answered_alike(tmp_path: Path) -> None:

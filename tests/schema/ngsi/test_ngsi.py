@@ -11,8 +11,8 @@ import pytest
 from penstock.datastore.ngsi.options import Naming
 from penstock.datastore.resources.changes import Changes
 from penstock.datastore.store import Store
+from penstock.resolvers.context import Context
 from penstock.schema.engine.engine import OperationRequest, Refused
-from penstock.schema.subscriptions import StreamContext
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.datastore.ngsi.stored_samples import stored
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
@@ -135,7 +135,7 @@ async def test_the_numbers_of_a_search_are_in_its_cost(ask: Ask) -> None:
 async def refusal(store: Store, caller: Any, **variables: str) -> Any:
     given = {"path": "/4wheels", "attribute": "speed", **variables}
     prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
-    context = StreamContext.over(store, caller, CURSORS, Changes(store.table))
+    context = Context.open(store, caller, CURSORS, Changes(store.table))
     with pytest.raises(Refused) as refused:
         async with aclosing(engine().events(prepared, context, "a test")) as events:
             await anext(events)
@@ -165,7 +165,7 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
         seen = world.store(sink)
         given = {"path": "/4wheels", "attribute": "speed"}
         prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
-        context = StreamContext.over(seen, ROOT, CURSORS, Changes(seen.table))
+        context = Context.open(seen, ROOT, CURSORS, Changes(seen.table))
         told = []
         async with aclosing(engine().events(prepared, context, "a test")) as events:
             async for event in events:

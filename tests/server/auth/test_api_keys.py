@@ -16,7 +16,7 @@ from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.auth.tokens import Session
+from penstock.server.auth.tokens import Authentication
 from penstock.server.runtime.stores import store_over
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer, refusal
@@ -37,8 +37,8 @@ class Tokens:
     async def caller_of(self, _headers: object) -> Caller:
         return TOKEN_CALLER
 
-    async def session_of(self, _headers: object) -> Session:
-        return Session(TOKEN_CALLER, 5.0)
+    async def authenticate(self, _headers: object) -> Authentication:
+        return Authentication(TOKEN_CALLER, 5.0)
 
 
 class World:
@@ -78,17 +78,19 @@ async def test_a_key_makes_its_user_the_caller_with_the_roles_of_the_key(world: 
 
 
 async def test_a_session_ends_with_its_key_and_within_a_quarter_of_an_hour(world: World) -> None:
-    session = await world.authenticator.session_of(bearer(str(TEXT)))
-    assert session.expires_at == world.wall().timestamp() + SESSION_SECONDS
+    authentication = await world.authenticator.authenticate(bearer(str(TEXT)))
+    assert authentication.expires_at == world.wall().timestamp() + SESSION_SECONDS
     world.wall.move(HOUR - timedelta(minutes=1))
-    session = await world.authenticator.session_of(bearer(str(TEXT)))
-    assert session.expires_at == world.keys[ID].expires
+    authentication = await world.authenticator.authenticate(bearer(str(TEXT)))
+    assert authentication.expires_at == world.keys[ID].expires
 
 
 async def test_what_is_no_key_is_left_to_the_tokens(world: World) -> None:
     for token in ("eyJ.e30.AA", "Penstock_x", "xpenstock_", "penstock", "penstock-1"):
         assert await world.authenticator.caller_of(bearer(token)) is TOKEN_CALLER
-        assert await world.authenticator.session_of(bearer(token)) == Session(TOKEN_CALLER, 5.0)
+        assert await world.authenticator.authenticate(bearer(token)) == Authentication(
+            TOKEN_CALLER, 5.0
+        )
     assert world.reads == []
 
 

@@ -53,7 +53,7 @@ async def test_a_signature_is_computed_once_for_any_number_of_requests() -> None
 async def test_the_session_is_the_same_each_time() -> None:
     world = World()
     token = bearer(signed(KEY, world.body))
-    first, second = [await world.authenticator.session_of(token) for _ in range(2)]
+    first, second = [await world.authenticator.authenticate(token) for _ in range(2)]
     assert first == second
     assert second.expires_at == world.body["exp"] + SKEW
 

@@ -126,7 +126,7 @@ async def test_runs_that_got_stuck_are_noticed(
     table = SqliteTable.open(tmp_path / "penstock.db")
     await table.create()
     ago = datetime.now(UTC) - timedelta(hours=2)
-    view = Store(table, Clock(now=lambda: ago)).seen_by(Caller("ann", {ROOT: Role.ADMIN}))
+    session = Store(table, Clock(now=lambda: ago)).open_session(Caller("ann", {ROOT: Role.ADMIN}))
 
     async def runs() -> str:
         return (await examine(capsys, "--data-dir", str(tmp_path)))["runs"]
@@ -134,7 +134,7 @@ async def test_runs_that_got_stuck_are_noticed(
     assert await runs() == "No run got stuck."
     for name in ("web", "mobile"):
         found = Discovery(run_id="run=1/", added_by="t")
-        await view.runs.discover(ManifestName(ROOT, name), found)
+        await session.runs.discover(ManifestName(ROOT, name), found)
     assert await runs() == (
         "1 runs got stuck in mobile of /, and others in 1 more. `penstock manifest list --manifest "
         "mobile --group / --stale` shows them; then claim or recover them."

@@ -71,7 +71,7 @@ def test_purging_an_empty_directory_makes_nothing(
 async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask) -> None:
     uma = as_caller("uma", "/=admin")
     mine = GROUPS[0]
-    await store.seen_by(Caller("uma", {ROOT: Role.ADMIN})).groups.create(GroupPath(mine), None)
+    await store.open_session(Caller("uma", {ROOT: Role.ADMIN})).groups.create(GroupPath(mine), None)
     await ask.make(mine, "mine", "source=SAP", caller=uma)
     before = await contents(store.table)
     await seed(store, 25, nothing)
@@ -128,10 +128,10 @@ async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store
 
 async def test_a_run_of_somebody_else_keeps_its_manifest_when_the_samples_go(store: Store) -> None:
     await seed(store, 1, nothing)
-    view = store.seen_by(SEEDER)
-    await view.runs.discover(MANIFEST, Discovery(run_id="mine/", added_by="mine"))
+    session = store.open_session(SEEDER)
+    await session.runs.discover(MANIFEST, Discovery(run_id="mine/", added_by="mine"))
     await purge(store, nothing)
-    assert (await view.manifests.one(MANIFEST)).runs == 1
+    assert (await session.manifests.one(MANIFEST)).runs == 1
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 

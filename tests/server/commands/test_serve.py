@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.samples.catalogue import DEFAULT_SIZE
 from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tagged
 from tests.support.penstock_command import Client, Server, client, penstock, started

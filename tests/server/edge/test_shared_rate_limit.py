@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import RateLimited
+from penstock.server.core.siblings import RATES_BYTES
 from penstock.server.edge.rate_limit import (
     _SETS,
     _WAYS,
-    SIZE,
     Bucket,
     OwnBuckets,
     RateLimiter,
@@ -29,19 +29,19 @@ ASKED = st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9), st.floats(
 @pytest.fixture
 def file() -> Iterator[int]:
     made = os.memfd_create("test")
-    os.ftruncate(made, SIZE)
+    os.ftruncate(made, RATES_BYTES)
     yield made
     os.close(made)
 
 
 def opened(file: int) -> SharedBuckets:
-    return SharedBuckets(mmap.mmap(file, SIZE), file)
+    return SharedBuckets(mmap.mmap(file, RATES_BYTES), file)
 
 
 @given(ASKED)
 def test_shared_buckets_allow_what_own_ones_do(asked: list[tuple[str, int, float]]) -> None:
     file = os.memfd_create("test")
-    os.ftruncate(file, SIZE)
+    os.ftruncate(file, RATES_BYTES)
     now = 0.0
     own, shared = (
         RateLimiter(1, 10, buckets, clock=lambda: now) for buckets in (OwnBuckets(), opened(file))
@@ -72,10 +72,10 @@ def test_what_one_process_takes_another_does_not_have(file: int) -> None:
 def test_a_refusal_takes_nothing(file: int) -> None:
     limiter = RateLimiter(1, 10, opened(file), clock=lambda: 5.0)
     limiter.spend("ann", 9)
-    before = os.pread(file, SIZE, 0)
+    before = os.pread(file, RATES_BYTES, 0)
     with pytest.raises(RateLimited):
         limiter.spend("ann", 2)
-    assert os.pread(file, SIZE, 0) == before
+    assert os.pread(file, RATES_BYTES, 0) == before
 
 
 def test_who_asked_least_recently_is_forgotten_first(file: int) -> None:

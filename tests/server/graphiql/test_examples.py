@@ -11,7 +11,7 @@ from graphql import OperationDefinitionNode, OperationType, parse
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.auth.dev_identity import dev_identity
-from penstock.server.commands.seed import DEFAULT_SIZE
+from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import seed
 from penstock.server.settings.settings import Settings
 from tests.support.graphql_client import Ask

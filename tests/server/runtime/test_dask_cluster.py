@@ -230,7 +230,7 @@ async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store
             store.runner("w", cluster.Cluster(idle.address, 3_000)).run_one()
         )
         await until(lambda: bool(idle.tasks))
-        await store.seen_by(SUPER).executions.changing.cancel(made.id)
+        await store.open_session(SUPER).executions.changing.cancel(made.id)
         assert await running
         await until(lambda: not idle.tasks)
     assert (await now(store, made)).state == "cancelled"

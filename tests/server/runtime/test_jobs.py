@@ -94,9 +94,9 @@ async def test_a_store_that_does_not_answer_ends_nothing(
 
 
 async def test_a_job_amid_which_the_server_stops_goes_on_in_the_next_one(store: Store) -> None:
-    view = await grow(store)
+    session = await grow(store)
     for n in range(60):
-        await make(view, NORTHWEST, f"n{n}")
+        await make(session, NORTHWEST, f"n{n}")
     job = await begun(store)
     async with running_jobs(store, seconds=3600):
         await until(lambda: _has_begun_to_delete(store))
@@ -128,9 +128,9 @@ async def opened(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> Any:
 
 
 async def fill(table: Table) -> None:
-    view = await grow(Store(table), USA, NORTHWEST)
+    session = await grow(Store(table), USA, NORTHWEST)
     for n in range(PIPELINES):
-        await make(view, USA if n % 10 else NORTHWEST, f"n{n}", "a=b/c")
+        await make(session, USA if n % 10 else NORTHWEST, f"n{n}", "a=b/c")
 
 
 def wait_for(found: Callable[[], bool]) -> None:

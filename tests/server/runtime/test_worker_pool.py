@@ -167,5 +167,5 @@ async def test_a_worker_of_its_own_stops_when_it_is_told_to(
     async with asyncio.timeout(SECONDS):
         assert await process.wait() == 0
     assert (await now(store, made)).attempts == 0
-    cancelled = await store.seen_by(ANN).executions.changing.cancel(made.id)
+    cancelled = await store.open_session(ANN).executions.changing.cancel(made.id)
     assert cancelled.state == "cancelled"

@@ -16,7 +16,7 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import Engine
 from penstock.schema.engine.limits import Limits
-from penstock.server.auth.tokens import Session
+from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import Admission, GraphQLApp
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.streams.backpressure import StreamLimits
@@ -138,13 +138,13 @@ class House:
         self.limiter = RateLimiter(1 if share else 0, share or 1, clock=lambda: 0.0)
         self.engine = Engine(SCHEMA, engine)
         runner = Runner(self.engine, self._open, introspection)
-        service = StreamService(runner, self.session_of, self.streams, limits)
+        service = StreamService(runner, self.authenticate, self.streams, limits)
         self.service = replace(service, watchers=(self._watch,))
         plain = GraphQLApp(self.engine, authenticate=self._caller_of, open_context=self._open)
         self.websocket: ASGIApp = WebSocketApp(self.service, origins=["https://app.example.org"])
         self.http: ASGIApp = EventStreams(self.service, plain)
 
-    async def session_of(self, headers: Mapping[str, object]) -> Session:
+    async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
         match [value for name, value in headers.items() if name.lower() == "authorization"]:
             case ["Bearer away"]:
                 raise Unavailable("The issuer's keys cannot be had.", retry_after=5)
@@ -152,11 +152,13 @@ class House:
                 raise RuntimeError("secret of the house")
             case [str(text)] if text.startswith("Bearer "):
                 caller = Caller(text.removeprefix("Bearer "), {ROOT: Role.ADMIN})
-                return Session(caller, None if self.valid is None else time.time() + self.valid)
+                return Authentication(
+                    caller, None if self.valid is None else time.time() + self.valid
+                )
         raise Unauthenticated("There is no one token.")
 
     async def _caller_of(self, headers: Mapping[str, object]) -> Caller:
-        return (await self.session_of(headers)).caller
+        return (await self.authenticate(headers)).caller
 
     def _open(self, caller: Caller, admission: Admission) -> World:
         self.limiter.spend(caller.user_id, admission.cost)

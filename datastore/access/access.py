@@ -1,14 +1,16 @@
-"""What a repository works with: table and files, the caller whose eyes it sees with, a clock."""
+"""What a repository works with: one caller's access to table and files, a clock and bounds."""
 
 from dataclasses import dataclass
 
+import msgspec
+
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadInput, NotFound, NotPermitted
-from penstock.datastore.groups.rows import key_of_group, unknown
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Resource
-from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.table.port import Table
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
+from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.port import Key, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +23,8 @@ class Budget:
     groups: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One caller at one table."""
+class Access(msgspec.Struct, frozen=True):
+    """One caller at one table, and what the caller may see and do there."""
 
     table: Table
     caller: Caller
@@ -70,3 +71,13 @@ class Scope:
 def absent(noun: str) -> NotFound:
     """The one answer for a resource that is not there or that the caller may not know of."""
     return NotFound(f"There is no {noun} with this id.", ("id",))
+
+
+def key_of_group(group: GroupPath) -> Key:
+    """The key of a group's row: under its parent; the root has no parent."""
+    return GROUP.key(parent=parent(group) or "", group=group)
+
+
+def unknown(group: GroupPath) -> NotFound:
+    """The error for a group that does not exist or that the caller may not know of."""
+    return NotFound(f"There is no group {group}.", ("group",))
